@@ -91,12 +91,13 @@ def count_file(path: str, memory: str, *, people: bool) -> dict[str, Any]:
     start = perf_counter()
     frequency = engine_for(files).count(schema(people=people))
     took = perf_counter() - start
-    spread = None if frequency.people is None else frequency.people.spread
+    table = frequency.people.table
+    listed = None if table is None else table.people.listed
     return {
         "by": "people" if people else "rows",
         "keys": frequency.keys,
-        "people with unlike rows": 0 if spread is None else spread.people,
-        "their pairs": 0 if spread is None else len(spread.entry),
+        "people with unlike rows": 0 if listed is None else listed.people,
+        "their pairs": 0 if listed is None else len(listed.entry),
         "s": took,
         "MiB at most": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

@@ -295,10 +295,10 @@ def told_of_people(table: pl.DataFrame, person: list[str], sensitive: list[str])
 
 def counted_people(frequency) -> dict:
     """Say in the same words what a `FrequencyTable` of age and town counted."""
-    people = frequency.people
+    people = frequency.people.table
     found = {
-        "people": frequency.persons.people,
-        "unnamed": frequency.persons.unnamed,
+        "people": frequency.people.number,
+        "unnamed": frequency.people.unnamed,
         "several": people is not None,
     }
     if people is None:
@@ -319,20 +319,20 @@ def counted_people(frequency) -> dict:
         for number, key in enumerate(keys):
             for place in range(counts.keys.indptr[number], counts.keys.indptr[number + 1]):
                 values[key, j, value(j, counts.keys.codes[place])] += int(counts.keys.counts[place])
-    spread = people.spread
+    listed = people.people.listed
     for number, key in enumerate(keys):
         if people.joint is not None:
             own = people.joint.keys
             for place in range(own.indptr[number], own.indptr[number + 1]):
                 told = tuple(value(j, c[own.codes[place]]) for j, c in enumerate(people.joint.codes))
                 joint[key, told] += int(own.counts[place])
-        for place in spread.entry[spread.indptr[number] : spread.indptr[number + 1]]:
-            told = tuple(value(j, ranks[place]) for j, ranks in enumerate(spread.stories.values))
-            if spread.stories.combination is not None:
-                which = spread.stories.combination[place]
+        for place in listed.entry[listed.indptr[number] : listed.indptr[number + 1]]:
+            told = tuple(value(j, ranks[place]) for j, ranks in enumerate(listed.values))
+            if listed.combination is not None:
+                which = listed.combination[place]
                 assert told == tuple(value(j, c[which]) for j, c in enumerate(people.joint.codes))
-            lives[spread.stories.person[place]].add((key, told))
-    assert spread.people == len(lives)
+            lives[listed.person[place]].add((key, told))
+    assert listed.people == len(lives)
     return found | {
         "weights": Counter({key: int(n) for key, n in zip(keys, people.weights, strict=True) if n}),
         "values": values,

@@ -34,7 +34,7 @@ from incrowd.risk import RISKS
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import STYLES
-from incrowd.table.survey import Households, Sampling
+from incrowd.table.survey import Households, Sampling, Survey
 from incrowd.treatments import TREATMENTS
 from incrowd.utility import METRICS, STEERING, CellMetric, ClassMetric
 from model_readings import classes_of, counts
@@ -311,9 +311,7 @@ def surveyed(classes):
     one = np.ones(len(rows), np.int64)
     weights = Sampling.of("w", rows, 2_500_000 * one, table.keys)
     homes = Households.of(("home",), rows, np.arange(len(rows)) // 2, one)
-    found = EquivalenceClasses(
-        replace(table, sampling=weights, households=homes), classes.indptr, classes.members
-    )
+    found = EquivalenceClasses(replace(table, survey=Survey(weights, homes)), classes.indptr, classes.members)
     found.codes, found.code_sizes = classes.codes, classes.code_sizes
     return found
 

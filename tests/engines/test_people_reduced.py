@@ -39,11 +39,11 @@ def same_arrays(one, other):
     """Compare everything, the order of what is listed included."""
     for mine, theirs in [
         (one.weights, other.weights),
-        (one.spread.indptr, other.spread.indptr),
-        (one.spread.entry, other.spread.entry),
-        (one.spread.stories.person, other.spread.stories.person),
-        (one.spread.stories.story, other.spread.stories.story),
-        *zip(one.spread.stories.values, other.spread.stories.values, strict=True),
+        (one.people.listed.indptr, other.people.listed.indptr),
+        (one.people.listed.entry, other.people.listed.entry),
+        (one.people.listed.person, other.people.listed.person),
+        (one.people.listed.person_combinations, other.people.listed.person_combinations),
+        *zip(one.people.listed.values, other.people.listed.values, strict=True),
         *((a.totals, b.totals) for a, b in zip(one.sensitive, other.sensitive, strict=True)),
         *((x, y) for a, b in zip(one.sensitive, other.sensitive, strict=True) for x, y in zip(a.keys, b.keys, strict=True)),
     ]:  # fmt: skip
@@ -75,8 +75,8 @@ def test_files(tmp_path_factory, seed, people, person, sensitive, joint, kind):
     schema = schema_of(person, sensitive)
     found = engine_for(files).count(schema, joint=joint)
     assert counted_people(found) == expected(table, person, sensitive, joint)
-    if found.people is not None:
-        same_arrays(found.people, engine_for(table).count(schema, joint=joint).people)
+    if found.people.table is not None:
+        same_arrays(found.people.table, engine_for(table).count(schema, joint=joint).people.table)
 
 
 def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
@@ -97,8 +97,8 @@ def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(FilesEngine, "_coded_values", coded)
     engine = engine_for(ic.scan(tmp_path / "t.parquet"))
     found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
-    assert found.persons.people == rows
-    assert (found.people.spread.people, len(found.people.spread.entry)) == (1, 2)
+    assert found.people.number == rows
+    assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
     assert max(read) == 10
 
 
@@ -107,7 +107,7 @@ def test_too_many_people_to_list_are_refused(tmp_path, monkeypatch):
     table.write_parquet(tmp_path / "t.parquet")
     files = ic.scan(tmp_path / "t.parquet", memory="64MiB")
     schema = ic.Schema(quasi=["q"], sensitive=["s"], person="who")
-    assert engine_for(files).count(schema).people.spread.people == 2
+    assert engine_for(files).count(schema).people.table.people.listed.people == 2
     monkeypatch.setattr("incrowd.engines.spilling._ENTRY_BYTES", 2**24)
     with pytest.raises(ic.TableError, match="4 distinct pairs of a person and a kind of row, which take"):
         engine_for(files).count(schema)
@@ -118,13 +118,13 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     table.write_parquet(path)
     engine = engine_for(ic.scan(path))
-    told = FilesEngine._told
+    told = FilesEngine._listed
 
     def meanwhile(self, asked):
         table[:2].write_parquet(path)
         return told(self, asked)
 
-    monkeypatch.setattr(FilesEngine, "_told", meanwhile)
+    monkeypatch.setattr(FilesEngine, "_listed", meanwhile)
     with pytest.raises(ic.TableError, match="changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], person="who"))
 
@@ -143,18 +143,18 @@ def test_databases(place, person, sensitive, request):
             for joint in (False, True):
                 found = engine.count(schema, joint=joint)
                 assert counted_people(found) == expected(table, person, sensitive, joint)
-                if found.people is None:
+                if found.people.table is None:
                     continue
                 # What is listed comes in the order that listing everybody gives.
                 with everybody_listed():
                     whole = engine.count(schema, joint=joint)
-                same_arrays(found.people, whole.people)
+                same_arrays(found.people.table, whole.people.table)
 
 
 @contextlib.contextmanager
 def everybody_listed():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FetchedEngine, "_told", lambda *_: None)
+        patch.setattr(FetchedEngine, "_listed", lambda *_: None)
         yield
 
 
@@ -178,8 +178,8 @@ def test_databases_keep_people_with_one_kind_of_row(place, request):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engine.table, "fetch", told)
             found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
-    assert found.persons.people == rows
-    assert (found.people.spread.people, len(found.people.spread.entry)) == (1, 2)
+    assert found.people.number == rows
+    assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
     assert max(lines) == 10
 
 
@@ -212,11 +212,14 @@ def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, reques
 
 
 def same_people(found, expected):
-    assert found.persons.unnamed > 0
-    assert found.persons.people == expected.persons.people
-    assert found.persons.unnamed == expected.persons.unnamed
-    assert (found.people is None) == (expected.people is None)
-    assert found.people is None or found.people.spread.people == expected.people.spread.people
+    assert found.people.unnamed > 0
+    assert found.people.number == expected.people.number
+    assert found.people.unnamed == expected.people.unnamed
+    assert (found.people.table is None) == (expected.people.table is None)
+    assert (
+        found.people.table is None
+        or found.people.table.people.listed.people == expected.people.table.people.listed.people
+    )
 
 
 def test_infinite_days_are_refused_where_they_name_a_person(postgres):
@@ -252,7 +255,7 @@ def test_spark_lists_people_in_the_same_order_again(spark):
     engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
     one, other = (engine.count(schema_of(["nr"], ["ill", "cost"]), joint=True) for _ in range(2))
     assert counted_people(one) == expected(table, ["nr"], ["ill", "cost"], True)
-    same_arrays(one.people, other.people)
+    same_arrays(one.people.table, other.people.table)
 
 
 @pytest.mark.parametrize(
@@ -278,8 +281,8 @@ def test_spark_keeps_people_with_one_kind_of_row(spark):
     found = SparkEngine(frame, EngineSettings(driver_keys=10)).count(
         ic.Schema(quasi=["q"], sensitive=["s"], person="who")
     )
-    assert found.persons.people == rows
-    assert (found.people.spread.people, len(found.people.spread.entry)) == (1, 2)
+    assert found.people.number == rows
+    assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
     many = pl.concat([table, table.with_columns(q=pl.lit(0, pl.Int64))]).head(1_020)
     with pytest.raises(
         ic.TableError, match="33 distinct combinations of 'q', 's', 'who' are more than the 10"

@@ -29,9 +29,10 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.recoding import Recoding
 from incrowd.table import matching
 from incrowd.table.domain import Domain
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable
 from incrowd.table.grids import Grid
 from incrowd.table.schema import Schema
+from incrowd.table.sensitive import SensitiveCounts
 from incrowd.table.spellings import Spelling
 
 Wrap = Callable[..., Any]
@@ -148,7 +149,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),
     ),
     "rows are counted in place of people": (
-        (FrequencyTable, "with_person_rows", after(lambda table: replace(table, people=None))),
+        (FrequencyTable, "with_person_rows", after(lambda table: replace(table, people=replace(table.people, table=None)))),
     ),
     "attackers see nothing": (
         (Attacker, "holds", lambda f: lambda self, classes: np.ones(len(classes), np.bool_)),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.kernels.few_people import People, join_people
+from incrowd.kernels.few_people import GroupPeople, join_people
 from incrowd.kernels.people import Entries
 
 KEYS = st.lists(
@@ -17,7 +17,7 @@ KEYS = st.lists(
 )
 
 
-def listed(people: People) -> list[list[int]]:
+def listed(people: GroupPeople) -> list[list[int]]:
     """Return the entries under each key."""
     ends = people.entries.indptr.tolist()
     return [people.entries.items[start:stop].tolist() for start, stop in pairwise(ends)]
@@ -34,7 +34,7 @@ def test_groups_with_too_few_people_list_each_once(
     rows = [[item * factor for item in items] for _, items, _ in keys]
     ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     items = np.array([item for row in rows for item in row], np.int32)
-    people = People(alike, Entries(ends, items, 31 * factor))
+    people = GroupPeople(alike, Entries(ends, items, 31 * factor))
     ids = [group for _, _, group in keys]
     joined = join_people(np.array(ids, np.int32), 3, people, least)
     again = join_people(np.array(twice, np.int32), 2, joined, least)
@@ -57,7 +57,7 @@ def test_many_groups_are_counted_on_all_cores(monkeypatch: pytest.MonkeyPatch) -
     rng = np.random.default_rng(5)
     size = rng.integers(0, 4, 60_000)
     ends = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
-    people = People(
+    people = GroupPeople(
         rng.integers(0, 2, 60_000), Entries(ends, rng.integers(0, 9, ends[-1]).astype(np.int32), 9)
     )
     ids = rng.integers(0, 20_000, 60_000).astype(np.int32)

@@ -112,8 +112,8 @@ def test_one_row_a_person_is_counted_as_without_the_role(seed):
     table = people_table(seed).with_columns(pl.int_range(pl.len()).alias("person"))
     plain = ic.Schema(quasi=["age", "town"], sensitive=["ill", "cost"], identifying=["person"])
     frequency = engine_for(table).count(SCHEMA)
-    assert frequency.people is None
-    assert frequency.persons.people == len(table)
+    assert frequency.people.table is None
+    assert frequency.people.number == len(table)
     assert ic.assess(table, SCHEMA).privacy == ic.assess(table, plain).privacy
 
 

@@ -106,7 +106,7 @@ class SearchProblem:
     @property
     def to_be_asked(self) -> list[PrivacyModel]:
         """The models that a class of `least` records may fail: where people count, sizes of classes, too."""
-        by_records = self.frequency.people is None
+        by_records = self.frequency.people.table is None
         return [model for model in self.models if not (model.size_only and by_records)]
 
     @property
@@ -115,10 +115,10 @@ class SearchProblem:
 
         None where models ask for more, or nobody knows how many rows a person has at most.
         """
-        persons = self.frequency.persons
-        if persons is None or persons.most_rows is None or not all(m.size_only for m in self.to_be_asked):
+        most_rows = self.frequency.people.most_rows
+        if most_rows is None or not all(m.size_only for m in self.to_be_asked):
             return None
-        return max((model.least_size for model in self.to_be_asked), default=1) * persons.most_rows
+        return max((model.least_size for model in self.to_be_asked), default=1) * most_rows
 
     def monotone(self, model: PrivacyModel) -> Monotone:
         """Say what may be done to classes that satisfy a model; see `PrivacyModel.monotone_for`."""
@@ -235,7 +235,7 @@ def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel])
 
 
 def _people(frequency: FrequencyTable) -> str:
-    return "" if frequency.people is None else f" of {frequency.people.records} people"
+    return "" if frequency.people.table is None else f" of {frequency.people.table.records} people"
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:

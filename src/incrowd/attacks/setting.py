@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from incrowd.kernels.nearest import Cloud
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import SensitiveCounts
+    from incrowd.table.sensitive import SensitiveCounts
 
 __all__ = ["Column", "Part", "Setting", "counted", "nearest_records"]
 

@@ -6,7 +6,7 @@ import copy
 import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
 from incrowd.engines.grouped import (
@@ -18,7 +18,6 @@ from incrowd.engines.grouped import (
     UNCOUNTED,
     GroupedEngine,
     PeopleAsked,
-    PeopleTold,
     TooManyKeysError,
     added_up,
 )
@@ -33,14 +32,18 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import Engine
     from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.frequency import FrequencyTable, People
+    from incrowd.table.people import PersonRows
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["NUMBER", "FetchedEngine", "PeopleFetched", "joined_by"]
+__all__ = ["ALL", "NUMBER", "UNNAMED", "FetchedEngine", "joined_by"]
 
 NUMBER = "\0number"
 """Counts rows of the same values."""
+
+ALL, UNNAMED = "\0all rows", "\0unnamed"
+"""Columns of fetched people: how many rows a line stands for, and how many of these name nobody."""
 
 
 def _texts_of(raw: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -85,30 +88,6 @@ def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> 
     right = table.rename(renamed)
     joined = left.join(right, on=places, how="left", nulls_equal=True, maintain_order="left")
     return joined.select(columns_named(others))
-
-
-class PeopleFetched(NamedTuple):
-    """What another system tells of people, in frames of values as they are there.
-
-    Attributes
-    ----------
-    listed
-        Quasi-identifiers, sensitive attributes and `PERSON`: all rows of everybody whose rows are not alike.
-        The numbers are in an order that follows from the names.
-    alike
-        Per list that was asked the quasi-identifiers, its sensitive attributes and `ROWS`: how many others
-        there are, each row without a name among them.
-    people, rows
-        People with a name, and their rows.
-    unnamed
-        Rows without a name.
-    """
-
-    listed: pl.DataFrame
-    alike: Sequence[pl.DataFrame]
-    people: int
-    rows: int
-    unnamed: int
 
 
 class FetchedEngine(GroupedEngine):
@@ -354,7 +333,7 @@ class FetchedEngine(GroupedEngine):
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> PeopleFetched | None:
+    ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
         """Let the other system tell who has unlike rows, and count everybody else by quasi-identifiers.
 
         Parameters
@@ -366,6 +345,13 @@ class FetchedEngine(GroupedEngine):
 
         Returns
         -------
+        listed
+            Quasi-identifiers, sensitive attributes, `PERSON` and `ALL`: all rows of everybody whose rows are
+            not alike. The numbers are in an order that follows from the names.
+        alike
+            Per list the quasi-identifiers, its sensitive attributes, `ROWS`, `UNNAMED` and `ALL`: how many
+            others there are, how many of them are rows without a name, and how many rows these are in all.
+
         None where it cannot tell.
         """
         return None
@@ -416,29 +402,32 @@ class FetchedEngine(GroupedEngine):
         others = [name for name in names if name not in held]
         return super()._coded(frame, others, null_values, form, ordered=ordered)
 
-    def _told(self, asked: PeopleAsked) -> PeopleTold | None:
-        """Read what the other system tells of people; see `GroupedEngine._told`."""
+    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
+        """Read what the other system finds; see `GroupedEngine._listed`."""
         if any(column.name in (*asked.names, *asked.own) for column in self._treated):
             # The other system knows the values before alone.
             return None
         found = self.reduced(asked.names, asked.own, asked.lists, asked.schema)
         if found is None:
             return None
-        if found.rows + found.unnamed != self._fetched_rows:
-            raise TableError(CHANGED)
-        null_values = asked.schema.null_values
+        from incrowd.table.frequency import People
 
-        def read(raw: pl.DataFrame, own: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+        listed, alike = found
+        others = alike[0]
+        if int(listed[ALL].sum()) + int(others[ALL].sum()) != self._fetched_rows:
+            raise TableError(CHANGED)
+
+        def read(raw: pl.DataFrame, own: Sequence[str]) -> PersonRows:
             columns = [*asked.names, *own, *(name for name in raw.columns if name == PERSON)]
-            coded = self._known(raw, [*asked.names, *own], null_values)
+            coded = self._known(raw, [*asked.names, *own], asked.schema.null_values)
             # The same table gives the same order of people, wherever it is.
             grouped = coded.sort(columns_named(columns)).collect()
-            return grouped, self._keys_of(grouped, asked.names, asked.key_of)
+            key = self._keys_of(grouped, asked.names, asked.key_of)
+            return self._person_rows(asked, grouped, key, own)
 
-        return PeopleTold(
-            read(found.listed, asked.own),
-            [read(raw, own) for raw, own in zip(found.alike, asked.lists, strict=True)],
-            found.people,
-            found.unnamed,
-            found.rows > found.people,
+        people = listed[PERSON].n_unique() + int(others[ROWS].sum())
+        return (
+            People(asked.schema.person, people, int(others[UNNAMED].sum())),
+            read(listed, asked.own),
+            [read(raw, own) for raw, own in zip(alike, asked.lists, strict=True)],
         )

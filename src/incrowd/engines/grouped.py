@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.table.frequency import FrequencyTable, People
+    from incrowd.table.people import PersonRows
     from incrowd.table.schema import Attribute, Schema
+    from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 __all__ = [
     "CELL",
@@ -33,7 +35,6 @@ __all__ = [
     "UNCOUNTED",
     "GroupedEngine",
     "PeopleAsked",
-    "PeopleTold",
     "TooManyKeysError",
     "added_up",
     "smallest",
@@ -74,6 +75,8 @@ class PeopleAsked(NamedTuple):
         The columns of each list of people whose rows are alike: one attribute, all of them, or none.
     names, key_of
         The quasi-identifiers, and the key of each combination of their codes.
+    joint
+        The combinations of all sensitive values, where somebody asked.
     """
 
     own: list[str]
@@ -81,31 +84,7 @@ class PeopleAsked(NamedTuple):
     names: Sequence[str]
     key_of: pl.DataFrame
     schema: Schema
-
-
-class PeopleTold(NamedTuple):
-    """What an engine tells of people: frames of codes in sensitive attributes, and the key of each line.
-
-    Attributes
-    ----------
-    listed
-        A line for each `PERSON` and kind of row, in the order of the first row where rows have an order.
-        Whoever has rows that are not alike is listed with all of them.
-    alike
-        The others, those without a name included: per list that was asked `ROWS` says how many they are.
-    people
-        People with a name.
-    unnamed
-        Rows without.
-    several
-        Whether somebody with a name has more than one row.
-    """
-
-    listed: tuple[pl.DataFrame, NDArray[np.integer]]
-    alike: Sequence[tuple[pl.DataFrame, NDArray[np.integer]]]
-    people: int
-    unnamed: int
-    several: bool
+    joint: JointCounts | None
 
 
 class TooManyKeysError(TableError):
@@ -409,7 +388,7 @@ class GroupedEngine(Engine):
 
         from incrowd.kernels.counting import counts_per_key
         from incrowd.table.domain import Domain
-        from incrowd.table.frequency import SensitiveCounts
+        from incrowd.table.sensitive import SensitiveCounts
 
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
         values = self._distinct(attribute.name, schema.null_values)
@@ -424,39 +403,46 @@ class GroupedEngine(Engine):
         self, frequency: FrequencyTable, schema: Schema, names: Sequence[str], key_of: pl.DataFrame
     ) -> FrequencyTable:
         """Count the people, too; those with more than one kind of row are listed, if the engine can tell."""
+        own = [counts.name for counts in frequency.sensitive]
+        lists = [[name] for name in own] or [[]]
+        if frequency.joint is not None:
+            lists.append(own)
+        found = self._listed(PeopleAsked(own, lists, names, key_of, schema, frequency.joint))
+        if found is None:
+            return self._with_everybody(frequency, schema, names, key_of)
+        return frequency.with_listed(*found)
+
+    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
+        """List the people with unlike rows, and count the others; None where every row has to be read.
+
+        Returns
+        -------
+        As `incrowd.table.people_counts.count_people` takes them.
+        """
+        return None
+
+    def _person_rows(
+        self, asked: PeopleAsked, grouped: pl.DataFrame, key: NDArray[np.integer], own: Sequence[str]
+    ) -> PersonRows:
+        """Return lines of codes in some sensitive attributes with the key of each.
+
+        Parameters
+        ----------
+        grouped
+            It has `PERSON`, or `ROWS` says how many people without a number each line stands for.
+        """
         import numpy as np
 
-        from incrowd.table.people import Alike, PersonGroups, PersonRows
+        from incrowd.table.people import PersonRows
 
-        own = [counts.name for counts in frequency.sensitive]
-        asked = [[name] for name in own] or [[]]
-        if frequency.joint is not None:
-            asked.append(own)
-        told = self._told(PeopleAsked(own, asked, names, key_of, schema))
-        if told is None:
-            return self._with_everybody(frequency, schema, names, key_of)
-
-        def combined(ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer] | None:
-            return None if frequency.joint is None else frequency.joint.numbers(ranks)
-
-        grouped, key = told.listed
-        ranks = tuple(self._ranks_of(schema[name], grouped, schema) for name in own)
-        _, person = np.unique(grouped[PERSON].to_numpy(), return_inverse=True)
-        listed = PersonRows(key, person.astype(np.int32), ranks, combined(ranks))
-        alike = []
-        for place, (grouped, key) in enumerate(told.alike):
-            found = [self._ranks_of(schema[name], grouped, schema) for name in asked[place]]
-            codes = combined(found) if place and place == len(own) else None
-            if codes is None:
-                codes = found[0] if found else np.zeros(len(key), np.int32)
-            alike.append(Alike(key, codes, grouped[ROWS].to_numpy().astype(np.int64)))
-        people = told.people + told.unnamed
-        groups = PersonGroups(listed, tuple(alike), people, told.unnamed, told.several)
-        return frequency.with_person_rows(groups, schema.person)
-
-    def _told(self, asked: PeopleAsked) -> PeopleTold | None:
-        """List the people with unlike rows alone, and count the others; None where rows are to tell."""
-        return None
+        ranks = tuple(self._ranks_of(asked.schema[name], grouped, asked.schema) for name in own)
+        joint = asked.joint if list(own) == asked.own else None
+        combination = None if joint is None else joint.numbers(ranks)
+        if PERSON in grouped.columns:
+            _, person = np.unique(grouped[PERSON].to_numpy(), return_inverse=True)
+            return PersonRows(key, person.astype(np.int32), ranks, combination)
+        amount = grouped[ROWS].to_numpy().astype(np.int64)
+        return PersonRows(key, np.full(len(key), -1, np.int32), ranks, combination, amount)
 
     def _with_everybody(
         self, frequency: FrequencyTable, schema: Schema, names: Sequence[str], key_of: pl.DataFrame
@@ -508,7 +494,7 @@ class GroupedEngine(Engine):
 
         from incrowd.kernels.counting import counts_per_key
         from incrowd.kernels.grouping import group_columns
-        from incrowd.table.frequency import JointCounts
+        from incrowd.table.sensitive import JointCounts
 
         columns = [counts.name for counts in sensitive]
         grouped, key = self._keyed(columns, names, key_of, schema.null_values)

@@ -174,7 +174,7 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
         named = schema.having("person") if set(schema.person) <= set(engine.columns) else ()
         plainly = Schema.of((*named, *map(as_counted, schema.quasi)), null_values=schema.null_values)
         everybody = engine.count(plainly)
-        if everybody.people is not None:
+        if everybody.people.table is not None:
             raise TableError(
                 "it has several rows of one person, who would count as several people; keep one row each"
             )

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import KEY, ROWS, PeopleAsked, PeopleTold, smallest
+from incrowd.engines.grouped import KEY, ROWS, PeopleAsked, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import EngineSettings
     from incrowd.io.streams import Files
+    from incrowd.table.frequency import People
+    from incrowd.table.people import PersonRows
 
 __all__ = ["SpillingEngine"]
 
@@ -203,12 +205,12 @@ class SpillingEngine(ScanEngine):
         numbers = key_of[key_of.columns[-1]].to_numpy()
         return grouped.drop(KEY), np.asarray(numbers[grouped[KEY].to_numpy()])
 
-    def _told(self, asked: PeopleAsked) -> PeopleTold | None:
-        """Reduce the people on disk; see `GroupedEngine._told`."""
-        import numpy as np
+    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
+        """Reduce the people on disk; see `GroupedEngine._listed`."""
         import polars as pl
 
         from incrowd.engines.spilled_people import SpilledPeople
+        from incrowd.table.frequency import People
 
         if self._database is None or self._folder is None:
             return None
@@ -224,14 +226,12 @@ class SpillingEngine(ScanEngine):
         if named + unnamed != rows.collect().item():
             raise TableError(_CHANGED)
 
-        def fetched(
-            found: pl.LazyFrame, names: Sequence[str], each: int
-        ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+        def fetched(found: pl.LazyFrame, names: Sequence[str], each: int) -> PersonRows:
             lines = found.select(pl.len()).collect().item()
             self._check_room(lines, lines * each, "pairs of a person and a kind of row")
             found = found.rename({f"s{asked.own.index(name)}": name for name in names})
             grouped = self._coded_values(found, names, null_values)
-            return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()])
+            return self._person_rows(asked, grouped, numbers[grouped["key"].to_numpy()], names)
 
         lists = {tuple(names): f"alike{place}" for place, names in enumerate(asked.lists)}
         alike = {
@@ -239,7 +239,8 @@ class SpillingEngine(ScanEngine):
             for names, table in lists.items()
         }
         listed = fetched(people.listed(), asked.own, _ENTRY_BYTES + _PAIR_BYTES * len(asked.own))
-        return PeopleTold(listed, [alike[tuple(names)] for names in asked.lists], many, unnamed, named > many)
+        whole = People(person, many + unnamed, unnamed)
+        return whole, listed, [alike[tuple(names)] for names in asked.lists]
 
     def _failing(self, name: str) -> tuple[str, list[Any]]:
         """Write a column in SQL where nobody looks for other texts afterwards."""

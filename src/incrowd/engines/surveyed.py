@@ -63,7 +63,7 @@ def of_rows(
     if home is not None:
         one = np.ones(len(key), np.int64)
         found = Households.of(schema.household, key, home, one, member)
-        frequency = replace(frequency, households=found)
+        frequency = replace(frequency, survey=frequency.survey._replace(households=found))
     return frequency
 
 
@@ -104,7 +104,7 @@ def of_groups(
         )
         assert home is not None
         households = Households.of(schema.household, key, home, rows, member)
-        frequency = replace(frequency, households=households)
+        frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 
 
@@ -138,7 +138,7 @@ def _numbered(
 
 def _refuse_several_rows(frequency: FrequencyTable, column: str) -> None:
     """Refuse weights of rows where a person has several: nobody knows for how many people those stand."""
-    if frequency.people is not None:
+    if frequency.people.table is not None:
         raise SchemaError(
             f"column {column!r} has the role weight, and some people have several rows, so adding up the "
             "weights of rows would count them more than once; keep one row for each person, or give the "

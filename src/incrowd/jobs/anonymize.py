@@ -418,7 +418,7 @@ def begun(
         with clock.stage("count population"):
             frequency = with_population(frequency, policy.written, population)
     check_limits(policy, frequency)
-    refuse_unlinked(policy.schema, several=frequency.people is not None)
+    refuse_unlinked(policy.schema, several=frequency.people.table is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*named, *engine.sources, *people_from)
     return Started(engine, treating, searched, frequency, population, csv_format, sources)

@@ -454,7 +454,7 @@ def _decided(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *
     while True:
         batch = counted_batch(rows, recoding, policy)
         frequency = batch.frequency
-        refuse_unlinked(policy.schema, several=frequency.people is not None or bool(earlier.parts))
+        refuse_unlinked(policy.schema, several=frequency.people.table is not None or bool(earlier.parts))
         both = earlier.people_with(batch, policy, recoding)
         fate = fate_of(batch, earlier, policy, both)
         of_row = None if frequency.row_keys is None else fate.reasons()[frequency.row_keys]

@@ -269,15 +269,15 @@ def _people_left(left: FrequencyTable, whole: FrequencyTable, alive: NDArray[np.
 
     from incrowd.table.people import PersonRows
 
-    if whole.people is None or whole.persons is None or whole.persons.of_row is None:
+    if whole.people.table is None or whole.people.of_row is None:
         return left
     # A suppressed row has number -1, which picks the last entry.
     number = np.full(whole.keys + 1, -1, np.int32)
     number[alive] = np.arange(len(alive), dtype=np.int32)
     key = number[whole.key_of_row("ensure_privacy")]
     there = np.flatnonzero(key >= 0)
-    person = whole.persons.of_row[there]
+    person = whole.people.of_row[there]
     named = person >= 0
     person[named] = np.unique(person[named], return_inverse=True)[1]
     ranks = tuple(counts.rank_of_row()[there] for counts in whole.sensitive)
-    return left.with_person_rows(PersonRows(key[there], person, ranks), whole.persons.columns)
+    return left.with_person_rows(PersonRows(key[there], person, ranks), whole.people.columns)

@@ -115,7 +115,7 @@ class Evaluation(InNotebooks):
     @property
     def people(self) -> dict[str, Any] | None:
         """The people whom the records stand for, and those of suppressed ones; None without weights."""
-        sampling = self.frequency.sampling
+        sampling = self.frequency.survey.sampling
         if sampling is None:
             return None
         kept = int(sampling.keys[~self.recoding.suppressed].sum()) / UNIT
@@ -164,10 +164,10 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     frequency, recoding = observe(before, after)
-    if before.sampling is not None and before.sampling.of_row is not None:
+    sampling = before.survey.sampling
+    if sampling is not None and sampling.of_row is not None:
         key = frequency.key_of_row("evaluate")
-        weights = before.sampling.of_row
-        found = Sampling.of(before.sampling.column, key, weights, frequency.keys)
+        found = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
         frequency = frequency.with_sampling(found)
     if row_map is None:
         _require_aligned(frequency, recoding)

@@ -174,7 +174,7 @@ def fidelity(
     compared = (_association(frequency, spreads, a, b) for a, b in combinations(range(len(spreads)), 2))
     associations = tuple(pair for pair in compared if pair is not None)
     asked = _ask(frequency, spreads, queries, columns, selectivity, seed)
-    weighted = () if frequency.sampling is None else _marginals(frequency.in_people, spreads)
+    weighted = () if frequency.survey.sampling is None else _marginals(frequency.in_people, spreads)
     return Fidelity(marginals, associations, asked, weighted)
 
 
@@ -194,8 +194,8 @@ def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence
     places = [names.index(name) for name in columns]
     domains = [frequency.domains[place] for place in places]
     weights = frequency.weights.astype(np.float64)
-    if frequency.sampling is not None:
-        weights = frequency.sampling.keys / UNIT
+    if frequency.survey.sampling is not None:
+        weights = frequency.survey.sampling.keys / UNIT
     spreads = [Spread(frequency.domains[j], recoding.cells[j], recoding.suppressed) for j in places]
     sizes = tuple(domain.size for domain in domains)
     value = np.ravel_multi_index(tuple(frequency.codes[place] for place in places), sizes)

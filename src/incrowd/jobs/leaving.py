@@ -235,7 +235,7 @@ class Leaving:
             made = replace(made, recoding=recoding.without(gone))
             made.refuse_too_many(drawn, draws)
             seen = made.seen(rows)
-        people = None if frequency.people is None else seen.classes.frequency
+        people = None if frequency.people.table is None else seen.classes.frequency
         carried = None if people is None else (people, Carried.as_it_is(people))
         suppressed = int(frequency.weights[gone].sum())
         values = ReleasedValues(policy, seen.results, draws, suppressed, carried)
@@ -270,7 +270,7 @@ class _Making:
 
     def seen(self, rows: Engine) -> _Seen:
         """Recode rows, and count what a reader sees of them."""
-        by_person = self.frequency.people is not None
+        by_person = self.frequency.people.table is not None
         # Whose row it is does not leave, but the models count people.
         schema = self.schema.with_attributes(
             replace(each, role="insensitive") if by_person and each.role == "person" else each

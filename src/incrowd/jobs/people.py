@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
 __all__ = [
-    "Histories",
+    "HistoryFigures",
     "PeopleFigures",
     "of_people",
     "people_entry",
@@ -23,8 +23,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Histories:
-    """What the whole history of a person tells: all equivalence classes with rows of theirs.
+class HistoryFigures:
+    """How many people share a whole history, which is all equivalence classes with rows of theirs.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class PeopleFigures:
     mean_size: float
     alone: int
     distribution: tuple[SizeBin, ...]
-    histories: Histories | None = None
+    histories: HistoryFigures | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -100,15 +100,15 @@ def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> Peop
     linked
         Whether rows of a person can be joined.
     """
-    persons, counted = classes.frequency.persons, classes.counted
-    if persons is None:
+    people, counted = classes.frequency.people, classes.counted
+    if not people.columns:
         return None
     sizes, many = counted.sizes, len(classes)
     return PeopleFigures(
-        columns=persons.columns,
-        people=persons.people,
-        unnamed=persons.unnamed,
-        suppressed=persons.people - counted.records,
+        columns=people.columns,
+        people=people.number,
+        unnamed=people.unnamed,
+        suppressed=people.number - counted.records,
         smallest=int(sizes.min()) if many else 0,
         largest=int(sizes.max(initial=0)),
         mean_size=float(sizes.mean()) if many else 0.0,
@@ -118,10 +118,10 @@ def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> Peop
     )
 
 
-def _histories(classes: EquivalenceClasses) -> Histories:
+def _histories(classes: EquivalenceClasses) -> HistoryFigures:
     if not len(classes):
-        return Histories(0, 0)
-    return Histories(int(KMAnonymity(1, 0).values(classes).min()), lone_histories(classes))
+        return HistoryFigures(0, 0)
+    return HistoryFigures(int(KMAnonymity(1, 0).values(classes).min()), lone_histories(classes))
 
 
 def of_people(people: PeopleFigures | None) -> str:
@@ -146,11 +146,12 @@ def people_sentences(people: PeopleFigures | None) -> list[str]:
         "class."
     ]
     if people.histories is not None:
-        told = people.histories
+        shared = people.histories
         found.append(
             "Released rows of a person can be joined. Whoever knows all rows of a person finds at least "
-            f"{told.fewest:,} {'person' if told.fewest == 1 else 'people'} with rows like all of these. "
-            f"{told.alone:,} people ({percent(told.alone / there)}) share their whole history with nobody."
+            f"{shared.fewest:,} {'person' if shared.fewest == 1 else 'people'} with rows like all of these. "
+            f"{shared.alone:,} people ({percent(shared.alone / there)}) share their whole history with "
+            "nobody."
         )
     if people.unnamed:
         found.append(

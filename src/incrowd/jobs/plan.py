@@ -151,7 +151,7 @@ def plan(
     return Plan(
         policy=policy,
         records=frequency.rows,
-        people=None if frequency.people is None else frequency.people.records,
+        people=None if frequency.people.table is None else frequency.people.table.records,
         suppressed=frequency.suppressed,
         keys=frequency.keys,
         columns=tuple(

@@ -11,7 +11,8 @@ from incrowd.table.documents import rounded
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
-    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.sensitive import SensitiveCounts
 
 __all__ = ["published_account", "published_policy"]
 

@@ -96,7 +96,7 @@ def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) 
             for variant in _variants(entry):
                 if wildcards in variant.wildcards and variant.knows_population(frequency):
                     yield variant
-    if linked and frequency.persons is not None and wildcards in KMAnonymity(1, 0).wildcards:
+    if linked and frequency.people.columns and wildcards in KMAnonymity(1, 0).wildcards:
         yield KMAnonymity(1, 0)
 
 

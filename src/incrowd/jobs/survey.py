@@ -43,13 +43,13 @@ class Estimates:
 
 def estimates_of(frequency: FrequencyTable, risk: RiskFigures) -> Estimates | None:
     """Say what of a table is estimated; None where no column holds sampling weights."""
-    if frequency.sampling is None:
+    if frequency.survey.sampling is None:
         return None
     # Without the weights of a class, as where records count alone, households have the risks of records.
     figures = [name for name in ("individual", "household") if name in risk and "individual" in risk]
     if frequency.population is not None and frequency.population.weights is not None:
         figures = ["k-map", *(name for name in ("journalist", "marketer") if name in risk), *figures]
-    return Estimates(frequency.sampling.column, tuple(figures))
+    return Estimates(frequency.survey.sampling.column, tuple(figures))
 
 
 def survey_sentences(

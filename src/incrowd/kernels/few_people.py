@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, over_ranges
-from incrowd.kernels.met import is_new, mask_of, table_of
 from incrowd.kernels.people import Entries, closed_up, list_entries
+from incrowd.kernels.seen import is_new, mask_of, table_of
 
-__all__ = ["People", "join_people"]
+__all__ = ["GroupPeople", "join_people"]
 
 _FEW = 32
 """People of a group who are looked through sooner than looked up."""
 
 
-class People(NamedTuple):
+class GroupPeople(NamedTuple):
     """The people of each key.
 
     Attributes
@@ -109,7 +109,7 @@ def _meet(start, stop, indptr, members, entries, least, sums, marks):
         found[group] = distinct
 
 
-def join_people(ids: NDArray[np.int32], groups: int, people: People, least: int) -> People:
+def join_people(ids: NDArray[np.int32], groups: int, people: GroupPeople, least: int) -> GroupPeople:
     """Return the people of groups of keys, each once, as far as they matter for a least size.
 
     Parameters
@@ -138,7 +138,7 @@ def join_people(ids: NDArray[np.int32], groups: int, people: People, least: int)
 
 def _listed(
     ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64], others: NDArray[np.int64]
-) -> People:
+) -> GroupPeople:
     """Go through the keys in order, so that what is read lies near what was read before."""
     starts = np.zeros(len(sums) + 1, np.int64)
     np.cumsum(np.minimum(others, least), out=starts[1:])
@@ -149,10 +149,10 @@ def _listed(
     sums[full] = np.maximum(sums[full], least)
     found[full] = 0
     ends, listed = closed_up(starts, found, room)
-    return People(sums, Entries(ends, listed, entries.many))
+    return GroupPeople(sums, Entries(ends, listed, entries.many))
 
 
-def _looked_up(ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64]) -> People:
+def _looked_up(ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64]) -> GroupPeople:
     """Go through the groups on all cores, with a table for the people who were met."""
     # Only these may lack somebody, and only keys with entries can have them.
     ends = np.zeros(len(sums) + 1, np.int64)
@@ -164,4 +164,4 @@ def _looked_up(ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArr
     found = np.zeros(len(sums), np.int64)
     over_ranges(_meet, indptr, indptr, members, entries, least, sums, (first, found))
     ends, listed = list_entries(indptr, members, entries.indptr, first, found)
-    return People(sums, Entries(ends, entries.items[listed], entries.many))
+    return GroupPeople(sums, Entries(ends, entries.items[listed], entries.many))

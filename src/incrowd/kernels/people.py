@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts, compacted, entries_before, room_for, take_out
 from incrowd.kernels.jit import compiled, over_ranges
-from incrowd.kernels.met import is_new, mask_of, table_of, tables_of
+from incrowd.kernels.seen import is_new, mask_of, table_of, tables_of
 
 __all__ = [
     "Entries",

@@ -202,7 +202,7 @@ class PrivacyModel(Configured, ABC):
 
     def monotone_for(self, frequency: FrequencyTable) -> Monotone:
         """Return `monotone`, or `monotone_by_people` where a person of the table has several rows."""
-        return self.monotone if frequency.people is None else self.monotone_by_people
+        return self.monotone if frequency.people.table is None else self.monotone_by_people
 
     @property
     def takes_estimate(self) -> bool:
@@ -276,7 +276,7 @@ class PrivacyModel(Configured, ABC):
         import numpy as np
 
         classes = classes.counted
-        if self.size_only and classes.frequency.spread is not None:
+        if self.size_only and classes.frequency.people.listed is not None:
             # People are counted one by one, and enough are enough.
             return classes.reach(self.least_size)
         verdict = np.ones(len(classes), np.bool_)
@@ -476,7 +476,7 @@ class SensitiveModel(PrivacyModel):
         return not (
             self.is_joint
             or classes.counted is not classes
-            or classes.frequency.spread is not None
+            or classes.frequency.people.listed is not None
             or any(classes.singles(each) is not None for each in self.positions(classes.frequency))
         )
 

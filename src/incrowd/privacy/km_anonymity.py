@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.people import Histories
 
 __all__ = ["KMAnonymity", "km_anonymity", "lone_histories"]
+
+_Histories = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
+"""The classes of each listed person; see `ClassCounts.histories`."""
 
 _MOST_SETS = 50_000_000
 """Sets of classes that are looked at, which take some gigabytes."""
@@ -94,7 +96,7 @@ class KMAnonymity(IdentityModel):
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a table without people, a k above their number, and a power above anybody's rows."""
-        if frequency.persons is None and frequency.spread is None:
+        if not frequency.people.columns and frequency.people.listed is None:
             raise ParameterError(
                 "km-anonymity counts people who share several rows, and no column names a person; name it "
                 f"({setting('person=', '--person')})"
@@ -124,14 +126,13 @@ class KMAnonymity(IdentityModel):
         """Return for each class the fewest people who share a set of classes that it is in."""
         import numpy as np
 
-        if classes.frequency.spread is None or self.power == 1:
+        if classes.frequency.people.listed is None or self.power == 1:
             return classes.sizes
-        histories = classes.histories()
-        many = histories.lengths
+        histories = indptr, held = classes.histories()
         values = classes.sizes.copy()
         # Of a class where everybody has rows elsewhere, the set of it alone matters to nobody.
         alone = np.zeros(len(classes), np.bool_)
-        alone[histories.classes[histories.indptr[:-1][many == 1]]] = True
+        alone[held[indptr[:-1][np.diff(indptr) == 1]]] = True
         alone |= classes.alike > 0
         values[~alone] = np.iinfo(np.int64).max
         for sets in self._known(histories, len(classes)):
@@ -150,26 +151,25 @@ class KMAnonymity(IdentityModel):
         Returns
         -------
         people
-            bool[numbers of people]: those of whom too few share a set of classes; see `Spread`.
+            bool[numbers of people]: those of whom too few share a set of classes; see `ListedPeople`.
         classes
             bool[classes]: the classes in such a set.
         """
         import numpy as np
 
         counted = classes.counted
-        assert counted.frequency.spread is not None
-        people = np.zeros(counted.frequency.spread.stories.people, np.bool_)
+        assert counted.frequency.people.listed is not None
+        people = np.zeros(counted.frequency.people.listed.numbers, np.bool_)
         weak = np.zeros(len(counted), np.bool_)
         if self.power == 1:
             return people, weak
-        histories = counted.histories()
-        for sets in self._known(histories, len(counted)):
+        for sets in self._known(counted.histories(), len(counted)):
             few = sets.shared < self.k
             weak[sets.classes[few]] = True
-            people[histories.people[sets.owners(few)]] = True
+            people[sets.owners(few)] = True
         return people, weak
 
-    def _known(self, histories: Histories, many: int) -> Iterator[_Sets]:
+    def _known(self, histories: _Histories, many: int) -> Iterator[_Sets]:
         """Go through the sets of at least two classes that somebody knows of a person."""
         return _subsets(self.power, histories, many) if self.power else _whole(histories, many)
 
@@ -184,7 +184,7 @@ class _Sets(NamedTuple):
     shared
         int64[sets]: people who have rows in all classes of the set.
     set_of_owner, owner
-        int64[...] each: a set, and the place of a person among the histories who is known by it.
+        int64[...] each: a set, and the number of a person who is known by it.
     """
 
     classes: NDArray[np.int64]
@@ -197,20 +197,20 @@ class _Sets(NamedTuple):
         return self.owner[chosen[self.set_of_owner]]
 
 
-def _subsets(power: int, histories: Histories, many: int) -> Iterator[_Sets]:
+def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
     """Count the people who share each set of `power` classes, or all of fewer."""
     import numpy as np
 
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import subsets
 
-    lengths = histories.lengths
+    lengths = np.diff(histories[0])
     for size in range(2, power + 1):
         matters = np.ones(len(lengths), np.bool_) if size == power else lengths == size
         if not (matters & (lengths >= size)).any():
             continue
         _refuse_sets(lengths, size)
-        sets, counts = subsets(histories.indptr, histories.classes, size)
+        sets, counts = subsets(*histories, size)
         ids, first = group_columns(list(sets.T), [many] * size, len(sets))
         owner = np.repeat(np.arange(len(counts)), counts)
         judged = matters[owner]
@@ -235,18 +235,19 @@ def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
         )
 
 
-def _whole(histories: Histories, many: int) -> Iterator[_Sets]:
+def _whole(histories: _Histories, many: int) -> Iterator[_Sets]:
     """Count the people who share all classes of somebody."""
     import numpy as np
 
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import supersets
 
-    lengths = histories.lengths
+    indptr, classes = histories
+    lengths = np.diff(indptr)
     found: list[_Sets] = []
     for length in np.unique(lengths[lengths > 1]).tolist():
         owner = np.flatnonzero(lengths == length)
-        rows = histories.classes[histories.indptr[owner][:, None] + np.arange(length)]
+        rows = classes[indptr[owner][:, None] + np.arange(length)]
         ids, first = group_columns(list(rows.T), [many] * length, len(rows))
         found.append(_Sets(rows[first], np.bincount(ids), ids.astype(np.int64), owner))
     if not found:
@@ -263,11 +264,13 @@ def _whole(histories: Histories, many: int) -> Iterator[_Sets]:
 
 def lone_histories(classes: EquivalenceClasses) -> int:
     """Count the people of whom nobody else has rows in all classes of theirs."""
+    import numpy as np
+
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
-    if classes.frequency.spread is None:
+    if classes.frequency.people.listed is None:
         return alone
-    histories = classes.histories()
-    single = histories.classes[histories.indptr[:-1][histories.lengths == 1]]
+    histories = indptr, held = classes.histories()
+    single = held[indptr[:-1][np.diff(indptr) == 1]]
     alone += int((classes.sizes[single] == 1).sum())
     for sets in _whole(histories, len(classes)):
         # Nobody else shares it, so it is the history of one person.
@@ -277,7 +280,7 @@ def lone_histories(classes: EquivalenceClasses) -> int:
 
 def _most_rows(frequency: FrequencyTable) -> int:
     """Return the most different rows that a person has."""
-    return 1 if frequency.spread is None else frequency.spread.most_entries
+    return 1 if frequency.people.listed is None else frequency.people.listed.most_entries
 
 
 def km_anonymity(table: Any, quasi: Columns, person: str | Sequence[str], *, power: int = 2) -> int:

@@ -144,12 +144,12 @@ class TCloseness(SensitiveModel):
 
         attributes = self.positions(classes.frequency)
         people = classes.counted
-        several = people.frequency.spread is not None and not self.bounds_people(people.frequency)
+        several = people.frequency.people.listed is not None and not self.bounds_people(people.frequency)
         if self.is_joint or several or any(people.singles(each) is not None for each in attributes):
             return super().certain_losses(classes)
         lost = np.zeros(len(classes), np.int64)
         for attribute in attributes:
-            if people.frequency.spread is not None:
+            if people.frequency.people.listed is not None:
                 lost = np.maximum(lost, self._lost_people(people, attribute))
                 continue
             distances = np.asarray(self.values(people, attribute), np.float64)
@@ -258,7 +258,7 @@ def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDA
     if len(known) < len(present):
         ranks[domain.missing] = count
         count += 1
-    if counted.by_number is not None and classes.frequency.spread is not None:
+    if counted.by_number is not None and classes.frequency.people.listed is not None:
         people = np.zeros(count, np.int64)
         people[ranks[present]] = counted.by_number[present]
         return counts_by_number(classes, attribute, ranks, count), people

@@ -16,7 +16,8 @@ from incrowd.errors import TableError
 from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
 from incrowd.table.domain import Domain
 from incrowd.table.exact import number_of
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts, smallest_codes
+from incrowd.table.frequency import FrequencyTable, smallest_codes
+from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from incrowd.recoding.base import Recoding
     from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.sensitive import SensitiveCounts
 
 __all__ = ["carry_people", "carry_sensitive", "released_keys", "same_values"]
 
@@ -50,19 +51,20 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     TableError
         When the release holds other rows.
     """
-    persons, sampling, homes = frequency.persons, frequency.sampling, frequency.households
-    if frequency.people is None and persons is not None:
-        released = replace(released, persons=replace(persons, of_row=None))
-    if frequency.people is None and sampling is None and homes is None:
+    people, (sampling, homes) = frequency.people, frequency.survey
+    if people.table is None and people.columns:
+        released = replace(released, people=replace(people, of_row=None))
+    if people.table is None and sampling is None and homes is None:
         return released
     key, same_rows = released_keys(released, frequency, recoding)
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not (same_rows or _same_sizes(released, classes)):
         raise TableError(_OTHER)
-    carried = replace(released, households=None if homes is None else homes.moved(key))
+    moved = None if homes is None else homes.moved(key)
+    carried = replace(released, survey=released.survey._replace(households=moved))
     if sampling is not None:
         carried = carried.with_sampling(sampling.moved(key, released.keys))
-    if frequency.people is None:
+    if people.table is None:
         return carried
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):
         by_row = same_rows and before.rows is not None and after.rows is not None
@@ -107,14 +109,15 @@ def carry_sensitive(
 
 def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
     """Take what a file says in words that are no numbers for words: some models measure them otherwise."""
-    assert table.people is not None
+    assert table.people.table is not None
     sensitive = tuple(
         replace(people, domain=replace(people.domain, kind="category"))
         if records.domain.kind == "category" and people.domain.hierarchy is None
         else people
-        for records, people in zip(table.sensitive, table.people.sensitive, strict=True)
+        for records, people in zip(table.sensitive, table.people.table.sensitive, strict=True)
     )
-    return replace(table, people=replace(table.people, sensitive=sensitive))
+    of_people = replace(table.people.table, sensitive=sensitive)
+    return replace(table, people=replace(table.people, table=of_people))
 
 
 def released_keys(

@@ -54,7 +54,7 @@ class Household(RiskModel):
 
     def applies(self, classes: EquivalenceClasses) -> bool:
         """Say whether the rows belong to households."""
-        return classes.frequency.households is not None
+        return classes.frequency.survey.households is not None
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest risk, its mean over households, and the share of households at risk."""
@@ -64,7 +64,7 @@ class Household(RiskModel):
 
 def household_figures(classes: EquivalenceClasses, threshold: float = 0.2) -> dict[str, float]:
     """Return the figures of `HouseholdRisk` but the risks; empty where the table knows no households."""
-    homes, people = classes.frequency.households, classes.represented
+    homes, people = classes.frequency.survey.households, classes.represented
     if homes is None or not len(classes):
         return {}
     each = 1 / classes.sizes if people is None else risk_of_classes(classes.sizes, people)

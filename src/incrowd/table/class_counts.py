@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, setting
-from incrowd.table.people import Histories
 from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 
@@ -65,30 +64,30 @@ class ClassCounts:
         from incrowd.kernels.counting import class_sums
 
         sums = class_sums(self.indptr, self.members, self.frequency.weights)
-        return sums if self.frequency.spread is None else sums + self._met[1]
+        return sums if self.frequency.people.listed is None else sums + self._first_listed[1]
 
     def reach(self, least: int) -> NDArray[np.bool_]:
         """Say which classes have at least so many records, or people: bool[classes]."""
         from incrowd.kernels.people import classes_that_reach
 
-        spread = self.frequency.spread
-        if spread is None or "sizes" in self.__dict__:
+        listed = self.frequency.people.listed
+        if listed is None or "sizes" in self.__dict__:
             return self.sizes >= least
         where = self.indptr, self.members
-        return classes_that_reach(*where, self.frequency.weights, spread.people_of_keys, least)
+        return classes_that_reach(*where, self.frequency.weights, listed.people_of_keys, least)
 
     @cached_property
-    def _met(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which entries of the spread people are the first in their class, and how many in each class."""
+    def _first_listed(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which entries of the listed people are the first in their class, and how many in each class."""
         from incrowd.kernels.people import first_entries
 
-        assert self.frequency.spread is not None
-        return first_entries(self.indptr, self.members, self.frequency.spread.people_of_keys)
+        assert self.frequency.people.listed is not None
+        return first_entries(self.indptr, self.members, self.frequency.people.listed.people_of_keys)
 
     @cached_property
     def alike(self) -> NDArray[np.int64]:
         """People of each class whose rows are all alike: int64[classes]."""
-        return self.sizes if self.frequency.spread is None else self.sizes - self._met[1]
+        return self.sizes if self.frequency.people.listed is None else self.sizes - self._first_listed[1]
 
     @cached_property
     def records(self) -> int:
@@ -110,15 +109,15 @@ class ClassCounts:
         """
         from incrowd.kernels.people import items_within
 
-        spread = self.frequency.spread
-        if spread is None:
+        listed = self.frequency.people.listed
+        if listed is None:
             return int(self.sizes[chosen].sum())
         if not chosen.any():
             return 0
-        listed = spread.people
+        people = listed.people
         if len(self.members) < self.frequency.keys or not chosen.all():
-            listed = items_within(self.indptr, self.members, spread.people_of_keys, chosen)
-        return int(self.alike[chosen].sum()) + listed
+            people = items_within(self.indptr, self.members, listed.people_of_keys, chosen)
+        return int(self.alike[chosen].sum()) + people
 
     def of_key(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give each key the value of its class, 0 where it is in none: float64[keys]."""
@@ -126,21 +125,25 @@ class ClassCounts:
         found[self.members] = np.repeat(values, np.diff(self.indptr))
         return found
 
-    def histories(self) -> Histories:
-        """List the classes that each of the other people has rows in."""
+    def histories(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List the classes that each listed person has rows in, ascending.
+
+        Returns
+        -------
+        indptr, classes
+            int64[numbers + 1] and int64[...]: the classes of each number of a person; see `ListedPeople`.
+        """
         from incrowd.kernels.grouping import group_members
 
-        spread = self.frequency.spread
-        none = np.zeros(0, np.int64)
-        if spread is None:
-            return Histories(none, np.zeros(1, np.int64), none)
-        first, _ = self._met
-        place = spread.classes_of_entries(self.indptr, self.members)[first]
-        entries = spread.people_of_keys
+        listed = self.frequency.people.listed
+        if listed is None:
+            return np.zeros(1, np.int64), np.zeros(0, np.int64)
+        first, _ = self._first_listed
+        place = listed.classes_of_entries(self.indptr, self.members)[first]
+        entries = listed.people_of_keys
         _, by_class = group_members(place, len(self))
         indptr, order = group_members(entries.items[first][by_class], entries.many)
-        people = np.flatnonzero(np.diff(indptr))
-        return Histories(people, np.append(indptr[people], indptr[-1]), place[by_class][order])
+        return indptr, place[by_class][order]
 
     @property
     def represented(self) -> NDArray[np.float64] | None:
@@ -150,7 +153,7 @@ class ClassCounts:
         """
         from incrowd.kernels.counting import class_sums
 
-        sampling = self.frequency.sampling
+        sampling = self.frequency.survey.sampling
         return None if sampling is None else class_sums(self.indptr, self.members, sampling.keys) / UNIT
 
     def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
@@ -165,7 +168,7 @@ class ClassCounts:
         sums
             Each value times the class's records, exact where that can be: int64[classes] or float64[classes].
         """
-        if self.frequency.spread is None:
+        if self.frequency.people.listed is None:
             return float(sums.sum().item() / self.records)
         return self.mean_and_share(values, sums, np.inf)[0]
 
@@ -181,19 +184,19 @@ class ClassCounts:
         above
             The limit, at least 0; over people for the largest value that a class of theirs has.
         """
-        if self.frequency.spread is None:
+        if self.frequency.people.listed is None:
             return self.mean(values, sums), self.within(values > above) / self.records
         worst = self._worst(values)
         many = int(self.alike[values > above].sum()) + int(np.count_nonzero(worst > above))
         return float(values @ self.alike + worst.sum()) / self.records, many / self.records
 
     def _worst(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each spread person in a class the largest value of their classes, 0 for none."""
+        """Return for each listed person in a class the largest value of their classes, 0 for none."""
         from incrowd.kernels.people import worst_of_items
 
-        spread = self.frequency.spread
-        assert spread is not None
-        return worst_of_items(self.indptr, self.members, spread.people_of_keys, values)
+        listed = self.frequency.people.listed
+        assert listed is not None
+        return worst_of_items(self.indptr, self.members, listed.people_of_keys, values)
 
     def counts(self, attribute: int) -> Counts:
         """Count a sensitive attribute's values per class, given its position in the frequency table."""
@@ -201,33 +204,33 @@ class ClassCounts:
             from incrowd.kernels.counting import class_counts
             from incrowd.kernels.people import add_distinct
 
-            counted, spread = self.frequency.sensitive[attribute], self.frequency.spread
+            counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
             where = self.indptr, self.members, counted.keys
             self._counts[attribute] = (
                 class_counts(*where, counted.domain.size)
-                if spread is None
-                else add_distinct(*where, *spread.told(attribute, counted.domain.size))
+                if listed is None
+                else add_distinct(*where, *listed.counted(attribute, counted.domain.size))
             )
         return self._counts[attribute]
 
     def most_frequent(self, attribute: int) -> NDArray[np.int64]:
         """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
-        counted, spread = self.frequency.sensitive[attribute], self.frequency.spread
-        if spread is None or attribute in self._counts or not len(self):
+        counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
+        if listed is None or attribute in self._counts or not len(self):
             counts = self.counts(attribute)
             return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes
         from incrowd.kernels.people import most_distinct
 
         # The counts themselves take longer, and nobody else may ask for them.
         where = self.indptr, self.members, counted.keys
-        return most_distinct(*where, *spread.told(attribute, counted.domain.size))
+        return most_distinct(*where, *listed.counted(attribute, counted.domain.size))
 
     def occurrences(self, attribute: int) -> NDArray[np.int64]:
         """Add up the counts of a sensitive attribute in each class: int64[classes].
 
         That is the size of the class. With people it may be more: somebody with two values counts for each.
         """
-        if self.frequency.spread is None:
+        if self.frequency.people.listed is None:
             return self.sizes
         if attribute not in self._occurrences:
             counts, none = self.counts(attribute), np.zeros(0, np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.table.class_counts import ClassCounts
-from incrowd.table.frequency import FrequencyTable
+from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.joint import split_by_others
 
 __all__ = ["EquivalenceClasses", "Singles"]
@@ -83,7 +83,7 @@ class EquivalenceClasses(ClassCounts):
         """Every key is a class: the table as it stands."""
         each = np.arange(frequency.keys + 1, dtype=np.int64)
         classes = cls(frequency, each, each[:-1])
-        if frequency.spread is None:
+        if frequency.people.listed is None:
             classes._counts = {j: counts.keys for j, counts in enumerate(frequency.sensitive)}
         classes.set_codes(frequency.codes, [domain.size for domain in frequency.domains])
         return classes
@@ -221,16 +221,16 @@ class EquivalenceClasses(ClassCounts):
             joint = replace(frequency.joint, keys=class_counts(*where, frequency.joint.keys, combinations))
         if frequency.population is not None:
             population = replace(frequency.population, covered=self._covered, people=None)
-        # Spread people are listed, so counts per class would have them twice.
-        spread = frequency.spread
+        # Some people are listed, so counts per class would have them twice.
+        listed = frequency.people.listed
         counts = [
-            self.counts(j) if spread is None else class_counts(*where, counted.keys, counted.domain.size)
+            self.counts(j) if listed is None else class_counts(*where, counted.keys, counted.domain.size)
             for j, counted in enumerate(frequency.sensitive)
         ]
         return FrequencyTable(
             (),
             (),
-            self.sizes if spread is None else class_sums(*where, frequency.weights),
+            self.sizes if listed is None else class_sums(*where, frequency.weights),
             tuple(
                 replace(counted, keys=keys, rows=None)
                 for counted, keys in zip(frequency.sensitive, counts, strict=True)
@@ -238,8 +238,10 @@ class EquivalenceClasses(ClassCounts):
             frequency.suppressed,
             joint=joint,
             population=population,
-            people=None if frequency.people is None else self.counted.as_keys(),
-            spread=None if spread is None else spread.rolled(*where),
+            people=People(
+                table=None if frequency.people.table is None else self.counted.as_keys(),
+                listed=None if listed is None else listed.rolled(*where),
+            ),
         )
 
     def with_people(self, table: FrequencyTable) -> FrequencyTable:
@@ -250,13 +252,13 @@ class EquivalenceClasses(ClassCounts):
         table
             As many keys as classes, in the same order, with records of the same people.
         """
-        persons = self.frequency.persons
-        if persons is None or self.frequency.people is None:
-            return replace(table, persons=persons)
-        people = self.counted.as_keys()
-        gone = persons.people - people.records
-        people = replace(people, domains=table.domains, codes=table.codes, suppressed=gone)
-        return replace(table, persons=replace(persons, of_row=None), people=people)
+        people = self.frequency.people
+        if people.table is None:
+            return replace(table, people=people)
+        found = self.counted.as_keys()
+        gone = people.number - found.records
+        found = replace(found, domains=table.domains, codes=table.codes, suppressed=gone)
+        return replace(table, people=replace(people, of_row=None, table=found))
 
     def cells(self, number: int) -> dict[str, str | None]:
         """Return a class's cell in each quasi-identifier (each of the `known`), where it is one key."""

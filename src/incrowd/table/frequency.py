@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
-from incrowd.table.people import PersonGroups, PersonRows, Persons, Spread
+from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.people_counts import count_people
-from incrowd.table.survey import Households, Sampling
-
-if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
+from incrowd.table.sensitive import ELSEWHERE, JointCounts, Members, SensitiveCounts
+from incrowd.table.survey import Sampling, Survey
 
 __all__ = [
     "FrequencyTable",
-    "JointCounts",
+    "People",
     "PopulationCounts",
-    "SensitiveCounts",
     "smallest_codes",
 ]
-
-_ELSEWHERE = "the rows of this table are not in memory, so its records cannot be parted"
-
-Members = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The rows of each key, as `group_members` lists them."""
 
 _NO_MEMBERS: Members = (np.zeros(1, np.int64), np.zeros(0, np.int64))
 """Where nothing is counted per key."""
@@ -42,104 +34,6 @@ def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsigned
         if size - 1 <= np.iinfo(dtype).max:
             return np.ascontiguousarray(codes, dtype)
     raise TableError(f"a column with {size} distinct values is more than incrowd can count")
-
-
-@dataclass(frozen=True, eq=False)
-class SensitiveCounts:
-    """Counts of one sensitive attribute's values.
-
-    Attributes
-    ----------
-    domain
-        The attribute's values.
-    keys
-        Counts per key of the frequency table.
-    totals
-        int64[domain.size]: counts in the whole table, suppressed records included.
-    rows
-        int[rows]: rank of each row's value; None where rows are not in memory.
-    people
-        People of the whole table, where values count once for each person; None where they count per record.
-    by_number
-        int64[domain.size]: people who have the number that each value writes, where values count once for
-        each person and some write the same one, as 1 and 1.0; else None.
-    """
-
-    domain: Domain
-    keys: Counts
-    totals: NDArray[np.int64]
-    rows: NDArray[np.integer] | None = None
-    people: int | None = None
-    by_number: NDArray[np.int64] | None = None
-
-    def __repr__(self) -> str:
-        return f"SensitiveCounts({self.domain.name!r}, {self.domain.size:,} values)"
-
-    @classmethod
-    def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
-        """Count a column of ranks, int[rows], per key."""
-        return cls(
-            domain,
-            _counted(grouped, ranks, domain.size),
-            np.bincount(ranks, minlength=domain.size).astype(np.int64),
-            ranks,
-        )
-
-    @property
-    def name(self) -> str:
-        """The attribute."""
-        return self.domain.name
-
-    def rank_of_row(self) -> NDArray[np.integer]:
-        """Return the rank of each row's value: int[rows].
-
-        Raises
-        ------
-        TableError
-            When the rows are not in memory.
-        """
-        if self.rows is None:
-            raise TableError(_ELSEWHERE)
-        return self.rows
-
-    @property
-    def everybody(self) -> int:
-        """Those of whom a value's total is a share: the records of the table, or its people."""
-        return int(self.totals.sum()) if self.people is None else self.people
-
-    @property
-    def present(self) -> int:
-        """Number of distinct values that occur in the table."""
-        return int(np.count_nonzero(self.totals))
-
-
-@dataclass(frozen=True, eq=False)
-class JointCounts:
-    """Counts of the combinations of all sensitive attributes' values.
-
-    Attributes
-    ----------
-    codes
-        Per sensitive attribute the rank of its value in each combination: int32[combinations].
-    keys
-        Counts of the combinations per key of the frequency table.
-    """
-
-    codes: tuple[NDArray[np.int32], ...]
-    keys: Counts
-
-    def numbers(self, ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
-        """Return which combination each row has, given its rank in each attribute: int[rows] each."""
-        from incrowd.kernels.grouping import group_columns
-
-        known = len(self.codes[0])
-        columns = [np.concatenate((codes, own)) for codes, own in zip(self.codes, ranks, strict=True)]
-        sizes = [int(column.max(initial=0)) + 1 for column in columns]
-        ids, _ = group_columns(columns, sizes, len(columns[0]))
-        return ids[known:]
-
-    def __repr__(self) -> str:
-        return f"JointCounts({len(self.codes[0]) if self.codes else 0:,} combinations)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +72,46 @@ class PopulationCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class People:
+    """The people of a table.
+
+    Attributes
+    ----------
+    columns
+        The columns that name a person; none where no column does.
+    number
+        Number of people, those included of whom every row is suppressed.
+    unnamed
+        Rows without a person; each counts as a person of its own.
+    of_row
+        int32[rows]: number of each row's person, -1 where it is missing; None where rows are not in memory.
+    table
+        The keys of the table with people in place of records; None where nobody has a second row. Its
+        weights, counts and totals are of people. Those whose rows are not all alike are `listed` there, and
+        are in no weight.
+    listed
+        Set in such a table of people alone.
+    """
+
+    columns: tuple[str, ...] = ()
+    number: int = 0
+    unnamed: int = 0
+    of_row: NDArray[np.int32] | None = None
+    table: FrequencyTable | None = None
+    listed: ListedPeople | None = None
+
+    @cached_property
+    def most_rows(self) -> int | None:
+        """Most rows of one person, so that many more are never of few people; None if rows are elsewhere."""
+        if self.of_row is None:
+            return None
+        return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
+
+    def __repr__(self) -> str:
+        return f"People({self.number:,} by {', '.join(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False)
 class FrequencyTable:
     """The distinct keys of a table with their weights: all that a search or a model ever sees.
 
@@ -207,18 +141,10 @@ class FrequencyTable:
     in_order
         Whether keys stand in the order of their first row. If not, they stand in the order of their values,
         because the rows of a database have no order.
-    persons
-        Who the people are, where a person may have several rows and columns say which.
     people
-        The same keys with their people in place of their records; None where nobody has a second row or
-        nobody asked. Its weights, counts and totals are of people. Its `spread` lists those whose rows are
-        not all alike, and they are in no weight.
-    spread
-        Set in such a table of people alone.
-    sampling
-        How many people the rows of each key stand for, where a column holds sampling weights.
-    households
-        Who lives together, where columns say so.
+        Its people, where columns name them.
+    survey
+        How many people the rows of each key stand for, and who lives together, where columns say so.
     """
 
     domains: tuple[Domain, ...]
@@ -231,18 +157,17 @@ class FrequencyTable:
     population: PopulationCounts | None = None
     target: SensitiveCounts | None = None
     in_order: bool = True
-    persons: Persons | None = None
-    people: FrequencyTable | None = None
-    spread: Spread | None = None
-    sampling: Sampling | None = None
-    households: Households | None = None
+    people: People = field(default_factory=People)
+    survey: Survey = field(default_factory=Survey)
 
     @property
     def counted(self) -> FrequencyTable:
         """The table as models see it: with people where people count, else itself."""
-        if self.people is None:
+        if self.people.table is None:
             return self
-        return replace(self.people, population=self.population, households=self.households)
+        return replace(
+            self.people.table, population=self.population, survey=Survey(households=self.survey.households)
+        )
 
     def key_of_row(self, job: str) -> NDArray[np.int32]:
         """Return the key of each row: int32[rows], -1 for a suppressed one.
@@ -272,12 +197,12 @@ class FrequencyTable:
     @property
     def records(self) -> int:
         """Number of records that have a key; in a table of people, of people who have one."""
-        return int(self.weights.sum()) + (0 if self.spread is None else self.spread.people)
+        return int(self.weights.sum()) + (0 if self.people.listed is None else self.people.listed.people)
 
     @property
     def unit(self) -> str:
         """What is counted, for sentences: records, or people."""
-        return "records" if self.spread is None else "people"
+        return "records" if self.people.listed is None else "people"
 
     @property
     def rows(self) -> int:
@@ -374,13 +299,14 @@ class FrequencyTable:
             sensitive=tuple(SensitiveCounts.of_rows(grouped, *counted) for counted in sensitive),
             suppressed=0 if kept is None else rows - len(kept),
             row_keys=row_keys,
-            joint=_combined(grouped, sensitive) if joint and sensitive else None,
+            joint=JointCounts.of_rows(grouped, sensitive) if joint and sensitive else None,
             target=None if target is None else SensitiveCounts.of_rows(grouped, *target),
         )
 
     def with_sampling(self, sampling: Sampling) -> FrequencyTable:
         """Return the table with the weights of its rows, which estimate the population."""
-        return replace(self, sampling=sampling, population=PopulationCounts.estimated(sampling))
+        survey = self.survey._replace(sampling=sampling)
+        return replace(self, survey=survey, population=PopulationCounts.estimated(sampling))
 
     @property
     def in_people(self) -> FrequencyTable:
@@ -388,8 +314,9 @@ class FrequencyTable:
 
         Only where a column holds sampling weights. Sensitive values are still counted by records.
         """
-        assert self.sampling is not None
-        return replace(self, weights=self.sampling.keys, suppressed=self.sampling.suppressed)
+        sampling = self.survey.sampling
+        assert sampling is not None
+        return replace(self, weights=sampling.keys, suppressed=sampling.suppressed)
 
     def by_record(self) -> FrequencyTable:
         """Return the same table with a key of weight 1 for every record, in the order of the rows.
@@ -403,7 +330,7 @@ class FrequencyTable:
             When the rows are not in memory.
         """
         if self.row_keys is None:
-            raise TableError(_ELSEWHERE)
+            raise TableError(ELSEWHERE)
         from incrowd.kernels.grouping import group_members
 
         kept = np.flatnonzero(self.row_keys >= 0)
@@ -416,25 +343,27 @@ class FrequencyTable:
             return SensitiveCounts.of_rows(grouped, counts.domain, counts.rank_of_row())
 
         sensitive = [(counts.domain, counts.rank_of_row()) for counts in self.sensitive]
+        sampling, homes = self.survey
+        homes = None if homes is None else homes.by_record(row_keys)
         records = replace(
             self,
             codes=tuple(codes[key] for codes in self.codes),
             weights=np.ones(len(kept), np.int64),
             sensitive=tuple(again(counts) for counts in self.sensitive),
             row_keys=row_keys,
-            joint=None if self.joint is None else _combined(grouped, sensitive),
+            joint=None if self.joint is None else JointCounts.of_rows(grouped, sensitive),
             population=None,
             target=None if self.target is None else again(self.target),
-            people=None,
-            households=None if self.households is None else self.households.by_record(row_keys),
+            people=replace(self.people, table=None),
+            survey=self.survey._replace(households=homes),
         )
-        if self.sampling is not None:
-            records = records.with_sampling(self.sampling.by_record(kept))
+        if sampling is not None:
+            records = records.with_sampling(sampling.by_record(kept))
             if self.population is None or self.population.weights is None:
                 records = replace(records, population=None)
-        if self.people is None or self.persons is None or self.persons.of_row is None:
+        if self.people.table is None or self.people.of_row is None:
             return records
-        return records.with_people(self.persons.of_row, self.persons.columns)
+        return records.with_people(self.people.of_row, self.people.columns)
 
     def with_people(self, person: NDArray[np.int32], columns: tuple[str, ...]) -> FrequencyTable:
         """Return the table, whose rows are in memory, with its people counted.
@@ -448,14 +377,41 @@ class FrequencyTable:
         """
         return self.with_person_rows(_rows_of(self, person), columns)
 
-    def with_person_rows(self, found: PersonRows | PersonGroups, columns: tuple[str, ...]) -> FrequencyTable:
-        """Return the table with its people counted, given its rows, groups of equal ones, or of people."""
-        of_row = None
-        if isinstance(found, PersonRows):
-            of_row = None if self.row_keys is None else found.person.astype(np.int32)
-            found = PersonGroups.of(found)
-        persons = Persons(columns, found.people, found.unnamed, of_row)
-        return replace(self, persons=persons, people=_people(self, found) if found.several else None)
+    def with_person_rows(
+        self, found: PersonRows, columns: tuple[str, ...], *, several: bool | None = None
+    ) -> FrequencyTable:
+        """Return the table with its people counted, given its rows, or groups of equal ones.
+
+        Parameters
+        ----------
+        several
+            As in `with_listed`.
+        """
+        listed, others = found.parted()
+        unnamed = int(others[0].amount.sum())
+        of_row = None if self.row_keys is None else found.person.astype(np.int32)
+        people = People(columns, int(found.person.max(initial=-1)) + 1 + unnamed, unnamed, of_row)
+        return self.with_listed(people, listed, others, several=several)
+
+    def with_listed(
+        self,
+        people: People,
+        listed: PersonRows,
+        others: Sequence[PersonRows],
+        *,
+        several: bool | None = None,
+    ) -> FrequencyTable:
+        """Return the table with its people counted, of whom only some are listed; see `count_people`.
+
+        Parameters
+        ----------
+        several
+            Whether to count people although nobody has a second row; None to look at their number.
+        """
+        if several is None:
+            several = people.number < self.rows
+        table = _of_people(self, people, listed, others) if several else None
+        return replace(self, people=replace(people, table=table))
 
     def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
         """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
@@ -468,7 +424,11 @@ class FrequencyTable:
         from incrowd.kernels.counting import picked
 
         chosen = np.flatnonzero(kept)
-        population = self.population
+        population, people = self.population, self.people
+        listed = people.listed
+        if listed is not None:
+            listed = listed.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen)
+        table = None if people.table is None else people.table.only(kept)
         return replace(
             self,
             codes=tuple(codes[chosen] for codes in self.codes),
@@ -489,12 +449,8 @@ class FrequencyTable:
             target=None
             if self.target is None
             else replace(self.target, keys=picked(self.target.keys, chosen), rows=None),
-            people=None if self.people is None else self.people.only(kept),
-            spread=None
-            if self.spread is None
-            else self.spread.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen),
-            sampling=None,
-            households=None,
+            people=replace(people, table=table, listed=listed),
+            survey=Survey(),
         )
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -520,46 +476,20 @@ def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
     return PersonRows(table.key_of_row("counting people"), person, ranks, combination)
 
 
-def _people(table: FrequencyTable, found: PersonGroups) -> FrequencyTable:
-    """Count the people of a table of whom somebody has several rows."""
-    sizes = [counts.domain.size for counts in table.sensitive]
-    combinations = None if table.joint is None else len(table.joint.codes[0])
-    numbers = [counts.domain.same_number for counts in table.sensitive]
-    counted = count_people(found, table.keys, sizes, combinations, numbers)
-    people = replace(
+def _of_people(
+    table: FrequencyTable, people: People, listed: PersonRows, others: Sequence[PersonRows]
+) -> FrequencyTable:
+    """Return the keys of a table with people in place of records."""
+    weights, sensitive, joint, entries = count_people(
+        table.keys, table.sensitive, table.joint, people.number, listed, others
+    )
+    found = replace(
         table,
-        weights=counted.weights,
-        sensitive=tuple(
-            SensitiveCounts(before.domain, keys, totals, people=found.people, by_number=by_number)
-            for before, keys, totals, by_number in zip(
-                table.sensitive, counted.values, counted.totals, counted.by_number, strict=True
-            )
-        ),
+        weights=weights,
+        sensitive=sensitive,
         row_keys=None,
-        joint=None
-        if table.joint is None or counted.combinations is None
-        else JointCounts(table.joint.codes, counted.combinations),
+        joint=joint,
         target=None,
-        persons=None,
-        people=None,
-        spread=counted.spread,
+        people=People(listed=entries),
     )
-    return replace(people, suppressed=found.people - people.records)
-
-
-def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:
-    """Count a column of ranks per key."""
-    from incrowd.kernels.counting import row_counts
-
-    return row_counts(*grouped, ranks, size)
-
-
-def _combined(grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.integer]]]) -> JointCounts:
-    """Count the combinations of the sensitive attributes' values per key."""
-    from incrowd.kernels.grouping import group_columns
-
-    ranked = [ranks for _, ranks in sensitive]
-    combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
-    return JointCounts(
-        tuple(ranks[place].astype(np.int32) for ranks in ranked), _counted(grouped, combination, len(place))
-    )
+    return replace(found, suppressed=people.number - found.records)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
-from incrowd.table.frequency import FrequencyTable, JointCounts
-from incrowd.table.people import Spread
+from incrowd.table.frequency import FrequencyTable, People
+from incrowd.table.people import ListedPeople
+from incrowd.table.sensitive import JointCounts
 
 __all__ = ["split_by_others"]
 
@@ -62,37 +63,37 @@ def _by_combination(
     from incrowd.kernels.counting import Counts, class_counts
     from incrowd.kernels.people import add_distinct, first_entries
 
-    spread, classes = frequency.spread, np.arange(len(where[0]) - 1, dtype=np.int64)
+    listed, classes = frequency.people.listed, np.arange(len(where[0]) - 1, dtype=np.int64)
     counted, many = frequency.sensitive[attribute], len(joint.codes[0])
     alike = counts = class_counts(*where, joint.keys, many)
-    told = None if spread is None else spread.combinations
-    if spread is not None and told is not None:
-        counts = add_distinct(*where, joint.keys, spread.stories_of_keys, told, many)
+    combinations = None if listed is None else listed.listed_combinations
+    if listed is not None and combinations is not None:
+        counts = add_distinct(*where, joint.keys, listed.combinations_of_keys, combinations, many)
     class_of = np.repeat(classes, np.diff(counts.indptr))
     values = joint.codes[attribute]
 
-    def table(weights: NDArray[np.int64], listed: Spread | None) -> FrequencyTable:
+    def table(weights: NDArray[np.int64], entries: ListedPeople | None) -> FrequencyTable:
         there = weights > 0
         each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
         single = Counts(each, values[counts.codes[there]], weights[there])
         of_value = replace(counted, keys=single, rows=None)
-        return FrequencyTable((), (), weights, (of_value,), spread=listed)
+        return FrequencyTable((), (), weights, (of_value,), people=People(listed=entries))
 
-    if spread is None or told is None:
+    if listed is None or combinations is None:
         return table(counts.counts, None), class_of, counts.codes
     place = class_of * many + counts.codes
     owner = np.repeat(classes, np.diff(alike.indptr))
     weights = np.zeros(len(place), np.int64)
     weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
-    first, _ = first_entries(*where, spread.stories_of_keys)
-    combination = told[first]
-    key = np.searchsorted(place, spread.classes_of_entries(*where)[first] * many + combination)
-    listed = Spread.of(
+    first, _ = first_entries(*where, listed.combinations_of_keys)
+    combination = combinations[first]
+    key = np.searchsorted(place, listed.classes_of_entries(*where)[first] * many + combination)
+    entries = ListedPeople.of(
         len(place),
         key,
-        spread.people_of_keys.items[first],
+        listed.people_of_keys.items[first],
         [values[combination]],
         [counted.domain.size],
         None,
     )
-    return table(weights, listed), class_of, counts.codes
+    return table(weights, entries), class_of, counts.codes

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.table.classes import EquivalenceClasses, Singles
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable, People
+from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -244,15 +245,14 @@ def counts_by_number(
     if isinstance(classes, WildcardClasses):
         counts = counts_by_number(classes._wide, attribute, ranks, size)
         return _of_one(counts, classes.alone) if classes.alone.any() else counts
-    counted, spread = classes.frequency.sensitive[attribute], classes.frequency.spread
-    assert spread is not None
-    told = spread.stories
+    counted, listed = classes.frequency.sensitive[attribute], classes.frequency.people.listed
+    assert listed is not None
     pairs, first = group_columns(
-        [told.person, ranks[told.values[attribute]]], [told.people, size], len(told.person)
+        [listed.person, ranks[listed.values[attribute]]], [listed.numbers, size], len(listed.person)
     )
     keys = PerKey(counted.keys.indptr, ranks[counted.keys.codes], counted.keys.counts)
-    entries = Entries(spread.indptr, pairs[spread.entry], len(first))
-    of_entry = ranks[spread.values(attribute)]
+    entries = Entries(listed.indptr, pairs[listed.entry], len(first))
+    of_entry = ranks[listed.listed_values(attribute)]
     return add_distinct(classes.indptr, classes.members, keys, entries, of_entry, size)
 
 
@@ -320,7 +320,8 @@ class _Matches(NamedTuple):
 
     def classes(self, own: EquivalenceClasses) -> EquivalenceClasses:
         """Return classes that hold the keys of every class that matches; the keys are made for them."""
-        table = replace(own.as_keys(), people=None, population=None)
+        table = own.as_keys()
+        table = replace(table, people=replace(table.people, table=None), population=None)
         merged = _parted(table, *self.members)
         return _parted(merged.as_keys(), *self.groups)
 
@@ -370,10 +371,10 @@ def _taken(table: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
     def counted(one: SensitiveCounts) -> SensitiveCounts:
         return replace(one, keys=rows(one.keys), rows=None)
 
-    spread = table.spread
-    if spread is not None:
-        indptr, entries = _entries(spread.indptr, keys)
-        spread = replace(spread, indptr=indptr, entry=spread.entry[entries])
+    listed = table.people.listed
+    if listed is not None:
+        indptr, entries = _entries(listed.indptr, keys)
+        listed = replace(listed, indptr=indptr, entry=listed.entry[entries])
     return FrequencyTable(
         (),
         (),
@@ -381,7 +382,7 @@ def _taken(table: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
         tuple(map(counted, table.sensitive)),
         table.suppressed,
         joint=None if table.joint is None else replace(table.joint, keys=rows(table.joint.keys)),
-        spread=spread,
+        people=People(listed=listed),
     )
 
 

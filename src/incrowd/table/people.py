@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from incrowd.kernels.people import Entries
 
-__all__ = ["Alike", "Histories", "PersonGroups", "PersonRows", "Persons", "Spread", "Stories"]
+__all__ = ["ListedPeople", "PersonRows"]
 
 
 class PersonRows(NamedTuple):
@@ -30,7 +30,7 @@ class PersonRows(NamedTuple):
         int[n]: key of each row in the frequency table, -1 for a suppressed one.
     person
         int[n]: number of each row's person, from 0 without gaps; -1 where the person is missing. Each such
-        row is a person of its own.
+        row is a person of its own. People whose rows are all alike may stand as such a row, without a number.
     ranks
         Per sensitive attribute the rank of each row's value: int[n].
     combination
@@ -45,160 +45,73 @@ class PersonRows(NamedTuple):
     combination: NDArray[np.integer] | None = None
     rows: NDArray[np.int64] | None = None
 
+    @property
+    def amount(self) -> NDArray[np.int64]:
+        """How many rows each stands for: int64[n]."""
+        return np.ones(len(self.key), np.int64) if self.rows is None else self.rows
 
-class Alike(NamedTuple):
-    """Those who count as a record would: people whose rows are all alike, and rows without a person.
+    def parted(self) -> tuple[PersonRows, list[PersonRows]]:
+        """Part the rows with a person from the others, and list these as `count_people` reads them."""
+        named = self.person >= 0
+        listed = self if named.all() else self._some(np.flatnonzero(named))
+        others = self._some(np.flatnonzero(~named))
+        lists = [others._replace(ranks=(ranks,)) for ranks in others.ranks] or [others]
+        return listed, lists if others.combination is None else [*lists, others]
 
-    Attributes
-    ----------
-    key
-        int[n]: a key of the frequency table, -1 for suppressed rows. One may stand in several places.
-    codes
-        int[n]: the rank of a sensitive value, or the number of a combination of them; 0 where there is none.
-    amount
-        int64[n]: how many have both.
-    """
-
-    key: NDArray[np.integer]
-    codes: NDArray[np.integer]
-    amount: NDArray[np.int64]
-
-
-class PersonGroups(NamedTuple):
-    """The people of a table, of whom only some are listed.
-
-    Attributes
-    ----------
-    listed
-        Rows of people, or groups of them, none without a person. Whoever has rows that are not alike is
-        listed with all rows; others may be.
-    alike
-        The others: one list for each sensitive attribute, and then one for their combinations if somebody
-        asked. Without a sensitive attribute it is one list.
-    people, unnamed
-        As in `Persons`.
-    several
-        Whether somebody has more than one row.
-    """
-
-    listed: PersonRows
-    alike: tuple[Alike, ...]
-    people: int
-    unnamed: int
-    several: bool
-
-    @classmethod
-    def of(cls, found: PersonRows) -> PersonGroups:
-        """List everybody who is named."""
-        many = int(found.person.max(initial=-1)) + 1
-        told = [*found.ranks, *(() if found.combination is None else (found.combination,))]
-        unknown = np.flatnonzero(found.person < 0)
-        rows = len(found.person) if found.rows is None else int(found.rows.sum())
-        amount = np.ones(len(unknown), np.int64) if found.rows is None else found.rows[unknown]
-        unnamed = int(amount.sum())
-        listed = found
-        if len(unknown):
-            known = np.flatnonzero(found.person >= 0)
-            listed = PersonRows(
-                found.key[known],
-                found.person[known],
-                tuple(ranks[known] for ranks in found.ranks),
-                None if found.combination is None else found.combination[known],
-            )
-        alike = [
-            Alike(found.key[unknown], codes[unknown], amount)
-            for codes in told or [np.zeros(len(found.key), np.int32)]
-        ]
-        return cls(listed, tuple(alike), many + unnamed, unnamed, rows - unnamed > many)
+    def _some(self, chosen: NDArray[np.int64]) -> PersonRows:
+        return PersonRows(
+            self.key[chosen],
+            self.person[chosen],
+            tuple(ranks[chosen] for ranks in self.ranks),
+            None if self.combination is None else self.combination[chosen],
+            None if self.rows is None else self.rows[chosen],
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Persons:
-    """Who the people of a table are.
-
-    Attributes
-    ----------
-    columns
-        The columns that name a person.
-    people
-        Number of people, those included of whom every row is suppressed.
-    unnamed
-        Rows without a person; each counts as a person of its own.
-    of_row
-        int32[rows]: number of each row's person, -1 where it is missing; None where rows are not in memory.
-    """
-
-    columns: tuple[str, ...]
-    people: int
-    unnamed: int
-    of_row: NDArray[np.int32] | None = None
-
-    @cached_property
-    def most_rows(self) -> int | None:
-        """Most rows of one person, so that many more are never of few people; None if rows are elsewhere."""
-        if self.of_row is None:
-            return None
-        return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
-
-    def __repr__(self) -> str:
-        return f"Persons({self.people:,} people by {', '.join(self.columns)})"
-
-
-class Stories(NamedTuple):
-    """What is told of the people whose rows are not all alike, a story an entry.
-
-    Attributes
-    ----------
-    person
-        int32[stories]: number of the person.
-    story
-        int32[stories]: number of the person with these sensitive values, below `stories`, with gaps.
-    pairs
-        Per sensitive attribute int32[stories]: number of the person with this value, as in `story`.
-    values
-        Per sensitive attribute int32[stories]: rank of the value.
-    combination
-        int32[stories]: which combination of all sensitive values it is; None where nobody asked.
-    people
-        How many numbers `person` has; it has no gaps.
-    every
-        int32[stories]: the place of each story.
-    """
-
-    person: NDArray[np.int32]
-    story: NDArray[np.int32]
-    pairs: tuple[NDArray[np.int32], ...]
-    values: tuple[NDArray[np.int32], ...]
-    combination: NDArray[np.int32] | None
-    people: int
-    every: NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
+class ListedPeople:
     """The people whose rows are not all alike, listed under each key that they have rows of.
 
     An entry stands for a person, a key and one combination of sensitive values, however many rows say so.
+    Smaller tables that are made of a table share its entries, and list other ones of them under their keys.
 
     Attributes
     ----------
     indptr
-        int64[keys + 1]: the entries of key c are ``indptr[c] .. indptr[c + 1] - 1``.
+        int64[keys + 1]: key c has the listed entries ``indptr[c] .. indptr[c + 1] - 1``.
     entry
-        int32[entries]: what each entry tells, as a place in `stories`.
-    stories
-        What is told; smaller tables that are made of this one share it.
+        int32[listed]: the number of each entry that is listed.
     people
         Number of people who are listed.
+    every
+        int32[entries]: the numbers of all entries.
+    person
+        int32[entries]: number of the person.
+    numbers
+        How many numbers `person` has; it has no gaps.
+    values
+        Per sensitive attribute int32[entries]: rank of the value.
+    combination
+        int32[entries]: which combination of all sensitive values it is; None where nobody asked.
+    person_values
+        Per sensitive attribute int32[entries]: number of the person with this value, with gaps.
+    person_combinations
+        int32[entries]: number of the person with these sensitive values, with gaps.
     """
 
     indptr: NDArray[np.int64]
     entry: NDArray[np.int32]
-    stories: Stories
     people: int
+    every: NDArray[np.int32]
+    person: NDArray[np.int32]
+    numbers: int
+    values: tuple[NDArray[np.int32], ...]
+    combination: NDArray[np.int32] | None
+    person_values: tuple[NDArray[np.int32], ...]
+    person_combinations: NDArray[np.int32]
 
     def __repr__(self) -> str:
-        return f"Spread({self.people:,} people, {len(self.entry):,} entries)"
+        return f"ListedPeople({self.people:,} people, {len(self.entry):,} entries)"
 
     @classmethod
     def of(
@@ -209,7 +122,7 @@ class Spread:
         values: Sequence[NDArray[np.integer]],
         sizes: Sequence[int],
         combination: NDArray[np.integer] | None,
-    ) -> Spread:
+    ) -> ListedPeople:
         """List distinct entries under their keys.
 
         Parameters
@@ -222,28 +135,20 @@ class Spread:
             Number of possible values of each sensitive attribute.
         """
         from incrowd.kernels.grouping import group_members, packed, renumbered
-        from incrowd.kernels.stories import number_apart
+        from incrowd.kernels.person_rows import number_items
 
         indptr, order = group_members(key, keys)
         owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)
         ranked = tuple(ranks[order].astype(np.int32) for ranks in values)
         of_person = group_members(owner, people)
-        pairs = [number_apart(*of_person, ranks) for ranks in ranked]
-        story = owner
-        if len(pairs) == 1:
-            story = pairs[0]
-        elif pairs:
-            story = number_apart(*of_person, packed(ranked, sizes, len(order)))
-        told = Stories(
-            owner,
-            story,
-            tuple(pairs),
-            ranked,
-            None if combination is None else combination[order].astype(np.int32),
-            people,
-            np.arange(len(order), dtype=np.int32),
-        )
-        return cls(indptr, told.every, told, people)
+        pairs = tuple(number_items(*of_person, ranks) for ranks in ranked)
+        if len(pairs) > 1:
+            combined = number_items(*of_person, packed(ranked, sizes, len(order)))
+        else:
+            combined = pairs[0] if pairs else owner
+        every = np.arange(len(order), dtype=np.int32)
+        joint = None if combination is None else combination[order].astype(np.int32)
+        return cls(indptr, every, people, every, owner, people, ranked, joint, pairs, combined)
 
     @property
     def most_entries(self) -> int:
@@ -253,58 +158,57 @@ class Spread:
     @cached_property
     def people_of_keys(self) -> Entries:
         """The people under each key."""
-        return self._entries(self.stories.person, self.stories.people)
+        return self._entries(self.person, self.numbers)
 
     @cached_property
-    def stories_of_keys(self) -> Entries:
+    def combinations_of_keys(self) -> Entries:
         """The people with their sensitive values under each key."""
-        return self._entries(self.stories.story, len(self.stories.every))
+        return self._entries(self.person_combinations, len(self.every))
 
-    def pairs_of_keys(self, attribute: int) -> Entries:
+    def values_of_keys(self, attribute: int) -> Entries:
         """Return the people with their value of one sensitive attribute under each key."""
-        pairs = self.stories.pairs[attribute]
-        # Under one sensitive attribute a story is a value.
-        if pairs is self.stories.story:
-            return self.stories_of_keys
-        return self._entries(pairs, len(self.stories.every))
+        pairs = self.person_values[attribute]
+        # Under one sensitive attribute a combination is a value.
+        if pairs is self.person_combinations:
+            return self.combinations_of_keys
+        return self._entries(pairs, len(self.every))
 
-    def values(self, attribute: int) -> NDArray[np.int32]:
-        """Return the rank of each entry's value of a sensitive attribute: int32[entries]."""
+    def listed_values(self, attribute: int) -> NDArray[np.int32]:
+        """Return the rank of each listed entry's value of a sensitive attribute: int32[listed]."""
         if attribute not in self._values:
-            self._values[attribute] = self._told(self.stories.values[attribute])
+            self._values[attribute] = self._listed(self.values[attribute])
         return self._values[attribute]
 
     @cached_property
     def _values(self) -> dict[int, NDArray[np.int32]]:
         return {}
 
-    def told(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:
+    def counted(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:
         """Return what is counted of an attribute: people with values, values, how many there may be."""
-        return self.pairs_of_keys(attribute), self.values(attribute), size
+        return self.values_of_keys(attribute), self.listed_values(attribute), size
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
-        """Count the people who are told to have each value of a sensitive attribute: int64[size]."""
-        value = np.full(len(self.stories.every), size, np.int32)
-        value[self.stories.pairs[attribute]] = self.stories.values[attribute]
+        """Count the people who have each value of a sensitive attribute: int64[size]."""
+        value = np.full(len(self.every), size, np.int32)
+        value[self.person_values[attribute]] = self.values[attribute]
         return np.bincount(value, minlength=size + 1)[:size].astype(np.int64)
 
     @property
-    def combinations(self) -> NDArray[np.int32] | None:
-        """Which combination of all sensitive values each entry has: int32[entries]; None if nobody asked."""
-        told = self.stories.combination
-        return None if told is None else self._told(told)
+    def listed_combinations(self) -> NDArray[np.int32] | None:
+        """Which combination of values each listed entry has: int32[listed]; None if nobody asked."""
+        return None if self.combination is None else self._listed(self.combination)
 
     def _entries(self, items: NDArray[np.int32], many: int) -> Entries:
         from incrowd.kernels.people import Entries
 
-        return Entries(self.indptr, self._told(items), many)
+        return Entries(self.indptr, self._listed(items), many)
 
-    def _told(self, stories: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return what each entry has of what each story has; nothing is copied where all are listed."""
-        return stories if self.entry is self.stories.every else stories[self.entry]
+    def _listed(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Pick a value of each listed entry; nothing is copied where all are listed."""
+        return values if self.entry is self.every else values[self.entry]
 
     def classes_of_entries(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the class of each entry, given the keys of each class: int64[entries], -1 for none."""
+        """Return the class of each listed entry, given the keys of each class: int64[listed], -1 for none."""
         class_of_key = np.full(len(self.indptr) - 1, -1, np.int64)
         class_of_key[members] = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         return np.repeat(class_of_key, np.diff(self.indptr))
@@ -312,10 +216,10 @@ class Spread:
     @property
     def size(self) -> int:
         """Bytes in use beyond what tables share, and what is looked up and kept when it is asked for."""
-        kept = 2 + len(self.stories.values)
+        kept = 2 + len(self.values)
         return self.indptr.nbytes + kept * self.entry.nbytes
 
-    def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> Spread:
+    def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> ListedPeople:
         """Return the list with a key for each class of keys; keys in no class are left out.
 
         Parameters
@@ -325,36 +229,10 @@ class Spread:
         """
         from incrowd.kernels.people import distinct_entries
 
-        ends, entry = distinct_entries(indptr, members, self.stories_of_keys, self.entry)
+        ends, entry = distinct_entries(indptr, members, self.combinations_of_keys, self.entry)
         people = self.people
         if len(members) < len(self.indptr) - 1:
-            there = np.zeros(self.stories.people, np.bool_)
-            there[self.stories.person[entry]] = True
+            there = np.zeros(self.numbers, np.bool_)
+            there[self.person[entry]] = True
             people = int(np.count_nonzero(there))
         return replace(self, indptr=ends, entry=entry, people=people)
-
-
-class Histories(NamedTuple):
-    """The classes that each of some people has rows in.
-
-    Attributes
-    ----------
-    people
-        int64[people]: their numbers, ascending; see `Spread`.
-    indptr
-        int64[people + 1]
-    classes
-        int64[...]: the classes of the person at place p are ``classes[indptr[p]:indptr[p + 1]]``, ascending.
-    """
-
-    people: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    classes: NDArray[np.int64]
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """How many classes each person has rows in: int64[people]."""
-        return np.diff(self.indptr)
-
-    def __repr__(self) -> str:
-        return f"Histories({len(self.people):,} people)"

@@ -4,112 +4,103 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.table.people import Alike, PersonGroups, PersonRows, Spread
+from incrowd.table.people import ListedPeople, PersonRows
+from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
-    from incrowd.kernels.stories import ToldRows
+    from incrowd.kernels.person_rows import DistinctRows
 
-__all__ = ["PeopleCounts", "count_people"]
-
-
-class PeopleCounts(NamedTuple):
-    """The people of a table, as a `FrequencyTable` of people has them.
-
-    Attributes
-    ----------
-    weights
-        int64[keys]: people of each key whose rows are all alike, and rows without a person.
-    values
-        Per sensitive attribute how many of them have each value.
-    totals
-        Per sensitive attribute int64[size]: people of the whole table who have each value.
-    by_number
-        The same of the number that each value writes, where the domain writes one in several ways; else None.
-    combinations
-        How many of them have each combination of sensitive values; None where nobody asked.
-    spread
-        Everybody else.
-    """
-
-    weights: NDArray[np.int64]
-    values: tuple[Counts, ...]
-    totals: tuple[NDArray[np.int64], ...]
-    by_number: tuple[NDArray[np.int64] | None, ...]
-    combinations: Counts | None
-    spread: Spread
+__all__ = ["count_people"]
 
 
 def count_people(
-    groups: PersonGroups,
     keys: int,
-    sizes: Sequence[int],
-    combinations: int | None,
-    numbers: Sequence[NDArray[np.int32] | None],
-) -> PeopleCounts:
-    """Count people, whoever of them is listed.
+    sensitive: Sequence[SensitiveCounts],
+    joint: JointCounts | None,
+    number: int,
+    listed: PersonRows,
+    others: Sequence[PersonRows],
+) -> tuple[NDArray[np.int64], tuple[SensitiveCounts, ...], JointCounts | None, ListedPeople]:
+    """Count people in place of records.
 
     Parameters
     ----------
     keys
         Number of keys.
-    sizes
-        Number of possible values of each sensitive attribute.
-    combinations
-        Number of combinations of sensitive values, where somebody asked.
-    numbers
-        Per sensitive attribute int32[size]: the first value that is the same number, where the domain writes
-        one in several ways; else None.
+    sensitive, joint
+        What was counted of records.
+    number
+        How many people there are.
+    listed
+        Rows of people, none without a number. Whoever has rows that are not alike is listed with all of them;
+        others may be.
+    others
+        Those who count as a record would: people whose rows are all alike, and rows without a person. For
+        each sensitive attribute there is a list with its ranks, and then one with their combinations if
+        these are counted. Without a sensitive attribute there is one list.
+
+    Returns
+    -------
+    weights
+        int64[keys]: people of each key whose rows are all alike, and rows without a person.
+    sensitive, joint
+        The same of their values. Totals are of all people.
+    entries
+        The other people.
     """
     from incrowd.kernels.jit import at_once
 
-    found = groups.listed
-    told = _told(found, keys, sizes)
-    unlike = told.unlike
-    asked = [*zip(found.ranks, groups.alike, sizes, strict=False)]
-    if combinations is not None and found.combination is not None:
-        asked.append((found.combination, groups.alike[len(sizes)], combinations))
-    spread, weights, *counted = at_once(
-        len(found.key),
-        lambda: Spread.of(
+    sizes = [before.domain.size for before in sensitive]
+    joint = None if listed.combination is None else joint
+    rows = _distinct(listed, keys, sizes)
+    unlike = rows.unlike
+    asked = [
+        (ranks, them, them.ranks[0], size)
+        for ranks, them, size in zip(listed.ranks, others, sizes, strict=False)
+    ]
+    if joint is not None and listed.combination is not None:
+        them = others[len(sizes)]
+        assert them.combination is not None
+        asked.append((listed.combination, them, them.combination, len(joint.codes[0])))
+    entries, weights, *counted = at_once(
+        len(listed.key),
+        lambda: ListedPeople.of(
             keys,
-            found.key[unlike],
-            found.person[unlike],
-            [ranks[unlike] for ranks in found.ranks],
+            listed.key[unlike],
+            listed.person[unlike],
+            [ranks[unlike] for ranks in listed.ranks],
             sizes,
-            None if found.combination is None else found.combination[unlike],
+            None if listed.combination is None else listed.combination[unlike],
         ),
-        partial(_weights, found.key[told.alone], groups.alike[0], keys),
-        *(partial(_counts_alone, found, told.alone, keys, *each) for each in asked),
+        partial(_weights, listed.key[rows.alone], others[0], keys),
+        *(partial(_counts_alone, listed.key, rows.alone, keys, *each) for each in asked),
     )
-    totals = []
-    by_number: list[NDArray[np.int64] | None] = []
-    for j, (ranks, others, size, same) in enumerate(
-        zip(found.ranks, groups.alike, sizes, numbers, strict=False)
-    ):
+    found = []
+    for j, before in enumerate(sensitive):
+        ranks, them, codes, size = asked[j]
         # Who has a suppressed row may have a value there alone.
-        people = (
-            np.bincount(ranks[told.alone], minlength=size) + spread.people_of_values(j, size)
-            if not told.nowhere
-            else _people_of_values(found.person, ranks, size)
+        totals = (
+            np.bincount(ranks[rows.alone], minlength=size) + entries.people_of_values(j, size)
+            if not rows.nowhere
+            else _people_of_values(listed.person, ranks, size)
         )
-        totals.append(people + _sums(others, size))
-        if same is None:
-            by_number.append(None)
-            continue
-        merged = others._replace(codes=same[others.codes])
-        people = _people_of_values(found.person, same[ranks], size) + _sums(merged, size)
-        by_number.append(people[same])
-    joint = None if combinations is None or found.combination is None else counted.pop()
-    return PeopleCounts(weights, tuple(counted), tuple(totals), tuple(by_number), joint, spread)
+        same, by_number = before.domain.same_number, None
+        if same is not None:
+            merged = _people_of_values(listed.person, same[ranks], size)
+            by_number = (merged + _sums(same[codes], them, size))[same]
+        totals = totals + _sums(codes, them, size)
+        found.append(SensitiveCounts(before.domain, counted[j], totals, None, number, by_number))
+    combined = None if joint is None else JointCounts(joint.codes, counted[-1])
+    return weights, tuple(found), combined, entries
 
 
-def _weights(alone: NDArray[np.integer], others: Alike, keys: int) -> NDArray[np.int64]:
+def _weights(alone: NDArray[np.integer], others: PersonRows, keys: int) -> NDArray[np.int64]:
     """Count those of each key whose rows are all alike: int64[keys]."""
     weights = np.bincount(alone[alone >= 0], minlength=keys).astype(np.int64)
     if len(others.key):
@@ -119,11 +110,12 @@ def _weights(alone: NDArray[np.integer], others: Alike, keys: int) -> NDArray[np
 
 
 def _counts_alone(
-    found: PersonRows,
+    keys_of_rows: NDArray[np.integer],
     alone: NDArray[np.int64],
     keys: int,
     codes: NDArray[np.integer],
-    others: Alike,
+    others: PersonRows,
+    their_codes: NDArray[np.integer],
     size: int,
 ) -> Counts:
     """Count the codes of those whose rows are all alike, under each key."""
@@ -131,18 +123,18 @@ def _counts_alone(
     from incrowd.kernels.grouping import group_members
 
     if not len(others.key):
-        return row_counts(*group_members(found.key[alone], keys), codes[alone], size)
-    key = np.concatenate((found.key[alone], others.key))
-    values = np.concatenate((codes[alone], others.codes)).astype(np.int32)
+        return row_counts(*group_members(keys_of_rows[alone], keys), codes[alone], size)
+    key = np.concatenate((keys_of_rows[alone], others.key))
+    values = np.concatenate((codes[alone], their_codes)).astype(np.int32)
     amount = np.concatenate((np.ones(len(alone), np.int64), others.amount))
     return counts_per_key(key, values, amount, keys, size)
 
 
-def _told(found: PersonRows, keys: int, sizes: Sequence[int]) -> ToldRows:
-    """Find one row for each person, key and combination of sensitive values, however many rows say so."""
+def _distinct(found: PersonRows, keys: int, sizes: Sequence[int]) -> DistinctRows:
+    """Find the distinct rows of each person: keys and combinations of sensitive values."""
     from incrowd.kernels.grouping import group_members, packed
     from incrowd.kernels.jit import at_once
-    from incrowd.kernels.stories import tell_apart
+    from incrowd.kernels.person_rows import distinct_rows
 
     rows = len(found.person)
     many = int(found.person.max(initial=-1)) + 1
@@ -151,7 +143,7 @@ def _told(found: PersonRows, keys: int, sizes: Sequence[int]) -> ToldRows:
         lambda: group_members(found.person, many),
         lambda: packed([found.key + 1, *found.ranks], [keys + 1, *sizes], rows),
     )
-    return tell_apart(indptr, members, words, found.key)
+    return distinct_rows(indptr, members, words, found.key)
 
 
 def _people_of_values(
@@ -159,11 +151,11 @@ def _people_of_values(
 ) -> NDArray[np.int64]:
     """Count the people who have each value: int64[size]."""
     from incrowd.kernels.grouping import group_members
-    from incrowd.kernels.stories import first_apart
+    from incrowd.kernels.person_rows import first_items
 
     grouped = group_members(person, int(person.max(initial=-1)) + 1)
-    return np.bincount(ranks[first_apart(*grouped, ranks)], minlength=size).astype(np.int64)
+    return np.bincount(ranks[first_items(*grouped, ranks)], minlength=size).astype(np.int64)
 
 
-def _sums(alike: Alike, size: int) -> NDArray[np.int64]:
-    return np.bincount(alike.codes, alike.amount, size).astype(np.int64)
+def _sums(codes: NDArray[np.integer], others: PersonRows, size: int) -> NDArray[np.int64]:
+    return np.bincount(codes, others.amount, size).astype(np.int64)

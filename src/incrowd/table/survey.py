@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from incrowd.table.schema import Attribute
 
-__all__ = ["UNIT", "Households", "Sampling", "read_weights"]
+__all__ = ["UNIT", "Households", "Sampling", "Survey", "read_weights"]
 
 UNIT = 1_000_000
 """Sampling weights are counted in millionths, so that sums are exact in whatever order rows come."""
@@ -224,6 +224,13 @@ class Households:
     def moved(self, key: NDArray[np.integer]) -> Households:
         """Return it for other keys, given the new key of each: int[keys], -1 for a suppressed one."""
         return replace(self, key=np.append(key, -1)[self.key])
+
+
+class Survey(NamedTuple):
+    """The weights and the households of a table's rows; None where no column says so."""
+
+    sampling: Sampling | None = None
+    households: Households | None = None
 
 
 def read_weights(

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from incrowd.kernels.counting import Counts, counts_per_key
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
-from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts, smallest_codes
+from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.people import PersonRows
 from incrowd.table.schema import Attribute, Schema
+from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 __all__ = ["Part", "Shown", "key_of_rows", "together"]
 

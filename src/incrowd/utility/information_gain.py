@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
-    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.sensitive import SensitiveCounts
 
 __all__ = ["InformationGain"]
 

@@ -30,7 +30,7 @@ class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
 
 def _weighted(metric: Metric, frequency: FrequencyTable, recoding: Recoding) -> float | None:
     """Return what is lost by a person of the population, by weights; None where there are none."""
-    if frequency.sampling is None:
+    if frequency.survey.sampling is None:
         return None
     each = metric.per_record(frequency, recoding)
-    return None if each is None else frequency.sampling.mean(each, 1.0)
+    return None if each is None else frequency.survey.sampling.mean(each, 1.0)

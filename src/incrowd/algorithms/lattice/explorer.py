@@ -82,7 +82,7 @@ class Explorer:
         self._judge = Judge(problem, self.limits, self._cells)
         self._score = score_by(problem, self.limits, metric, aggregate, self._cells)
         each = np.arange(problem.frequency.keys, dtype=np.int32)
-        people = problem.frequency.people
+        people = problem.frequency.people.table
         least = self._judge.least_people
         few = FewPeople.of(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)

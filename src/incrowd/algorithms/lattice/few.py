@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.few_people import People, join_people
+from incrowd.kernels.few_people import GroupPeople, join_people
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
@@ -27,14 +27,14 @@ class FewPeople(NamedTuple):
         How many people are enough.
     """
 
-    people: People
+    people: GroupPeople
     least: int
 
     @classmethod
     def of(cls, people: FrequencyTable, least: int) -> FewPeople:
         """List the people of every key."""
-        assert people.spread is not None
-        return cls(People(people.weights, people.spread.people_of_keys), least)
+        assert people.people.listed is not None
+        return cls(GroupPeople(people.weights, people.people.listed.people_of_keys), least)
 
     @property
     def failing(self) -> NDArray[np.bool_]:

@@ -131,8 +131,8 @@ class Judge:
         self._monotone = problem.monotone
         # Sizes in people are judged by who is listed while a group has too few.
         sized = [model.least_size for model in problem.models if model.size_only]
-        self.least_people = max(sized, default=1) if problem.frequency.people is not None else 1
-        several = problem.frequency.people is not None and limits.suppresses
+        self.least_people = max(sized, default=1) if problem.frequency.people.table is not None else 1
+        several = problem.frequency.people.table is not None and limits.suppresses
         self.whole_people = WholePeople(problem.frequency, self._models if several else ())
         self._of_classes = [
             model
@@ -142,7 +142,7 @@ class Judge:
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
         self.counting = bool(self._of_classes or self._of_table or self.whole_people)
-        by_people = self.counting and problem.frequency.people is not None
+        by_people = self.counting and problem.frequency.people.table is not None
         self.effort = 1 + self.counting + by_people
         # Somebody's rows seldom fall in one of many groups, so many groups list nearly everybody again.
         self.kept_work = 4 if by_people else 1
@@ -157,7 +157,7 @@ class Judge:
         self._bounding = [
             model
             for model in self._of_classes
-            if problem.frequency.people is not None and model.bounds_people(problem.frequency.counted)
+            if problem.frequency.people.table is not None and model.bounds_people(problem.frequency.counted)
         ]
         self.may_settle = not self._of_table and all(
             model in self._bounding
@@ -168,7 +168,7 @@ class Judge:
     @property
     def by_size(self) -> bool:
         """Whether the number of its records says all about a class."""
-        return self.settles and not self.counting and self._frequency.people is None
+        return self.settles and not self.counting and self._frequency.people.table is None
 
     def verdict(
         self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall, whole: Callable[[], Rolled]

@@ -53,9 +53,9 @@ class Groups(NamedTuple):
             if self.counted.joint is not None:
                 held.append(self.counted.joint.keys)
             total += sum(array.nbytes for counts in held for array in counts)
-            people = self.counted.people
-            if people is not None and people.spread is not None:
-                total += people.spread.size
+            people = self.counted.people.table
+            if people is not None and people.people.listed is not None:
+                total += people.people.listed.size
         return total
 
 

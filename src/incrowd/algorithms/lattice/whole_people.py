@@ -126,9 +126,9 @@ class WholePeople:
 
     def keys_of(self, people: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the keys that some people have rows of: bool[keys]."""
-        spread = self._frequency.counted.spread
-        assert spread is not None
-        entries = spread.people_of_keys
+        listed = self._frequency.counted.people.listed
+        assert listed is not None
+        entries = listed.people_of_keys
         keys = np.zeros(self._frequency.keys, np.bool_)
         keys[np.repeat(np.arange(len(keys)), np.diff(entries.indptr))[people[entries.items]]] = True
         return keys

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
-from incrowd.engines.fetched import FetchedEngine, PeopleFetched
+from incrowd.engines.fetched import ALL, UNNAMED, FetchedEngine
 from incrowd.engines.grouped import PERSON, ROWS, added_up
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.fetching import fetch_compact, plain, to_polars
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, Packed
-from incrowd.engines.spark.people import NAME, NUMBER, ROWS_OF, UNNAMED, SparkPeople, named_person
+from incrowd.engines.spark.people import NAME, NUMBER, SparkPeople, named_person
 from incrowd.engines.spark.recoding import CellWords
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
@@ -142,7 +142,7 @@ class SparkEngine(FetchedEngine):
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> PeopleFetched | None:
+    ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
         """Reduce the people where they are; see `FetchedEngine.reduced`."""
         import polars as pl
         from pyspark.sql import functions as sf
@@ -163,20 +163,13 @@ class SparkEngine(FetchedEngine):
             for asked in map(tuple, lists):
                 wanted = [*names, *asked]
                 found[asked] = self._fetch(
-                    people.alike([place[name] for name in wanted]), wanted, [ROWS, UNNAMED, ROWS_OF]
+                    people.alike([place[name] for name in wanted]), wanted, [ROWS, UNNAMED, ALL]
                 )
-            listed = self._fetch(people.listed(), [*names, *own], [NUMBER, NAME, ROWS_OF], schema.person)
+            listed = self._fetch(people.listed(), [*names, *own], [NUMBER, NAME, ALL], schema.person)
         # Numbers differ from run to run, names do not.
         order = listed.select(NAME, NUMBER).unique().sort(NAME, NUMBER).with_row_index(PERSON)
-        others = next(iter(found.values()))
-        unnamed = int(others[UNNAMED].sum())
-        return PeopleFetched(
-            listed.join(order, on=[NAME, NUMBER]).drop(NAME, NUMBER, ROWS_OF),
-            [found[tuple(asked)].drop(UNNAMED, ROWS_OF) for asked in lists],
-            int(others[ROWS].sum()) - unnamed + len(order),
-            int(others[ROWS_OF].sum()) - unnamed + int(listed[ROWS_OF].sum()),
-            unnamed,
-        )
+        numbered = listed.join(order, on=[NAME, NUMBER]).drop(NAME, NUMBER)
+        return numbered, [found[tuple(asked)] for asked in lists]
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows where they are; see `Engine.apply`.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched, joined_by
+from incrowd.engines.fetched import ALL, NUMBER, UNNAMED, FetchedEngine, joined_by
 from incrowd.engines.grouped import CELL, PERSON, ROWS, added_up
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
@@ -40,8 +40,6 @@ _KNOWN = "\0known"
 _NUMBER = "incrowd number of the row"
 _PLACE = "\0place {}"
 _READ = "\0read {}"
-_UNNAMED = "\0unnamed"
-_ALL = "\0all rows"
 
 
 class SqlEngine(FetchedEngine):
@@ -125,7 +123,7 @@ class SqlEngine(FetchedEngine):
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> PeopleFetched | None:
+    ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
         """Reduce the people where they are; see `FetchedEngine.reduced`."""
         import polars as pl
 
@@ -149,17 +147,12 @@ class SqlEngine(FetchedEngine):
             tuple(asked): self._fetched_as(
                 queries.alike([own.index(name) for name in asked]),
                 [*names, *asked],
-                [ROWS, _UNNAMED, _ALL],
+                [ROWS, UNNAMED, ALL],
             )
             for asked in lists
         }
-        listed = self._fetched_as(queries.listed(), [*names, *own], [PERSON, _ALL])
-        others = next(iter(found.values()))
-        unnamed = int(others[_UNNAMED].sum())
-        people = int(others[ROWS].sum()) - unnamed + listed[PERSON].n_unique()
-        rows = int(others[_ALL].sum()) - unnamed + int(listed[_ALL].sum())
-        alike = [found[tuple(asked)].drop(_UNNAMED, _ALL) for asked in lists]
-        return PeopleFetched(listed.drop(_ALL), alike, people, rows, unnamed)
+        listed = self._fetched_as(queries.listed(), [*names, *own], [PERSON, ALL])
+        return listed, [found[tuple(asked)] for asked in lists]
 
     def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
         """Fetch values of some columns, and then whole numbers."""

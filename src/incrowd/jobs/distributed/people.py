@@ -14,8 +14,9 @@ from incrowd.engines.spark.people import SparkPeople, named_person
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
-from incrowd.table.people import Alike, PersonGroups, PersonRows, Spread
+from incrowd.table.frequency import FrequencyTable, People
+from incrowd.table.people import ListedPeople, PersonRows
+from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +42,7 @@ class WholePeople:
     columns
         The columns that name a person.
     people, unnamed
-        As in `incrowd.table.people.Persons`.
+        Number of people, and of rows without one; see `incrowd.table.frequency.People`.
     several
         Whether somebody has several rows.
     totals
@@ -71,12 +72,17 @@ class WholePeople:
             totals.append(np.bincount(ranks, amount, size).astype(np.int64))
         return cls(columns, people + unnamed, unnamed, named > people, tuple(totals))
 
-    def counted(self, table: FrequencyTable, found: PersonRows | PersonGroups) -> FrequencyTable:
+    def counted(self, table: FrequencyTable, found: PersonRows) -> FrequencyTable:
         """Count the people of a part of the table, to be compared with the whole."""
-        groups = PersonGroups.of(found) if isinstance(found, PersonRows) else found
         # Whoever has several rows may have one in this part.
-        counted = table.with_person_rows(groups._replace(several=self.several), self.columns)
-        return counted if counted.people is None else replace(counted, people=self._whole(counted.people))
+        return self.compared(table.with_person_rows(found, self.columns, several=self.several))
+
+    def compared(self, counted: FrequencyTable) -> FrequencyTable:
+        """Return a part with its people, to be compared with those of the whole."""
+        people = counted.people
+        if people.table is None:
+            return counted
+        return replace(counted, people=replace(people, table=self._whole(people.table)))
 
     def _whole(self, people: FrequencyTable) -> FrequencyTable:
         sensitive = tuple(
@@ -98,9 +104,9 @@ class WholePeople:
                 SensitiveCounts(counts.domain, keys, counts.totals)
                 for counts, keys in zip(table.sensitive, values, strict=True)
             ),
-            spread=Spread.of(table.keys, none, none, [none] * len(sizes), sizes, None),
+            people=People(listed=ListedPeople.of(table.keys, none, none, [none] * len(sizes), sizes, None)),
         )
-        return replace(table, people=self._whole(people))
+        return replace(table, people=People(table=self._whole(people)))
 
 
 def person_columns(
@@ -196,20 +202,18 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
             kept.unpersist()
     order = listed.select("name", "number").unique().sort("name", "number").with_row_index("person")
     listed = listed.join(order, on=["name", "number"]).sort(BLOCK, *forms, "person")
-    groups = PersonGroups(
-        PersonRows(
-            listed[BLOCK].to_numpy(),
-            listed["person"].to_numpy().astype(np.int32),
-            tuple(listed[form].to_numpy() for form in forms),
-        ),
-        tuple(_alike(found, form) for found, form in zip(lists, forms or [""], strict=True)),
-        whole.people,
-        whole.unnamed,
-        whole.several,
+    rows = PersonRows(
+        listed[BLOCK].to_numpy(),
+        listed["person"].to_numpy().astype(np.int32),
+        tuple(listed[form].to_numpy() for form in forms),
     )
-    return whole.counted(table, groups)
+    people_of_all = People(whole.columns, whole.people, whole.unnamed)
+    others = [_others(found, form) for found, form in zip(lists, forms or [""], strict=True)]
+    return whole.compared(table.with_listed(people_of_all, rows, others, several=whole.several))
 
 
-def _alike(found: pl.DataFrame, form: str) -> Alike:
-    codes = found[form].to_numpy() if form else np.zeros(len(found), np.int32)
-    return Alike(found[BLOCK].to_numpy(), codes, found["alike"].to_numpy().astype(np.int64))
+def _others(found: pl.DataFrame, form: str) -> PersonRows:
+    """Return those who count as a record would, with one sensitive attribute."""
+    ranks = (found[form].to_numpy(),) if form else ()
+    amount = found["alike"].to_numpy().astype(np.int64)
+    return PersonRows(found[BLOCK].to_numpy(), np.full(len(found), -1, np.int32), ranks, rows=amount)

@@ -14,7 +14,7 @@ from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.io.frames import without_negative_zero
 from incrowd.kernels.counting import Counts
 from incrowd.table.domain import Domain
-from incrowd.table.frequency import SensitiveCounts
+from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     import polars as pl

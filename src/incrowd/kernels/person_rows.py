@@ -1,4 +1,4 @@
-"""What is told of each person: rows of one person that say the same are told apart from those that do not."""
+"""The distinct rows of each person: rows with the same key and values count as one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, inner, over_ranges
-from incrowd.kernels.met import mask_of, slot_for, tables_of
+from incrowd.kernels.seen import mask_of, slot_for, tables_of
 
-__all__ = ["ToldRows", "first_apart", "number_apart", "tell_apart"]
+__all__ = ["DistinctRows", "distinct_rows", "first_items", "number_items"]
 
 _ENDLESS = 1 << 62
 """Words may be any, so no table has a slot for each of them."""
@@ -21,17 +21,17 @@ _SMALL = 32
 _NOWHERE, _ALONE, _UNLIKE = 1, 2, 3
 
 
-class ToldRows(NamedTuple):
-    """The rows of people, as `tell_apart` finds them, in order.
+class DistinctRows(NamedTuple):
+    """The rows of people, as `distinct_rows` finds them, in order.
 
     Attributes
     ----------
     alone
-        int64[...]: the one row with a key of each person of whom all rows with a key say the same.
+        int64[...]: the one row of each person of whom all rows with a key are alike.
     unlike
-        int64[...]: the rows with a key of everybody else, one for each thing that is said.
+        int64[...]: the distinct rows with a key of everybody else.
     nowhere
-        How many things are said by rows without a key alone.
+        How many distinct rows have no key.
     """
 
     alone: NDArray[np.int64]
@@ -90,7 +90,7 @@ def _lead_all(start, stop, indptr, members, items, leader):
 
 
 @compiled
-def _tell(start, stop, indptr, members, words, nowhere, kinds):
+def _kinds(start, stop, indptr, members, words, nowhere, kinds):
     own, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
@@ -133,7 +133,7 @@ def _leaders(
     return leader
 
 
-def number_apart(
+def number_items(
     indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
 ) -> NDArray[np.int32]:
     """Give the items of each class numbers: members of one class that have the same item have one number.
@@ -154,31 +154,31 @@ def number_apart(
     return ids
 
 
-def first_apart(
+def first_items(
     indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
 ) -> NDArray[np.int64]:
     """Find the first member of each class for each of its items: int64[...], class by class.
 
-    The parameters are those of `number_apart`.
+    The parameters are those of `number_items`.
     """
     first: NDArray[np.int64] = members[_leaders(indptr, members, items) == np.arange(len(members))]
     return first
 
 
-def tell_apart(
+def distinct_rows(
     indptr: NDArray[np.int64],
     members: NDArray[np.int64],
     words: NDArray[np.integer],
     keys: NDArray[np.integer],
-) -> ToldRows:
-    """Find one row of each person for each thing that their rows say.
+) -> DistinctRows:
+    """Find the distinct rows of each person.
 
     Parameters
     ----------
     indptr, members
         int64[people + 1] and int64[...]: the rows of each person.
     words
-        int[rows]: what each row says, its key included.
+        int[rows]: the key and the values of each row in one number.
     keys
         int[rows]: the key of each row; negative for none.
     """
@@ -186,8 +186,8 @@ def tell_apart(
     kinds = np.empty(len(members), np.uint8)
     # Where each row has a key, none is looked up.
     looked_up = nowhere if nowhere.any() else nowhere[:0]
-    over_ranges(_tell, indptr, indptr, members, words.astype(np.uint64, copy=False), looked_up, kinds)
+    over_ranges(_kinds, indptr, indptr, members, words.astype(np.uint64, copy=False), looked_up, kinds)
     of_row = np.zeros(len(words), np.uint8)
     of_row[members] = kinds
     alone, unlike = np.flatnonzero(of_row == _ALONE), np.flatnonzero(of_row == _UNLIKE)
-    return ToldRows(alone, unlike, int(np.count_nonzero(kinds == _NOWHERE)))
+    return DistinctRows(alone, unlike, int(np.count_nonzero(kinds == _NOWHERE)))

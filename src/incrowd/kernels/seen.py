@@ -1,4 +1,4 @@
-"""Which items of a class were met before: a table that is emptied for the next class at no cost."""
+"""Which items of a class were seen before: a table that is emptied for the next class at no cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tables_of(start, stop, work, many):
 
 @inner
 def is_new(item, group, mask, slots):
-    """Say whether an item is met for the first time in a class, and remember it.
+    """Say whether an item is seen for the first time in a class, and remember it.
 
     A class of few items has a small table, so that what is read is near: open addressing with linear probing.
     A slot is empty unless it was filled for this class, so nothing has to be cleared.
