@@ -6,7 +6,7 @@ import copy
 import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
 from incrowd.engines.grouped import (
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.engines.base import Engine
+    from incrowd.engines.plan import PeopleFetched
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["NUMBER", "FetchedEngine", "PeopleFetched", "joined_by"]
+__all__ = ["NUMBER", "FetchedEngine", "joined_by"]
 
 NUMBER = "\0number"
 """Counts rows of the same values."""
@@ -85,30 +86,6 @@ def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> 
     right = table.rename(renamed)
     joined = left.join(right, on=places, how="left", nulls_equal=True, maintain_order="left")
     return joined.select(columns_named(others))
-
-
-class PeopleFetched(NamedTuple):
-    """What another system tells of people, in frames of values as they are there.
-
-    Attributes
-    ----------
-    listed
-        Quasi-identifiers, sensitive attributes and `PERSON`: all rows of everybody whose rows are not alike.
-        The numbers are in an order that follows from the names.
-    alike
-        Per list that was asked the quasi-identifiers, its sensitive attributes and `ROWS`: how many others
-        there are, each row without a name among them.
-    people, rows
-        People with a name, and their rows.
-    unnamed
-        Rows without a name.
-    """
-
-    listed: pl.DataFrame
-    alike: Sequence[pl.DataFrame]
-    people: int
-    rows: int
-    unnamed: int
 
 
 class FetchedEngine(GroupedEngine):
@@ -435,10 +412,4 @@ class FetchedEngine(GroupedEngine):
             grouped = coded.sort(columns_named(columns)).collect()
             return grouped, self._keys_of(grouped, asked.names, asked.key_of)
 
-        return PeopleTold(
-            read(found.listed, asked.own),
-            [read(raw, own) for raw, own in zip(found.alike, asked.lists, strict=True)],
-            found.people,
-            found.unnamed,
-            found.rows > found.people,
-        )
+        return found.read_by(read, asked)
