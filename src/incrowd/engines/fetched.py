@@ -31,19 +31,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.engines.base import Engine
+    from incrowd.engines.plan import ReducedPeople
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable, People
     from incrowd.table.people import PersonRows
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["ALL", "NUMBER", "UNNAMED", "FetchedEngine", "joined_by"]
+__all__ = ["NUMBER", "FetchedEngine", "joined_by"]
 
 NUMBER = "\0number"
 """Counts rows of the same values."""
-
-ALL, UNNAMED = "\0all rows", "\0unnamed"
-"""Columns of fetched people: how many rows a line stands for, and how many of these name nobody."""
 
 
 def _texts_of(raw: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -333,7 +331,7 @@ class FetchedEngine(GroupedEngine):
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
+    ) -> ReducedPeople | None:
         """Let the other system tell who has unlike rows, and count everybody else by quasi-identifiers.
 
         Parameters
@@ -345,13 +343,7 @@ class FetchedEngine(GroupedEngine):
 
         Returns
         -------
-        listed
-            Quasi-identifiers, sensitive attributes, `PERSON` and `ALL`: all rows of everybody whose rows are
-            not alike. The numbers are in an order that follows from the names.
-        alike
-            Per list the quasi-identifiers, its sensitive attributes, `ROWS`, `UNNAMED` and `ALL`: how many
-            others there are, how many of them are rows without a name, and how many rows these are in all.
-
+        As `incrowd.engines.plan.PeoplePlan.reduced`, in which the keys are the quasi-identifiers.
         None where it cannot tell.
         """
         return None
@@ -412,9 +404,8 @@ class FetchedEngine(GroupedEngine):
             return None
         from incrowd.table.frequency import People
 
-        listed, alike = found
-        others = alike[0]
-        if int(listed[ALL].sum()) + int(others[ALL].sum()) != self._fetched_rows:
+        listed, alike, (people, unnamed, rows) = found
+        if rows != self._fetched_rows:
             raise TableError(CHANGED)
 
         def read(raw: pl.DataFrame, own: Sequence[str]) -> PersonRows:
@@ -425,9 +416,8 @@ class FetchedEngine(GroupedEngine):
             key = self._keys_of(grouped, asked.names, asked.key_of)
             return self._person_rows(asked, grouped, key, own)
 
-        people = listed[PERSON].n_unique() + int(others[ROWS].sum())
         return (
-            People(asked.schema.person, people, int(others[UNNAMED].sum())),
+            People(asked.schema.person, people, unnamed),
             read(listed, asked.own),
             [read(raw, own) for raw, own in zip(alike, asked.lists, strict=True)],
         )

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import KEY, ROWS, PeopleAsked, smallest
+from incrowd.engines.grouped import KEY, PERSON, ROWS, PeopleAsked, smallest
+from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
@@ -47,6 +48,8 @@ _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**2
 """Types of small integers, with the largest that is used of each."""
 _LEAST = 64 * 2**20
 _POLL = 0.2
+_PLACE = "file_index::BIGINT * 1099511627776 + file_row_number"
+"""SQL of the place of a row among all files."""
 
 
 class _Packed(NamedTuple):
@@ -209,38 +212,54 @@ class SpillingEngine(ScanEngine):
         """Reduce the people on disk; see `GroupedEngine._listed`."""
         import polars as pl
 
-        from incrowd.engines.spilled_people import SpilledPeople
         from incrowd.table.frequency import People
 
         if self._database is None or self._folder is None:
             return None
-        null_values, person = asked.schema.null_values, asked.schema.person
-        numbers = asked.key_of[asked.key_of.columns[-1]].to_numpy()
-        people = SpilledPeople(len(asked.own), len(person), self._save, self._saved)
-        columns = [*asked.names, *asked.own, *person]
-        read = [self._failing(name) for name in columns]
-        given = [value for _, values in read for value in values]
-        people.link(self._source(), [text for text, _ in read], given, len(asked.names))
-        many, named, unnamed = map(int, self._database.execute(people.totals).fetchall()[0])
-        rows = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
-        if named + unnamed != rows.collect().item():
-            raise TableError(_CHANGED)
+        null_values, quasi = asked.schema.null_values, len(asked.names)
+        forms = [f"c{j}" for j in range(quasi)]
+        own = [f"s{j}" for j in range(len(asked.own))]
+        person = [f"p{j}" for j in range(len(asked.schema.person))]
+        read = [self._failing(name) for name in (*asked.names, *asked.own, *asked.schema.person)]
+        columns = ", ".join(
+            f"{sql} AS {form}" for (sql, _), form in zip(read, forms + own + person, strict=True)
+        )
+        same = " AND ".join(f"r.{form} IS NOT DISTINCT FROM k.{form}" for form in forms)
+        rows = f"(SELECT {columns}, {_PLACE} AS place FROM {self._source()}) r"
+        plan = PeoplePlan(
+            f"{rows} JOIN {self._saved('keys')} k ON {same}",
+            ["CAST(k.file_row_number AS UINTEGER)"],
+            own,
+            person,
+            place="place",
+        )
+        self._save("kinds", plan.kinds(), [value for _, given in read for value in given])
 
-        def fetched(found: pl.LazyFrame, names: Sequence[str], each: int) -> PersonRows:
+        def fetched(query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+            found = self._save("people", query)
             lines = found.select(pl.len()).collect().item()
+            each = _PAIR_BYTES + (_ENTRY_BYTES + _PAIR_BYTES * (len(own) - 1) if PERSON in counts else 0)
             self._check_room(lines, lines * each, "pairs of a person and a kind of row")
-            found = found.rename({f"s{asked.own.index(name)}": name for name in names})
-            grouped = self._coded_values(found, names, null_values)
-            return self._person_rows(asked, grouped, numbers[grouped["key"].to_numpy()], names)
+            labels = [KEY, *names, *counts]
+            found = found.rename(dict(zip(found.collect_schema().names(), labels, strict=True)))
+            return self._coded_values(found, names, null_values)
 
-        lists = {tuple(names): f"alike{place}" for place, names in enumerate(asked.lists)}
-        alike = {
-            names: fetched(people.alike(table, [asked.own.index(name) for name in names]), names, _PAIR_BYTES)
-            for names, table in lists.items()
-        }
-        listed = fetched(people.listed(), asked.own, _ENTRY_BYTES + _PAIR_BYTES * len(asked.own))
-        whole = People(person, many + unnamed, unnamed)
-        return whole, listed, [alike[tuple(names)] for names in asked.lists]
+        listed, alike, (people, unnamed, all_rows) = plan.reduced(
+            asked.own, asked.lists, self._saved("kinds"), fetched
+        )
+        counted = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
+        if all_rows != counted.collect().item():
+            raise TableError(_CHANGED)
+        numbers = asked.key_of[asked.key_of.columns[-1]].to_numpy()
+
+        def lines_of(found: pl.DataFrame, own: Sequence[str]) -> PersonRows:
+            return self._person_rows(asked, found, numbers[found[KEY].to_numpy()], own)
+
+        return (
+            People(asked.schema.person, people, unnamed),
+            lines_of(listed, asked.own),
+            [lines_of(found, own) for found, own in zip(alike, asked.lists, strict=True)],
+        )
 
     def _failing(self, name: str) -> tuple[str, list[Any]]:
         """Write a column in SQL where nobody looks for other texts afterwards."""
@@ -255,7 +274,7 @@ class SpillingEngine(ScanEngine):
         columns = [f"{self._packed[name].expression} AS c{j}" for j, name in enumerate(names)]
         values = [value for name in names for value in self._packed[name].given]
         keys = ", ".join(f"c{j}" for j in range(len(names)))
-        place = "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first"
+        place = f"min({_PLACE}) AS first"
         grouped = (
             f"SELECT {', '.join(columns)}, count(*) AS n{f', {place}' if ordered else ''} "
             f"FROM {self._source()} GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}"

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
-from incrowd.engines.fetched import ALL, UNNAMED, FetchedEngine
+from incrowd.engines.fetched import FetchedEngine
 from incrowd.engines.grouped import PERSON, ROWS, added_up
+from incrowd.engines.plan import PeoplePlan, ReducedPeople
+from incrowd.engines.spark.asking import HASHED, ask, person_of
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.fetching import fetch_compact, plain, to_polars
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, Packed
-from incrowd.engines.spark.people import NAME, NUMBER, SparkPeople, named_person
 from incrowd.engines.spark.recoding import CellWords
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
@@ -142,34 +143,30 @@ class SparkEngine(FetchedEngine):
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
+    ) -> ReducedPeople | None:
         """Reduce the people where they are; see `FetchedEngine.reduced`."""
-        import polars as pl
-        from pyspark.sql import functions as sf
-
         place = {name: f"c{self._base_names.index(name)}" for name in [*names, *own, *schema.person]}
         empty = as_arrow(self._base.select(*(place[name] for name in schema.person)))
-        kinds = [pl.Null()] * len(schema.person) if empty is None else empty.dtypes
-        person = [
-            named_person(sf.col(place[name]), kind, schema.null_values)
-            for name, kind in zip(schema.person, kinds, strict=True)
-        ]
-        if empty is None or any(column is None for column in person):
+        if empty is None:
             return None
-        columns = list(dict.fromkeys(place[name] for name in [*names, *own]))
-        people = SparkPeople(self._base, columns, person, _COUNT)
-        with people.held():
-            found = {}
-            for asked in map(tuple, lists):
-                wanted = [*names, *asked]
-                found[asked] = self._fetch(
-                    people.alike([place[name] for name in wanted]), wanted, [ROWS, UNNAMED, ALL]
-                )
-            listed = self._fetch(people.listed(), [*names, *own], [NUMBER, NAME, ALL], schema.person)
-        # Numbers differ from run to run, names do not.
-        order = listed.select(NAME, NUMBER).unique().sort(NAME, NUMBER).with_row_index(PERSON)
-        numbered = listed.join(order, on=[NAME, NUMBER]).drop(NAME, NUMBER)
-        return numbered, [found[tuple(asked)] for asked in lists]
+        person = [
+            person_of(self._base, place[name], kind, schema.null_values)
+            for name, kind in zip(schema.person, empty.dtypes, strict=True)
+        ]
+        if None in person:
+            return None
+        keys, values = ([place[name] for name in listed] for listed in (names, own))
+        plan = PeoplePlan("{rows}", keys, values, list(map(str, person)), weight=_COUNT, hashed=HASHED)
+        kinds = ask(plan.kinds(), rows=self._base).persist()
+
+        def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+            whose = schema.person if PERSON in counts else ()
+            return self._fetch(ask(query, kinds=kinds), [*names, *asked], counts, whose)
+
+        try:
+            return plan.reduced(own, lists, "{kinds}", fetched)
+        finally:
+            kinds.unpersist()
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows where they are; see `Engine.apply`.

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.fetched import ALL, NUMBER, UNNAMED, FetchedEngine, joined_by
-from incrowd.engines.grouped import CELL, PERSON, ROWS, added_up
+from incrowd.engines.fetched import NUMBER, FetchedEngine, joined_by
+from incrowd.engines.grouped import CELL, ROWS, added_up
+from incrowd.engines.plan import PeoplePlan, ReducedPeople, named_person
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.sql.joins import Joins, parted_by_column
-from incrowd.engines.sql.people import PeopleQueries, named_person
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
 from incrowd.recoding import SUPPRESSED
@@ -123,7 +123,7 @@ class SqlEngine(FetchedEngine):
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
+    ) -> ReducedPeople | None:
         """Reduce the people where they are; see `FetchedEngine.reduced`."""
         import polars as pl
 
@@ -132,27 +132,21 @@ class SqlEngine(FetchedEngine):
         self.check_finite(schema.person)
         kinds = self._kinds(schema.person) if schema.null_values else [pl.Null()] * len(schema.person)
         person = [
-            named_person(self.table.dialect, columns[name], kind, schema.null_values)
+            named_person(
+                self.table.dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values
+            )
             for name, kind in zip(schema.person, kinds, strict=True)
         ]
         if None in person:
             return None
-        queries = PeopleQueries(
-            self.table.source,
-            [str(columns[name].key) for name in names],
-            [str(columns[name].key) for name in own],
-            [str(column) for column in person],
+        keys, values = ([str(columns[name].key) for name in listed] for listed in (names, own))
+        plan = PeoplePlan(self.table.source, keys, values, list(map(str, person)))
+        return plan.reduced(
+            own,
+            lists,
+            f"({plan.kinds()}) AS y",
+            lambda query, asked, counts: self._fetched_as(query, [*names, *asked], counts),
         )
-        found = {
-            tuple(asked): self._fetched_as(
-                queries.alike([own.index(name) for name in asked]),
-                [*names, *asked],
-                [ROWS, UNNAMED, ALL],
-            )
-            for asked in lists
-        }
-        listed = self._fetched_as(queries.listed(), [*names, *own], [PERSON, ALL])
-        return listed, [found[tuple(asked)] for asked in lists]
 
     def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
         """Fetch values of some columns, and then whole numbers."""

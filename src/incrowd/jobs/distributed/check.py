@@ -12,12 +12,13 @@ import numpy as np
 
 from incrowd.engines import SparkEngine, TooManyKeysError
 from incrowd.engines.distinct import dictionary
+from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import all_suppressed, positional, to_polars
+from incrowd.engines.spark.asking import ask
 from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.class_sizes import size_bins
-from incrowd.jobs.distributed.people import nobody
 from incrowd.jobs.distributed.rows import FIGURES, rows_of
 from incrowd.jobs.people import PeopleFigures
 from incrowd.jobs.results import Results
@@ -150,20 +151,9 @@ class _Found:
     @classmethod
     def of(cls, live: Any, cells: Sequence[str], whole: WholePeople) -> _Found:
         """Count them on the executors."""
-        from pyspark.sql import Window
-        from pyspark.sql import functions as sf
-
         person = [f"w{j}" for j in range(len(whole.columns))]
-        missing = nobody(person)
-        own = sf.when(missing, sf.sum("n")).otherwise(sf.lit(1)).alias("own")
-        pairs = live.groupBy(*cells, *person).agg(own)
-        pairs = pairs.withColumn("size", sf.sum("own").over(Window.partitionBy(*cells)))
-
-        def people(frame: Any) -> int:
-            unnamed = frame.filter(missing).agg(sf.coalesce(sf.sum("own"), sf.lit(0))).first()[0]
-            return int(frame.filter(~missing).select(*person).distinct().count() + unnamed)
-
-        return cls(people(pairs), people(pairs.filter("size = 1")))
+        plan = PeoplePlan("{rows}", cells, (), person, weight="n")
+        return cls(*to_polars(ask(plan.alone(), rows=live)).row(0))
 
     def figures(self, whole: WholePeople, parts: Sequence[Mapping[str, Any]]) -> PeopleFigures:
         """Put them together with the sizes of classes in people."""

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.engines.grouped import PERSON, ROWS
+from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import as_arrow, to_polars
-from incrowd.engines.spark.people import SparkPeople, named_person
+from incrowd.engines.spark.asking import HASHED, ask, person_of
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
@@ -21,16 +23,9 @@ from incrowd.table.sensitive import SensitiveCounts
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "WholePeople",
-    "distinct_people",
-    "listed_people",
-    "nobody",
-    "people_of_blocks",
-    "person_columns",
-]
+__all__ = ["WholePeople", "listed_people", "people_of_blocks", "person_columns"]
 
-_AMOUNT = "n"
+_AMOUNT = "a0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +53,14 @@ class WholePeople:
     @classmethod
     def of(cls, encoded: Any, columns: tuple[str, ...], sizes: Sequence[int]) -> WholePeople:
         """Count the people of ranked rows, those who came in suppressed included."""
-        from pyspark.sql import functions as sf
-
-        names = _names(columns)
-        missing = nobody(names)
-        rows = encoded.filter(~missing).groupBy(*names).agg(sf.count(sf.lit(1)).alias(_AMOUNT))
-        people, named = rows.agg(sf.count(sf.lit(1)), sf.coalesce(sf.sum(_AMOUNT), sf.lit(0))).first()
-        unnamed = encoded.filter(missing).count()
+        plan = _plan_of(columns)
+        people, rows, unnamed = to_polars(ask(plan.totals(), rows=encoded)).row(0)
         totals = []
         for j, size in enumerate(sizes):
-            found = to_polars(distinct_people(encoded, [f"s{j}"], names))
+            found = to_polars(ask(plan.counted([f"s{j}"]), rows=encoded))
             ranks, amount = found[f"s{j}"].to_numpy(), found[_AMOUNT].to_numpy()
             totals.append(np.bincount(ranks, amount, size).astype(np.int64))
-        return cls(columns, people + unnamed, unnamed, named > people, tuple(totals))
+        return cls(columns, people, unnamed, rows > people, tuple(totals))
 
     def counted(self, table: FrequencyTable, found: PersonRows) -> FrequencyTable:
         """Count the people of a part of the table, to be compared with the whole."""
@@ -124,48 +114,29 @@ def person_columns(
     found = []
     for j, (place, name) in enumerate(zip(places, names, strict=True)):
         empty = as_arrow(frame.select(place))
-        person = None if empty is None else named_person(sf.col(place), empty.dtypes[0], null_values)
+        person = None if empty is None else person_of(frame, place, empty.dtypes[0], null_values)
         if person is None:
             raise ParameterError(
                 f"blocks: column {name!r} has points of time, and null values that may be among them; turn "
                 "it into text"
             )
-        found.append(person.alias(f"w{j}"))
+        found.append(sf.expr(person).alias(f"w{j}"))
     return found
 
 
-def _names(columns: Sequence[str]) -> list[str]:
-    return [f"w{j}" for j in range(len(columns))]
-
-
-def nobody(names: Sequence[str]) -> Any:
-    """Say of a row whether it names nobody."""
-    from pyspark.sql import functions as sf
-
-    missing = sf.lit(True)
-    for name in names:
-        missing = missing & sf.col(name).isNull()
-    return missing
-
-
-def distinct_people(frame: Any, columns: Sequence[str], person: Sequence[str]) -> Any:
-    """Count the people of each combination of some columns, as ``n``; who has no name is one of their own."""
-    from pyspark.sql import functions as sf
-
-    one = sf.lit(1).cast("long").alias(_AMOUNT)
-    named = frame.filter(~nobody(person)).select(*columns, *person).distinct().select(*columns, one)
-    unnamed = frame.filter(nobody(person)).select(*columns, one)
-    return named.union(unnamed).groupBy(*columns).agg(sf.sum(_AMOUNT).alias(_AMOUNT))
+def _plan_of(columns: Sequence[str], own: Sequence[str] = ()) -> PeoplePlan:
+    """Ask about the people of ranked rows, by block and some sensitive attributes."""
+    return PeoplePlan("{rows}", [BLOCK], own, [f"w{j}" for j in range(len(columns))], hashed=HASHED)
 
 
 def people_of_blocks(live: Any, table: FrequencyTable, whole: WholePeople) -> FrequencyTable:
     """Count the people of each block on the executors; two blocks must not be added up."""
-    names = _names(whole.columns)
-    found = to_polars(distinct_people(live, [BLOCK], names))
+    plan = _plan_of(whole.columns)
+    found = to_polars(ask(plan.counted([BLOCK]), rows=live))
     weights = np.bincount(found[BLOCK].to_numpy(), found[_AMOUNT].to_numpy(), table.keys).astype(np.int64)
     values = []
     for j, counts in enumerate(table.sensitive):
-        found = to_polars(distinct_people(live, [BLOCK, f"s{j}"], names))
+        found = to_polars(ask(plan.counted([BLOCK, f"s{j}"]), rows=live))
         key, codes, amount = (found[name].to_numpy() for name in (BLOCK, f"s{j}", _AMOUNT))
         values.append(counts_per_key(key, codes, amount.astype(np.int64), table.keys, counts.domain.size))
     return whole.alone(table, weights, values)
@@ -179,41 +150,42 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     TableError
         When they are more than may come to the driver.
     """
-    from pyspark.sql import functions as sf
-
     forms = [f"s{j}" for j in range(len(table.sensitive))]
-    names = _names(whole.columns)
-    grouped = live.groupBy(BLOCK, *forms, *names).agg(sf.count(sf.lit(1)).alias("rows of it"))
-    people = SparkPeople(grouped, [BLOCK, *forms], [sf.col(name) for name in names], "rows of it")
-    with people.held():
-        lists = [to_polars(people.alike([BLOCK, *own])) for own in ([form] for form in forms)]
-        lists = lists or [to_polars(people.alike([BLOCK]))]
-        kept = people.listed().persist()
-        try:
-            found = kept.count()
-            if found > driver_keys:
+    plan = _plan_of(whole.columns, forms)
+    kinds = ask(plan.kinds(), rows=live).persist()
+
+    def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+        found = ask(query, kinds=kinds)
+        if PERSON in counts:
+            found = found.persist()
+            if (pairs := found.count()) > driver_keys:
                 raise TableError(
-                    f"blocks have to be joined, and {found:,} pairs of a person and a block are more than "
+                    f"blocks have to be joined, and {pairs:,} pairs of a person and a block are more than "
                     f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
                     "fewer blocks"
                 )
-            listed = to_polars(kept)
-        finally:
-            kept.unpersist()
-    order = listed.select("name", "number").unique().sort("name", "number").with_row_index("person")
-    listed = listed.join(order, on=["name", "number"]).sort(BLOCK, *forms, "person")
+        frame = to_polars(found)
+        found.unpersist()
+        frame.columns = [BLOCK, *asked, *counts]
+        return frame
+
+    try:
+        listed, alike, _ = plan.reduced(forms, [[form] for form in forms] or [[]], "{kinds}", fetched)
+    finally:
+        kinds.unpersist()
+    listed = listed.sort(BLOCK, *forms, PERSON)
     rows = PersonRows(
         listed[BLOCK].to_numpy(),
-        listed["person"].to_numpy().astype(np.int32),
+        listed[PERSON].to_numpy().astype(np.int32),
         tuple(listed[form].to_numpy() for form in forms),
     )
     people_of_all = People(whole.columns, whole.people, whole.unnamed)
-    others = [_others(found, form) for found, form in zip(lists, forms or [""], strict=True)]
+    others = [_others(found, form) for found, form in zip(alike, forms or [""], strict=True)]
     return whole.compared(table.with_listed(people_of_all, rows, others, several=whole.several))
 
 
 def _others(found: pl.DataFrame, form: str) -> PersonRows:
     """Return those who count as a record would, with one sensitive attribute."""
     ranks = (found[form].to_numpy(),) if form else ()
-    amount = found["alike"].to_numpy().astype(np.int64)
+    amount = found[ROWS].to_numpy().astype(np.int64)
     return PersonRows(found[BLOCK].to_numpy(), np.full(len(found), -1, np.int32), ranks, rows=amount)

@@ -1,0 +1,251 @@
+"""What engines ask of rows in SQL, written once for databases, files and Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Protocol
+
+from incrowd.engines.grouped import PERSON, ROWS
+from incrowd.table.missing import null_values_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PeoplePlan", "ReducedPeople", "named_person", "nobody"]
+
+ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]]
+"""The people of a table as a query finds them; see `PeoplePlan.reduced`."""
+
+_ALL, _UNNAMED, _HASH = "\0all rows", "\0unnamed", "\0hash"
+
+
+@dataclass(frozen=True)
+class PeoplePlan:
+    """Queries that list the people with unlike rows, and count all others.
+
+    Attributes
+    ----------
+    source
+        SQL: what stands behind FROM.
+    keys, own
+        SQL of the quasi-identifiers and the sensitive attributes; they come as ``c0``, ... and ``s0``, ...
+    person
+        SQL of what names a person, NULL where it is missing.
+    weight
+        SQL: the rows that a line of the source stands for, where lines are grouped already.
+    place
+        SQL: the place of a row, where rows have an order.
+    hashed
+        SQL: a whole number made of some columns, ``{}`` being a list of them. With it no sort needs all
+        people at once.
+    """
+
+    source: str
+    keys: Sequence[str]
+    own: Sequence[str]
+    person: Sequence[str]
+    weight: str = ""
+    place: str = ""
+    hashed: str = ""
+
+    def kinds(self) -> str:
+        """Group equal rows of a person, and say how many kinds of rows the person has."""
+        sources = {f"c{j}": key for j, key in enumerate(self.keys)}
+        sources |= {f"s{j}": value for j, value in enumerate(self.own)}
+        sources |= dict(zip(self._names, self.person, strict=True))
+        names, by = ", ".join(sources), ", ".join(self._names)
+        if self.hashed:
+            # Rows without a name would all be one partition.
+            by += f", CASE WHEN {nobody(self._names)} THEN {self.hashed.format(names)} END"
+        read = sources | {name: sql for name, sql in (("n", self.weight), ("place", self.place)) if sql}
+        first = ", MIN(place) AS place" if self.place else ""
+        person = f", MIN(place) OVER (PARTITION BY {by}) AS person" if self.place else ""
+        # Names of our own may be those of columns, which GROUP BY would mean.
+        rows = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in read.items())} FROM {self.source}"
+        amount = "SUM(n)" if self.weight else "COUNT(*)"
+        grouped = f"SELECT {names}, {amount} AS n{first} FROM ({rows}) AS r GROUP BY {names}"
+        return f"SELECT x.*, COUNT(*) OVER (PARTITION BY {by}) AS m{person} FROM ({grouped}) AS x"
+
+    def alike(self, kinds: str, attributes: Sequence[int], *, totals: bool) -> str:
+        """Count everybody whose rows are alike by the quasi-identifiers and some of the sensitive attributes.
+
+        Parameters
+        ----------
+        kinds
+            What holds the result of `kinds`, as it stands behind FROM.
+        totals
+            Whether to say, too, how many of them are rows without a name, and all their rows.
+        """
+        gone = nobody(self._names)
+        amounts = [f"CASE WHEN {gone} THEN n ELSE 1 END"]
+        amounts += [f"CASE WHEN {gone} THEN n ELSE 0 END", "n"] if totals else []
+        columns = ", ".join([*self._keys, *(f"s{j}" for j in attributes)])
+        return f"SELECT {columns}, {_sums(*amounts)} FROM {kinds} WHERE m = 1 OR ({gone}) GROUP BY {columns}"
+
+    def listed(self, kinds: str) -> str:
+        """List the rows of everybody else, equal ones as one: a number of the person, and how many rows.
+
+        The person is numbered by the first row, else in the order of the names, which may begin anew for
+        each hash of a name. The hash then stands before the number.
+        """
+        order = ", ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END, {name}" for name in self._names)
+        hashed = self.hashed.format(", ".join(self._names))
+        person = f"DENSE_RANK() OVER (ORDER BY {order}) AS person"
+        if self.place:
+            person = "person"
+        elif self.hashed:
+            person = f"{hashed} AS h, DENSE_RANK() OVER (PARTITION BY {hashed} ORDER BY {order}) AS person"
+        columns = ", ".join([*self._keys, *(f"s{j}" for j in range(len(self.own)))])
+        query = f"SELECT {columns}, {person}, n FROM {kinds} WHERE m > 1 AND NOT ({nobody(self._names)})"
+        return f"{query} ORDER BY place" if self.place else query
+
+    def reduced(
+        self,
+        own: Sequence[str],
+        lists: Sequence[Sequence[str]],
+        kinds: str,
+        ask: Callable[[str, Sequence[str], Sequence[str]], pl.DataFrame],
+    ) -> ReducedPeople:
+        """Ask all that is to be known.
+
+        Parameters
+        ----------
+        own
+            The sensitive attributes.
+        lists
+            The sensitive attributes of each list of those whose rows are alike.
+        kinds
+            As in `alike`.
+        ask
+            Fetches a query, given the sensitive attributes and the whole numbers in it.
+
+        Returns
+        -------
+        listed
+            Keys, sensitive attributes and `PERSON`: all rows of everybody whose rows are not alike. The
+            numbers are in the order of the first rows, or in one that follows from the names.
+        alike
+            Per list the keys, its sensitive attributes and `ROWS`: how many others there are, each row
+            without a name among them.
+        people, unnamed, rows
+            All people, each row without a name being one; these rows; all rows.
+        """
+        found: dict[tuple[str, ...], pl.DataFrame] = {}
+        for asked in map(tuple, lists):
+            if asked not in found:
+                query = self.alike(kinds, [own.index(name) for name in asked], totals=not found)
+                found[asked] = ask(query, asked, [ROWS] if found else [ROWS, _UNNAMED, _ALL])
+        by_hash = [_HASH] if self.hashed and not self.place else []
+        listed = ask(self.listed(kinds), own, [*by_hash, PERSON, _ALL])
+        rows = int(listed[_ALL].sum())
+        if by_hash:
+            order = listed.select(_HASH, PERSON).unique().sort(_HASH, PERSON).with_row_index("number")
+            listed = listed.join(order, on=[_HASH, PERSON]).drop(_HASH, PERSON).rename({"number": PERSON})
+        first = found[tuple(lists[0])]
+        unnamed, everybody, all_rows = (int(first[name].sum()) for name in (_UNNAMED, ROWS, _ALL))
+        found[tuple(lists[0])] = first.drop(_UNNAMED, _ALL)
+        people = everybody + listed[PERSON].n_unique()
+        return listed.drop(_ALL), [found[tuple(asked)] for asked in lists], (people, unnamed, all_rows + rows)
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Count the people of each combination of some columns; each row without a name is one of its own.
+
+        This and what follows reads columns of the source by their names alone.
+        """
+        by, people = ", ".join(columns), f"CASE WHEN {nobody(self.person)} THEN n ELSE 1 END"
+        return f"SELECT {by}, {_sums(people)} FROM ({self._pairs(columns)}) AS x GROUP BY {by}"
+
+    def totals(self) -> str:
+        """Count the people, the rows, and the rows without a name."""
+        gone = nobody(self.person)
+        sums = _sums(f"CASE WHEN {gone} THEN n ELSE 1 END", "n", f"CASE WHEN {gone} THEN n ELSE 0 END")
+        return f"SELECT {sums} FROM ({self._pairs([])}) AS x"
+
+    def alone(self) -> str:
+        """Count the people, and those who are alone with some combination of the quasi-identifiers."""
+        gone, by, names = nobody(self.person), ", ".join(self.keys), ", ".join(self.person)
+        own = f"CASE WHEN {gone} THEN n ELSE 1 END"
+        sized = (
+            f"SELECT x.*, SUM({own}) OVER (PARTITION BY {by}) AS size FROM ({self._pairs(self.keys)}) AS x"
+        )
+        lone = "CASE WHEN size = 1 THEN 1 ELSE 0 END"
+        each = f"SELECT {names}, SUM(n) AS n, SUM({lone}) AS lone FROM ({sized}) AS y GROUP BY {names}"
+        sums = _sums(own, f"CASE WHEN {gone} OR lone = 0 THEN lone ELSE 1 END")
+        return f"SELECT {sums} FROM ({each}) AS z"
+
+    def _pairs(self, columns: Sequence[str]) -> str:
+        """Count the rows of each person and combination of some columns."""
+        names, amount = (
+            ", ".join([*columns, *self.person]),
+            f"SUM({self.weight})" if self.weight else "COUNT(*)",
+        )
+        return f"SELECT {names}, {amount} AS n FROM {self.source} GROUP BY {names}"
+
+    @property
+    def _keys(self) -> list[str]:
+        return [f"c{j}" for j in range(len(self.keys))]
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"p{j}" for j in range(len(self.person))]
+
+
+def _sums(*amounts: str) -> str:
+    sums = (f"COALESCE(SUM({amount}), 0)" for amount in amounts)
+    return ", ".join(f"CAST({total} AS BIGINT) AS a{j}" for j, total in enumerate(sums))
+
+
+def nobody(names: Sequence[str]) -> str:
+    """Return an SQL condition: a row names nobody."""
+    return " AND ".join(f"{name} IS NULL" for name in names)
+
+
+class _Writer(Protocol):
+    """Writes texts, and conditions on texts, in the SQL of one system."""
+
+    def text(self, text: str) -> str: ...
+    def matches(self, key: str, pattern: str) -> str: ...
+
+
+def named_person(
+    writer: _Writer, key: str, wire: str, kind: pl.DataType, null_values: tuple[str, ...]
+) -> str | None:
+    """Write a column that names a person in SQL, with NULL for what means missing; None if that cannot be.
+
+    Parameters
+    ----------
+    key, wire
+        SQL of the column, in which equal values are equal, and of its type.
+    kind
+        The type that its values are fetched as.
+    """
+    import polars as pl
+
+    nulls = null_values_of(null_values)
+    if kind == pl.String:
+        conditions = [f"{key} = {writer.text(text)}" for text in nulls.texts if "\0" not in text]
+        if nulls.pattern is not None:
+            conditions.append(writer.matches(key, nulls.pattern))
+    else:
+        texts = [_text(value) for value in nulls.of_type(kind)]
+        as_texts = wire.upper().startswith(("TEXT", "VARCHAR")) and not kind.is_integer()
+        if None in texts or (texts and as_texts):
+            return None
+        conditions = [f"{key} = CAST({writer.text(str(text))} AS {wire})" for text in texts]
+    if not conditions or kind == pl.Null:
+        return key
+    return f"CASE WHEN {' OR '.join(conditions)} THEN NULL ELSE {key} END"
+
+
+def _text(value: Any) -> str | None:
+    """Write a value as databases read it; None for points of time, which each reads in its own way."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, dt.datetime):
+        return None
+    return value.isoformat() if isinstance(value, dt.date) else repr(value)
