@@ -236,7 +236,7 @@ def _checked(
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
-        gate=() if only_limits else tuple(gate_findings(con, policy, released)),
+        gate=() if only_limits else tuple(gate_findings(con, policy, tables)),
         smallest=int(fetch_row(con, "SELECT coalesce(min(records), 0) FROM classes")[0]),
         people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
     )

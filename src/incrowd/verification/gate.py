@@ -1,15 +1,21 @@
-"""Findings that a reader should look at although every limit holds, counted anew on the released file."""
+"""Findings that a reader should look at although every limit holds, counted anew.
+
+The released file shows most of them. Which columns tell a generalized one, and which cells cover every value
+that occurs, only the raw table shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.verification.classes import cell, fetch_row
-from incrowd.verification.policy import SUPPRESSED, Policy
+from incrowd.verification.cells import CellReader
+from incrowd.verification.classes import cell, count_rows, fetch_row, group_of, written
+from incrowd.verification.loading import Tables
+from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.result import GateFinding
-from incrowd.verification.source import Table
+from incrowd.verification.source import Table, literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,6 +25,10 @@ __all__ = ["gate_findings", "plain_columns"]
 _A_FIFTH = 0.2
 _HALF = 0.5
 _PAIRED = 12
+_ROWS, _FIRST = 20_000, 1_000
+"""Raw rows that are compared, and those of them that rule out most pairs of columns."""
+_PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
+"""Parts of a day that a column of its own may have."""
 
 
 def plain_columns(policy: Policy, released: Sequence[str]) -> list[str]:
@@ -29,12 +39,17 @@ def plain_columns(policy: Policy, released: Sequence[str]) -> list[str]:
     return [name for name in released if name in unnamed or (name in plain and not columns[name].treatment)]
 
 
-def gate_findings(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> list[GateFinding]:
-    """Return what the file shows: unique columns, unprotected values, blanked and suppressed cells."""
+def gate_findings(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables) -> list[GateFinding]:
+    """Return what the tables show: unique and derived columns, unprotected values, blanked columns."""
+    released, raw = tables.released, tables.raw_in_order
+    lacks = raw is not None and any(column.name not in raw.names for column in policy.named("quasi"))
+    if raw is None or lacks or count_rows(con, released) != count_rows(con, raw):
+        raw = None
     found = [
         *_unique(con, policy, released),
         *_unprotected(con, policy, released),
-        *_starred(con, policy, released),
+        *(() if raw is None else _derived(con, policy, released, raw)),
+        *_blanked(con, policy, released, raw),
     ]
     return [
         GateFinding(name, columns, share, policy.reason_of(name, columns)) for name, columns, share in found
@@ -83,19 +98,117 @@ def _unprotected(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table
         yield "unprotected-sensitive", (column.name,), float(alike) / float(all_records or 1)
 
 
-def _starred(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> Iterator[_Found]:
-    shown = {column.name: _cell(released, column.name, policy) for column in policy.named("quasi")}
-    stars = {name: f"coalesce({value} = '{SUPPRESSED}', false)" for name, value in shown.items()}
-    gone = " AND ".join(stars.values())
-    counted = ", ".join(f"count(*) FILTER ({star} AND NOT ({gone}))" for star in stars.values())
-    records, suppressed, *of_column = fetch_row(
-        con, f"SELECT count(*), count(*) FILTER ({gone}), {counted} FROM {released.name}"
+class _Values(NamedTuple):
+    """A raw column: its text in SQL, its number of values without and with the missing one, and if days."""
+
+    text: str
+    known: int
+    different: int
+    of_days: bool
+
+
+def _derived(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, raw: Table) -> Iterator[_Found]:
+    quasi = [column.name for column in policy.named("quasi")]
+    names = [*quasi, *(name for name in plain_columns(policy, released.names) if name in raw.names)]
+    texts = ", ".join(f"{written(con, raw, name, ())} AS v{n}" for n, name in enumerate(names))
+    con.execute(f"CREATE TABLE first_rows AS SELECT {texts} FROM {raw.name} AS t WHERE t.rowid < {_ROWS}")
+    values = {name: _values(con, f"v{n}") for n, name in enumerate(names)}
+    keys = [values[name] for name in quasi]
+    others = {name: its for name, its in values.items() if its not in keys}
+    follows = {one.text: _told_by(con, one, list(others.values())) for one in keys}
+    for other, its in others.items():
+        tells = _told_by(con, its, keys)
+        for name, one in zip(quasi, keys, strict=True):
+            by_value = one.text in tells or its.text in follows[one.text]
+            if by_value or _is_part(con, its, one) or _is_part(con, one, its):
+                yield "derived-column", (other, name), 1.0
+                break
+
+
+def _values(con: duckdb.DuckDBPyConnection, text: str) -> _Values:
+    day = f"try_strptime(substr({text}, 1, 10), '%Y-%m-%d')"
+    counted = f"count(DISTINCT {text}), count({text}) < count(*), count({text}) = count({day})"
+    known, lacking, of_days = fetch_row(con, f"SELECT {counted} FROM first_rows")
+    return _Values(text, known, known + lacking, of_days)
+
+
+def _told_by(con: duckdb.DuckDBPyConnection, one: _Values, others: Sequence[_Values]) -> set[str]:
+    """Return the columns of which each value of one has one value; a nearly unique one tells nothing."""
+    (rows,) = fetch_row(con, "SELECT count(*) FROM first_rows")
+    able = [other for other in others if 1 < other.different <= one.different]
+    if not able or 2 * one.different > rows:
+        return set()
+    filled = [f"coalesce('v' || {other.text}, 'm')" for other in able]
+    alike = ", ".join(f"min({text}) = max({text}) AS a{n}" for n, text in enumerate(filled))
+    all_alike = ", ".join(f"bool_and(a{n})" for n in range(len(able)))
+    holds = fetch_row(con, f"SELECT {all_alike} FROM (SELECT {alike} FROM first_rows GROUP BY {one.text})")
+    return {other.text for other, true in zip(able, holds, strict=True) if true}
+
+
+def _is_part(con: duckdb.DuckDBPyConnection, part: _Values, whole: _Values) -> bool:
+    """Say whether a column is the beginning or the end of another one in every row, or a part of its day."""
+    if not 1 < part.known < whole.known:
+        return False
+    ways = [f"{side}({whole.text}, {part.text})" for side in ("starts_with", "ends_with")]
+    if whole.of_days:
+        day = f"strptime(substr({whole.text}, 1, 10), '%Y-%m-%d')"
+        ways += [f"ltrim({part.text}, '0') = ltrim(strftime({day}, '{form}'), '0')" for form in _PARTS]
+    # Rows where one is missing say nothing; the first rows rule out most.
+    for few in (_FIRST, _ROWS):
+        asked = ", ".join(f"bool_and({way})" for way in ways)
+        holds = fetch_row(con, f"SELECT {asked} FROM first_rows WHERE rowid < {few}")
+        ways = [way for way, true in zip(ways, holds, strict=True) if true is not False]
+        if not ways:
+            return False
+    return True in holds
+
+
+def _blanked(
+    con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, raw: Table | None
+) -> Iterator[_Found]:
+    quasi = policy.named("quasi")
+    shown = [written(con, released, column.name, policy.null_values) for column in quasi]
+    blank = [[SUPPRESSED] for _ in quasi]
+    if raw is not None:
+        types = [group_of(raw.types[raw.place(column.name)]) for column in quasi]
+        both = (_texts(con, table, policy) for table in (released, raw))
+        blank = list(map(_for_all, quasi, *both, types))
+    gone = " AND ".join(f"{text} IS NOT DISTINCT FROM '{SUPPRESSED}'" for text in shown)
+    counted = ", ".join(
+        f"count(*) FILTER ({text} IN ({', '.join(map(literal, cells)) or 'NULL'}) AND NOT ({gone}))"
+        for text, cells in zip(shown, blank, strict=True)
     )
-    for name, number in zip(stars, of_column, strict=True):
+    records, suppressed, *of_column = fetch_row(
+        con, f"SELECT count(*), count(*) FILTER ({gone}), {counted} FROM {released.name} AS t"
+    )
+    for column, number in zip(quasi, of_column, strict=True):
         if number > _HALF * (records - suppressed):
-            yield "blanked-column", (name,), number / (records - suppressed)
+            yield "blanked-column", (column.name,), number / (records - suppressed)
     if suppressed > _A_FIFTH * records:
         yield "much-suppressed", (), suppressed / records
+
+
+def _texts(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Iterator[list[str | None]]:
+    """Return the different texts of each quasi-identifier in records that are not suppressed, in no order."""
+    texts = [written(con, table, column.name, policy.null_values) for column in policy.named("quasi")]
+    seen = " OR ".join(f"{text} IS DISTINCT FROM '{SUPPRESSED}'" for text in texts)
+    for text in texts:
+        rows = f"SELECT DISTINCT {text} AS v FROM {table.name} AS t WHERE {seen} ORDER BY hash(v)"
+        yield [value for (value,) in con.execute(rows).fetchall()]
+
+
+def _for_all(column: Column, cells: list[str | None], values: list[str | None], stored: str) -> list[str]:
+    """Return the cells that stand for every value that occurs; a column of one value had nothing to lose."""
+    if column.treatment is not None:
+        # Its treated values were generalized, and those are not known.
+        return [SUPPRESSED]
+    if len(values) < 2:
+        return []
+    if column.style == "mean" and len(cells) == 1:
+        # A mean says which values it is of by its class alone, and here that is all records.
+        return [text for text in cells if text is not None]
+    covers = CellReader(column, values, stored=stored).covers
+    return [text for text in cells if text is not None and all(covers(text, value) for value in values)]
 
 
 def _cell(released: Table, name: str, policy: Policy) -> str:

@@ -78,6 +78,11 @@ class Tables:
     raw: Table | None
     placed: bool
 
+    @property
+    def raw_in_order(self) -> Table | None:
+        """The raw table in its own order, also where there is a row map."""
+        return None if self.raw is None else replace(self.raw, name="raw")
+
 
 def load_tables(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path) -> Tables:
     """Load the tables.

@@ -147,7 +147,8 @@ class Verification:
     published_as_one
         Whether limits are checked only on both as one table.
     gate
-        What a reader should look at before publishing, as far as the file shows it. It changes no verdict.
+        What a reader should look at before publishing, as far as the file and the raw table, where it was
+        given, show it. It changes no verdict.
     """
 
     file: str

@@ -1,0 +1,234 @@
+"""With the raw table, the verifier finds derived and blanked columns, the same ones as a release does."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.verification import verify
+from policy_texts import K2, entry, policy_text
+
+ROWS = 400
+RNG = np.random.default_rng(41)
+YEAR = pl.Series(np.datetime64("2024-01-01") + RNG.integers(0, 366, ROWS)).cast(pl.Date)
+BORN = pl.Series(np.datetime64("1950-01-01") + RNG.integers(0, 20_000, ROWS)).cast(pl.Date)
+TABLE = pl.DataFrame(
+    {
+        "age": RNG.integers(20, 60, ROWS),
+        "zip": [f"{number:05}" for number in RNG.integers(100, 140, ROWS)],
+        "visit": YEAR,
+        "born": BORN,
+        "sex": RNG.choice(["m", "f"], ROWS),
+        "one": ["same"] * ROWS,
+        "town": None,
+        "month": BORN.dt.month(),
+        "birthday": BORN.dt.strftime("%m-%d"),
+        "color": RNG.choice(["red", "blue"], ROWS),
+    }
+).with_columns(town=pl.col("zip").str.slice(3, 1))
+PLAIN = ("town", "month", "birthday", "color")
+TREES = {
+    "age": ic.Hierarchy.intervals(10, 20),
+    "zip": ic.Hierarchy.prefix(),
+    "visit": ic.Hierarchy.dates("month", "year"),
+    "born": ic.Hierarchy.dates("year", "decade"),
+}
+
+
+def seen(folder, release, raw, **options):
+    """Return the findings of a release and those of the verifier as sets, shares rounded."""
+    release.save(folder / "out")
+    checked = verify(folder / "out" / "release.csv", folder / "out" / "policy.toml", against=raw, **options)
+    assert checked.ok, checked.problems
+    return [
+        {(each.name, each.columns, round(each.share, 12), each.why) for each in found}
+        for found in (release.findings, checked.gate)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("quasi", "algorithm", "more"),
+    [
+        ({name: TREES[name] for name in ("age", "zip", "born")}, "mondrian", {}),
+        ({"age": None, "visit": TREES["visit"]}, "optimal", {"k": 60}),
+        (
+            {name: TREES[name] for name in ("visit", "born", "zip", "age")},
+            "datafly",
+            {"suppressed": 0.1},
+        ),
+        (dict.fromkeys(("age", "zip", "sex", "one")), "optimal", {}),
+        (dict.fromkeys(("age", "visit", "sex", "one")), "mondrian", {"k": 150}),
+        ({"zip": None, "one": ic.Hierarchy.flat()}, "cell-suppression", {"suppressed": 1}),
+    ],
+)
+def test_the_findings_are_those_of_the_release(tmp_path, quasi, algorithm, more, kind):
+    schema = ic.Schema(quasi=quasi, insensitive=PLAIN, unlisted="drop")
+    model = ic.KAnonymity(more.get("k", 8))
+    release = ic.anonymize(TABLE, schema, model, algorithm, max_suppression=more.get("suppressed", 0))
+    raw = tmp_path / f"raw.{kind}"
+    TABLE.write_csv(raw) if kind == "csv" else TABLE.write_parquet(raw)
+    ours, theirs = seen(tmp_path, release, raw)
+    assert theirs == ours
+    assert [each for each in ours if each[0] in ("derived-column", "blanked-column")]
+
+
+def test_cells_that_say_no_more_than_a_star_are_seen_beside_the_raw_table(tmp_path):
+    """All rows are of 2024, so each cell stands for every row; only the raw table shows that."""
+    visit = ic.Attribute("visit", "quasi", hierarchy=TREES["visit"], levels=(2, 2))
+    release = ic.anonymize(TABLE, ic.Schema.of([visit], unlisted="drop"), "k-anonymity:8", "optimal")
+    assert set(release.table["visit"]) == {"2024"}
+    TABLE.write_csv(tmp_path / "raw.csv")
+    release.write_row_map(tmp_path / "rows.parquet")
+    ours, theirs = seen(tmp_path, release, tmp_path / "raw.csv", row_map=tmp_path / "rows.parquet")
+    assert theirs == ours == {("blanked-column", ("visit",), 1.0, None)}
+    assert not verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").gate
+
+
+AGES = entry("age", "quasi", 'kind = "number"')
+KEPT = entry("more", "insensitive")
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """Return the findings on a released and a raw table of two columns, age and more."""
+
+    def run(cells, raw, columns=(AGES, KEPT), head="", **options):
+        (tmp_path / "policy.toml").write_text(policy_text(columns, [K2], head))
+        for name, rows in (("out", cells), ("raw", raw)):
+            lines = ["age,more", *(",".join(f'"{cell}"' if cell else "" for cell in row) for row in rows)]
+            (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        found = verify(
+            tmp_path / "out.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv", **options
+        )
+        return {(each.name, *each.columns): each.share for each in found.gate}
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "share"),
+    [
+        (["[1-8]"] * 8, [1, 2, 3, 4, 5, 6, 7, 8], 1),
+        (["[1-8]"] * 6 + ["[7-8]"] * 2, [1, 2, 3, 4, 5, 6, 7, 8], 0.75),
+        (["[1-8]"] * 4 + ["[5-8]"] * 4, [1, 2, 3, 4, 5, 6, 7, 8], None),
+        (["{1, 3}"] * 8, [1, 3] * 4, 1),
+        (["{1, 3}"] * 3 + ["*"] * 5, [1, 3] * 4, 1),
+        # No cell but one with the missing value covers a row that has none.
+        (["{1, <missing>}"] * 8, [1, ""] * 4, 1),
+        (["1"] * 6 + [""] * 2, [1] * 6 + [""] * 2, None),
+        # A column of one value had nothing to lose.
+        (["1"] * 8, [1] * 8, None),
+        (["*"] * 8, [1] * 8, None),
+    ],
+)
+def test_a_cell_that_covers_every_raw_value_leaves_nothing(gate, cells, values, share):
+    other = ["a", "b"] * 4
+    quasi = (AGES, entry("more", "quasi"))
+    found = gate(zip(cells, other, strict=True), zip(values, other, strict=True), quasi)
+    assert found == ({} if share is None else {("blanked-column", "age"): share})
+
+
+def test_suppressed_records_count_neither_in_the_release_nor_in_the_raw_table(gate):
+    rows = [("[1-4]", "a"), ("[1-4]", "a"), ("[1-2]", "b"), ("*", "*"), ("*", "*")]
+    raw = [(1, "a"), (4, "a"), (1, "b"), (2, "a"), ("*", "*")]
+    found = gate(rows, raw, (AGES, entry("more", "quasi")))
+    assert found == {("blanked-column", "age"): 2 / 3, ("much-suppressed",): 0.4}
+
+
+def test_a_mean_of_all_leaves_nothing(gate):
+    style = entry("age", "quasi", 'kind = "number"\noutput = "mean"')
+    quasi = (style, entry("more", "quasi"))
+    assert gate([("2", "a")] * 3, [(1, "a"), (2, "a"), (3, "a")], quasi) == {("blanked-column", "age"): 1}
+    rows = [("2", "a")] * 2 + [("5", "a")] * 2
+    assert gate(rows, [(1, "a"), (3, "a"), (5, "a"), (5, "a")], quasi) == {}
+
+
+@pytest.mark.parametrize(
+    ("ages", "more", "derived"),
+    [
+        # Ten ages, and one value of the other column for each.
+        (list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] * 2, True),
+        # One row breaks it.
+        (list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] + ["a"] * 10, False),
+        # The other way round: each value of the other column has one age.
+        ([age // 3 for age in range(30, 45)] * 2, [f"x{number}" for number in range(15)] * 2, True),
+        # Values that are nearly all different tell every column, and mean nothing.
+        (list(range(10, 30)), ["a", "b"] * 10, False),
+        (list(range(10, 30)), ["a"] * 20, False),
+        # A missing value is one of its own.
+        (["", *range(11, 20)] * 2, ["ab"[age % 2] for age in range(10, 20)] * 2, True),
+        (["", *range(11, 20)] * 2, [*"aaabababab", *"babbababab"], False),
+        # Where no row has both, none is a part.
+        ([*range(10, 22), *[""] * 8], [""] * 12 + ["1"] * 4 + ["2"] * 4, False),
+        # Parts of a text count although its values are all different.
+        (
+            [f"{number}00{number % 7}" for number in range(10, 30)],
+            [str(n) for n in range(10, 28)] + ["2", "2"],
+            True,
+        ),
+        ([f"{number}00{number % 7}" for number in range(10, 30)], [str(n % 7) for n in range(10, 30)], True),
+        ([f"{number}00{number % 7}" for number in range(10, 30)], [str(n % 6) for n in range(10, 30)], False),
+    ],
+)
+def test_a_column_that_tells_an_age_or_follows_from_it(gate, ages, more, derived):
+    found = gate(
+        [("*", each) for each in more], list(zip(ages, more, strict=True)), (entry("age", "quasi"), KEPT)
+    )
+    assert {name for name in found if name[0] == "derived-column"} == (
+        {("derived-column", "more", "age")} if derived else set()
+    )
+
+
+DAYS = [
+    f"{year + number}-{number % 12 + 1:02}-{day + number:02}"
+    for number in range(20)
+    for year, day in ((1950, 1), (1950, 2), (1978, 1))
+]
+
+
+@pytest.mark.parametrize("form", ["%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j"])
+def test_a_part_of_dates_that_are_all_different(gate, form):
+    parts = pl.Series(DAYS).str.to_date().dt.strftime(form).to_list()
+    plain = [part.lstrip("0") for part in parts]
+    quasi = (entry("age", "quasi"), KEPT)
+    for more in (parts, plain):
+        found = gate([("*", each) for each in more], list(zip(DAYS, more, strict=True)), quasi)
+        assert found["derived-column", "more", "age"] == 1
+    wrong = [*parts[1:], "00"]
+    assert ("derived-column", "more", "age") not in gate(
+        [("*", each) for each in wrong], list(zip(DAYS, wrong, strict=True)), quasi
+    )
+    undated = ["", "unknown", *DAYS[2:]]
+    found = gate([("*", each) for each in parts], list(zip(undated, parts, strict=True)), quasi)
+    assert ("derived-column", "more", "age") not in found
+
+
+def test_what_leaves_unlisted_is_looked_at_and_what_is_treated_is_not(gate):
+    ages, more = list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] * 2
+    rows, raw = [("*", each) for each in more], list(zip(ages, more, strict=True))
+    kept = gate(rows, raw, (AGES,), 'unlisted = "keep"')
+    assert ("derived-column", "more", "age") in kept
+    treated = entry("more", "insensitive", "treat = 'pseudonym'")
+    assert ("derived-column", "more", "age") not in gate(rows, raw, (AGES, treated))
+
+
+def test_the_first_rows_of_the_raw_table_are_looked_at_in_its_own_order(gate, tmp_path):
+    """As `anonymize` does: the rows behind them break what the first ones show."""
+    ages = list(range(10, 30)) * 1_001
+    more = ["ab"[age % 2] for age in ages[:20_000]] + ["a"] * 20
+    order = np.random.default_rng(1).permutation(len(ages))
+    pl.DataFrame({"row": order + 1}).write_parquet(tmp_path / "rows.parquet")
+    found = gate(
+        [("*", more[row]) for row in order], zip(ages, more, strict=True), row_map=tmp_path / "rows.parquet"
+    )
+    assert found["derived-column", "more", "age"] == 1
+
+
+def test_a_policy_accepts_them(gate):
+    ages, more = list(range(10, 20)) * 2, ["ab"[age % 2] for age in range(10, 20)] * 2
+    reason = '[[accepted]]\nfinding = "derived-column"\ncolumn = "more"\nwhy = "odd or even"\n'
+    rows, raw = [("*", each) for each in more], list(zip(ages, more, strict=True))
+    assert ("derived-column", "more", "age") in gate(rows, raw, (AGES, KEPT, reason))
