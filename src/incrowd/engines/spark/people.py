@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from incrowd.engines.spark.fetching import kept
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class SparkPeople:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep what is asked several times."""
-        self._named = self._named.persist()
+        self._named = kept(self._named)
         try:
             yield
         finally:

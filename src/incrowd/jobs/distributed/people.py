@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.spark import as_arrow, to_polars
+from incrowd.engines.spark.fetching import fetched_within
 from incrowd.engines.spark.people import SparkPeople, named_person
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
@@ -182,18 +183,15 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     with people.held():
         lists = [to_polars(people.alike([BLOCK, *own])) for own in ([form] for form in forms)]
         lists = lists or [to_polars(people.alike([BLOCK]))]
-        kept = people.listed().persist()
-        try:
-            found = kept.count()
-            if found > driver_keys:
-                raise TableError(
-                    f"blocks have to be joined, and {found:,} pairs of a person and a block are more than "
-                    f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
-                    "fewer blocks"
-                )
-            listed = to_polars(kept)
-        finally:
-            kept.unpersist()
+
+        def refused(found: int) -> TableError:
+            return TableError(
+                f"blocks have to be joined, and {found:,} pairs of a person and a block are more than "
+                f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
+                "fewer blocks"
+            )
+
+        listed = fetched_within(people.listed(), driver_keys, refused)
     order = listed.select("name", "number").unique().sort("name", "number").with_row_index("person")
     listed = listed.join(order, on=["name", "number"]).sort(BLOCK, *forms, "person")
     groups = PersonGroups(
