@@ -6,12 +6,14 @@ import contextlib
 import os
 import secrets
 import sys
+import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from incrowd.engines.grouped import CHANGED
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
-from incrowd.progress import current, interrupting
+from incrowd.progress import current, interrupting, shown
 from incrowd.recoding import READS_AS_MISSING
 
 __all__ = ["OTHER_VALUES", "guarded", "translated"]
@@ -27,6 +29,9 @@ _OTHER_PYTHON = (
 )
 """What Spark says where the workers' Python cannot do what the driver's does."""
 
+_BETWEEN = 0.2
+"""Seconds between two times that Spark's bars are taken away; they come back after half a second."""
+
 
 @contextlib.contextmanager
 def guarded(session: Any) -> Iterator[None]:
@@ -36,7 +41,9 @@ def guarded(session: Any) -> Iterator[None]:
     of the session. Workers on the driver's machine run the driver's Python, unless `PYSPARK_PYTHON` is set.
     """
     try:
-        with _given_up(session), _drivers_python(session):
+        # Of pandas only Arrow's part is used.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        with _given_up(session), _drivers_python(session), _without_bars(session):
             yield
     except IncrowdError:
         raise
@@ -63,6 +70,28 @@ def _given_up(session: Any) -> Iterator[None]:
             yield
     finally:
         remove(tag)
+
+
+@contextlib.contextmanager
+def _without_bars(session: Any) -> Iterator[None]:
+    """Keep Spark's own bars of progress away in this block, if one of ours is shown."""
+    bar = session._jsc.sc().progressBar() if shown() and getattr(session, "_jvm", None) is not None else None
+    if bar is None or not bar.isDefined():
+        yield
+        return
+    over = threading.Event()
+
+    def hide() -> None:
+        while not over.wait(_BETWEEN):
+            bar.get().finishAll()
+
+    hiding = threading.Thread(target=hide, name="incrowd-hides-bars", daemon=True)
+    hiding.start()
+    try:
+        yield
+    finally:
+        over.set()
+        hiding.join()
 
 
 @contextlib.contextmanager
