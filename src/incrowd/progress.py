@@ -27,6 +27,7 @@ __all__ = [
     "in_job",
     "interrupting",
     "running",
+    "shown",
     "with_bar",
 ]
 
@@ -194,8 +195,12 @@ def in_job(verb: Callable[P, T]) -> Callable[P, T]:
     @wraps(verb)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         given: Any = kwargs.get("progress")
-        with running(given):
-            return verb(*args, **kwargs)
+        before = _SHOWN.set(shown() or given is not None)
+        try:
+            with running(given):
+                return verb(*args, **kwargs)
+        finally:
+            _SHOWN.reset(before)
 
     return run
 
@@ -249,6 +254,11 @@ def interrupting(progress: Progress | Cancellable | None, interrupt: Callable[[]
 
 _SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
 """Whether progress is shown already: a job may call others."""
+
+
+def shown() -> bool:
+    """Say whether a progress of the job of this thread is shown."""
+    return _SHOWN.get()
 
 
 def with_bar(job: Callable[P, T]) -> Callable[P, T]:

@@ -16,7 +16,7 @@ from incrowd.engines.grouped import PERSON, ROWS, added_up
 from incrowd.engines.plan import PeoplePlan, ReducedPeople
 from incrowd.engines.spark.asking import HASHED, ask, person_of
 from incrowd.engines.spark.errors import guarded
-from incrowd.engines.spark.fetching import fetch_compact, plain, to_polars
+from incrowd.engines.spark.fetching import fetch_compact, kept, plain, row_count, to_polars
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, Packed
@@ -45,6 +45,8 @@ __all__ = [
 
 _COUNT = "n"
 _NUMBERED = "numbered"
+_FEW = 200_000
+"""Combinations of all columns that are fetched at once, and grouped by some of the columns on the driver."""
 
 
 class SparkEngine(FetchedEngine):
@@ -98,13 +100,14 @@ class SparkEngine(FetchedEngine):
         wanted = list(dict.fromkeys(wanted))
         self.check_types(wanted)
         with guarded(self._frame.sparkSession):
-            self._base = _grouped(self._narrow(wanted)).persist()
-            self._base_names = wanted
+            # All of them are fetched in any case, once.
+            once = len(wanted) <= len(schema.quasi) + 1 and not schema.person
+            grouped = _grouped(self._narrow(wanted))
+            self._base, self._base_names = grouped if once else kept(grouped), wanted
             try:
-                self._base_keys = self._base.count()
-                known = len(schema.quasi) + 1 == len(wanted) and not schema.person
-                if known and self._base_keys <= self.settings.driver_keys:
-                    # All of them are fetched in any case.
+                self._base_keys = row_count(self._base)
+                once |= self._base_keys <= _FEW and not schema.person
+                if once and self._base_keys <= self.settings.driver_keys:
                     self._base_fetched = self._fetched_as(self._base, wanted)
                 return super().count(schema, joint=joint, target=target)
             finally:
@@ -157,7 +160,7 @@ class SparkEngine(FetchedEngine):
             return None
         keys, values = ([place[name] for name in listed] for listed in (names, own))
         plan = PeoplePlan("{rows}", keys, values, list(map(str, person)), weight=_COUNT, hashed=HASHED)
-        kinds = ask(plan.kinds(), rows=self._base).persist()
+        kinds = kept(ask(plan.kinds(), rows=self._base))
 
         def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
             whose = schema.person if PERSON in counts else ()
@@ -258,12 +261,8 @@ class SparkEngine(FetchedEngine):
         person: Sequence[str] = (),
     ) -> pl.DataFrame:
         """Bring combinations to the driver, unless they are too many."""
-        held = grouped.persist()
-        try:
-            self._check_keys(held.count(), [*names, *person])
-            return self._fetched_as(held, names, counts)
-        finally:
-            held.unpersist()
+        self._check_keys(row_count(grouped), [*names, *person])
+        return self._fetched_as(grouped, names, counts)
 
     def _fetched_as(
         self, grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
+import sys
+import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from incrowd.engines.grouped import CHANGED
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
-from incrowd.progress import current, interrupting
+from incrowd.progress import current, interrupting, shown
 from incrowd.recoding import READS_AS_MISSING
 
 __all__ = ["OTHER_VALUES", "guarded", "translated"]
@@ -17,16 +21,29 @@ __all__ = ["OTHER_VALUES", "guarded", "translated"]
 OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
 """What a task says when it meets values that were not there before."""
 
+_OTHER_PYTHON = (
+    "ModuleNotFoundError",
+    "PACKAGE_NOT_INSTALLED",
+    "PYTHON_VERSION_MISMATCH",
+    "Cannot run program",
+)
+"""What Spark says where the workers' Python cannot do what the driver's does."""
+
+_BETWEEN = 0.2
+"""Seconds between two times that Spark's bars are taken away; they come back after half a second."""
+
 
 @contextlib.contextmanager
 def guarded(session: Any) -> Iterator[None]:
     """Ask Spark: what it raises becomes errors that quote no cell of the table, as its own messages may.
 
     When the job of this thread is cancelled, so are the jobs of Spark that begin in this block, and no others
-    of the session.
+    of the session. Workers on the driver's machine run the driver's Python, unless `PYSPARK_PYTHON` is set.
     """
     try:
-        with _given_up(session):
+        # Of pandas only Arrow's part is used.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        with _given_up(session), _drivers_python(session), _without_bars(session):
             yield
     except IncrowdError:
         raise
@@ -55,6 +72,43 @@ def _given_up(session: Any) -> Iterator[None]:
         remove(tag)
 
 
+@contextlib.contextmanager
+def _without_bars(session: Any) -> Iterator[None]:
+    """Keep Spark's own bars of progress away in this block, if one of ours is shown."""
+    bar = session._jsc.sc().progressBar() if shown() and getattr(session, "_jvm", None) is not None else None
+    if bar is None or not bar.isDefined():
+        yield
+        return
+    over = threading.Event()
+
+    def hide() -> None:
+        while not over.wait(_BETWEEN):
+            bar.get().finishAll()
+
+    hiding = threading.Thread(target=hide, name="incrowd-hides-bars", daemon=True)
+    hiding.start()
+    try:
+        yield
+    finally:
+        over.set()
+        hiding.join()
+
+
+@contextlib.contextmanager
+def _drivers_python(session: Any) -> Iterator[None]:
+    """Have functions that are sent in this block run by the driver's Python, where that is at hand."""
+    # Connect has no context, and sends functions by itself.
+    context = getattr(session, "_sc", None)
+    if context is None or "PYSPARK_PYTHON" in os.environ or not str(context.master).startswith("local"):
+        yield
+        return
+    before, context.pythonExec = context.pythonExec, sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = before
+
+
 def translated(error: Exception) -> Exception:
     """Return our error for one of Spark's, and any other as it is."""
     if OTHER_VALUES in str(error):
@@ -72,5 +126,12 @@ def translated(error: Exception) -> Exception:
     condition = getattr(error, "getCondition", lambda: None)()
     if type(error).__name__ == "PySparkImportError":
         return MissingExtraError("pyarrow and pandas", "spark", "working on a Spark DataFrame")
+    if any(word in str(error) for word in _OTHER_PYTHON):
+        return TableError(
+            "the Python of Spark's workers does not start, has another version than the driver's, or lacks "
+            "incrowd or a package that it needs; pack the driver's environment, send it to the workers "
+            "(spark-submit --archives, or spark.archives), and set PYSPARK_PYTHON to its python before the "
+            "session starts; nothing was released"
+        )
     named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
     return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from incrowd.io.columns import column_named
@@ -9,7 +10,39 @@ from incrowd.io.columns import column_named
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["fetch_compact", "plain", "to_polars"]
+__all__ = ["fetch_compact", "fetched_within", "kept", "plain", "row_count", "to_polars"]
+
+_RESIZED = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+
+
+def kept(frame: Any) -> Any:
+    """Keep the rows of a DataFrame on the executors, in as many parts as there are rows for.
+
+    By itself Spark keeps the parts of a shuffle, 200 of them, however few rows there are. The setting is read
+    when the DataFrame is marked, so the session has its own again before anything runs.
+    """
+    settings = frame.sparkSession.conf
+    before = settings.getAll.get(_RESIZED)
+    settings.set(_RESIZED, "true")
+    try:
+        return frame.persist()
+    finally:
+        settings.unset(_RESIZED) if before is None else settings.set(_RESIZED, before)
+
+
+def row_count(frame: Any) -> int:
+    """Count the rows of a DataFrame. What was shuffled for it is there when its rows are fetched then."""
+    classic = getattr(frame, "_jdf", None)
+    # `frame.count()` would be a query of its own, which shuffles once more.
+    return int(frame.count() if classic is None else classic.queryExecution().toRdd().count())
+
+
+def fetched_within(frame: Any, limit: int, refused: Callable[[int], Exception]) -> pl.DataFrame:
+    """Fetch a DataFrame, unless it has more rows than may come to the driver."""
+    found = row_count(frame)
+    if found > limit:
+        raise refused(found)
+    return to_polars(frame)
 
 
 def to_polars(frame: Any) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from incrowd.algorithms.base import all_hold
 from incrowd.engines import SparkEngine
 from incrowd.engines.grouped import CHANGED
 from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
+from incrowd.engines.spark.fetching import fetched_within
 from incrowd.errors import TableError, named
 from incrowd.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.people import WholePeople, listed_people, people_of_blocks, person_columns
@@ -164,21 +165,17 @@ class Blocks:
             frame = frame.withColumn("gone", self._gone())
         sets = [[sf.col(name) for name in ([*lead, form] if form[0] == "q" else [form])] for form in forms]
         columns = [*lead, *forms]
-        grouped = (
-            frame.groupingSets(sets, *(sf.col(name) for name in columns))
-            .agg(sf.grouping_id().alias("set"), sf.count(sf.lit(1)).alias("n"))
-            .persist()
+        grouped = frame.groupingSets(sets, *(sf.col(name) for name in columns)).agg(
+            sf.grouping_id().alias("set"), sf.count(sf.lit(1)).alias("n")
         )
-        try:
-            found = grouped.count()
-            if found > self.driver_keys:
-                raise TableError(
-                    f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
-                    "may come to the driver (driver_keys); raise it, or coarsen the columns first"
-                )
-            fetched = to_polars(grouped)
-        finally:
-            grouped.unpersist()
+
+        def refused(found: int) -> TableError:
+            return TableError(
+                f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
+                "may come to the driver (driver_keys); raise it, or coarsen the columns first"
+            )
+
+        fetched = fetched_within(grouped, self.driver_keys, refused)
         if not len(fetched):
             raise TableError("the table has no rows")
         return _DistinctValues(fetched, columns)

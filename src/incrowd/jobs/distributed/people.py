@@ -13,6 +13,7 @@ from incrowd.engines.grouped import PERSON, ROWS
 from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import as_arrow, to_polars
 from incrowd.engines.spark.asking import HASHED, ask, person_of
+from incrowd.engines.spark.fetching import fetched_within, kept
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
@@ -152,20 +153,18 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     """
     forms = [f"s{j}" for j in range(len(table.sensitive))]
     plan = _plan_of(whole.columns, forms)
-    kinds = ask(plan.kinds(), rows=live).persist()
+    kinds = kept(ask(plan.kinds(), rows=live))
+
+    def refused(found: int) -> TableError:
+        return TableError(
+            f"blocks have to be joined, and {found:,} pairs of a person and a block are more than "
+            f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
+            "fewer blocks"
+        )
 
     def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
         found = ask(query, kinds=kinds)
-        if PERSON in counts:
-            found = found.persist()
-            if (pairs := found.count()) > driver_keys:
-                raise TableError(
-                    f"blocks have to be joined, and {pairs:,} pairs of a person and a block are more than "
-                    f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
-                    "fewer blocks"
-                )
-        frame = to_polars(found)
-        found.unpersist()
+        frame = fetched_within(found, driver_keys, refused) if PERSON in counts else to_polars(found)
         frame.columns = [BLOCK, *asked, *counts]
         return frame
 
