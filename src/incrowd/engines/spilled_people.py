@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.grouped import PERSON, ROWS
+from incrowd.engines.fold import PERSON, ROWS
 
 if TYPE_CHECKING:
     import polars as pl

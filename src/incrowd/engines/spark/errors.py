@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from incrowd.engines.grouped import CHANGED
+from incrowd.engines.fold import CHANGED
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
 from incrowd.progress import current, interrupting
 from incrowd.recoding import READS_AS_MISSING

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms import Mondrian
 from incrowd.algorithms.base import all_hold
 from incrowd.engines import SparkEngine
-from incrowd.engines.grouped import CHANGED
+from incrowd.engines.fold import CHANGED
 from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
 from incrowd.errors import TableError, named
 from incrowd.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
