@@ -65,7 +65,7 @@ def timed(table: object, algorithm: ic.Algorithm, folder: Path, explain: bool = 
 
 def plan(release: ic.Release) -> float:
     """Return how many hash joins PostgreSQL's plan for the new table has, and print the plan."""
-    table = release.table.engine.table
+    table = release.table.rows.table
     uploads, query = release.table.join(table.dialect)
 
     def lines_of(dialect, sql):

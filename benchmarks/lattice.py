@@ -64,12 +64,12 @@ def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:
     """Whole searches on Adult: k, suppression, threads."""
     table, trees = read_adult(folder)
     schema = ic.Schema(quasi=trees)
-    frequency = engine_for(table).count(schema)
+    frequency = engine_for(table).count(schema).frequency
     sensitive = ic.Schema(
         quasi={name: trees[name] for name in trees if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
     )
-    counted = engine_for(table).count(sensitive)
+    counted = engine_for(table).count(sensitive).frequency
     cases: list[tuple[str, FrequencyTable, Schema, list[ic.PrivacyModel]]] = [
         (f"k={k}", frequency, schema, [ic.KAnonymity(k)]) for k in (2, 5, 10, 100)
     ]
@@ -103,7 +103,7 @@ def million(rows: int, repeat: int) -> list[dict[str, Any]]:
     table = hospital(rows)
     schema = hospital_schema()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    frequency = engine_for(table).count(schema)
+    frequency = engine_for(table).count(schema).frequency
     counted = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     results = []
     search(frequency, schema, [ic.KAnonymity(5)], 0.0, ic.Optimal())

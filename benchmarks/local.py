@@ -103,7 +103,7 @@ def plain_clustering(table: pl.DataFrame, schema: ic.Schema, k: int) -> list[np.
     """Clustering as a careful student writes it: NumPy over all records, costs of value pairs in matrices."""
     from incrowd.engines import engine_for
 
-    frequency = engine_for(table).count(schema).by_record()
+    frequency = engine_for(table).count(schema).frequency.by_record()
     heights = 2 * sum(domain.tree.height for domain in frequency.domains)
     pairs = []
     for domain in frequency.domains:

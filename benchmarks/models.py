@@ -51,8 +51,8 @@ def one_table(rows: int, repeat: int) -> dict[str, dict[str, float]]:
     for name, table in (("raw", raw), ("released, k=10", released)):
         engine = engine_for(table)
         measured = schema().measured()
-        assess_classes(EquivalenceClasses.of_keys(engine.count(measured)))
-        count, frequency = median_of(repeat, lambda e=engine, s=measured: e.count(s))
+        assess_classes(EquivalenceClasses.of_keys(engine.count(measured).frequency))
+        count, frequency = median_of(repeat, lambda e=engine, s=measured: e.count(s).frequency)
         models, assessment = median_of(
             repeat, lambda f=frequency: assess_classes(EquivalenceClasses.of_keys(f))
         )
@@ -74,7 +74,7 @@ def one_table(rows: int, repeat: int) -> dict[str, dict[str, float]]:
 def each_model(rows: int, repeat: int) -> dict[str, float]:
     """Seconds per model on the released table, all kinds and three sensitive attributes."""
     released = ic.anonymize(hospital(rows), schema(), [ic.KAnonymity(10)]).table
-    frequency = engine_for(released).count(schema().measured())
+    frequency = engine_for(released).count(schema().measured()).frequency
     classes = EquivalenceClasses.of_keys(frequency)
     seconds = {}
     for entry in MODELS:
@@ -128,7 +128,7 @@ def beside_pycanon(path: Path, repeat: int) -> dict[str, Any]:
     adult = ic.Schema(quasi=quasi, sensitive=sensitive).measured()
 
     def ours() -> list[float]:
-        frequency = engine_for(frame).count(adult)
+        frequency = engine_for(frame).count(adult).frequency
         classes = EquivalenceClasses.of_keys(frequency)
         return [model.measure(classes, asked=False)[0].value or math.nan for model in models]
 

@@ -115,7 +115,7 @@ def against_pandas(repeat: int, table: pl.DataFrame, k: int) -> dict[str, Any]:
     schema = ic.Schema(quasi=columns)
 
     def ours() -> list[pd.Index]:
-        frequency = engine_for(frame).count(schema)
+        frequency = engine_for(frame).count(schema).frequency
         recoding = ic.Mondrian().search(SearchProblem(frequency, [ic.KAnonymity(k)], schema.quasi)).recoding
         assert isinstance(recoding, ic.Local)
         assert frequency.row_keys is not None

@@ -89,7 +89,7 @@ def count_file(path: str, memory: str, *, people: bool) -> dict[str, Any]:
     """Count one file within a limit: seconds, and the most memory of this process."""
     files = ic.scan(path, memory=memory)
     start = perf_counter()
-    frequency = engine_for(files).count(schema(people=people))
+    frequency = engine_for(files).count(schema(people=people)).frequency
     took = perf_counter() - start
     table = frequency.people.table
     listed = None if table is None else table.people.listed

@@ -53,7 +53,7 @@ def adult_cases(folder: Path) -> Iterator[Case]:
     """Search UCI Adult, 30,162 rows: sizes by every metric, then sensitive models by loss."""
     table, trees = read_adult(folder)
     schema = ic.Schema(quasi=trees)
-    counted = engine_for(table).count(schema)
+    counted = engine_for(table).count(schema).frequency
     for metric in METRICS:
         for k in (2, 5, 10, 100):
             for limit in LIMITS:
@@ -62,7 +62,7 @@ def adult_cases(folder: Path) -> Iterator[Case]:
         quasi={name: trees[name] for name in trees if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
     )
-    counted = engine_for(table).count(sensitive)
+    counted = engine_for(table).count(sensitive).frequency
     for model in (ic.LDiversity(3), ic.TCloseness(0.2, "equal"), ic.TCloseness(0.2, "hierarchical")):
         for limit in LIMITS:
             yield Case("Adult", counted, sensitive, [ic.KAnonymity(5), model], limit, "loss")
@@ -72,7 +72,7 @@ def hospital_cases(rows: int) -> Iterator[Case]:
     """Search a made-up table with eight quasi-identifiers, nearly every record apart."""
     table = hospital(rows)
     schema = hospital_schema()
-    counted = engine_for(table).count(schema)
+    counted = engine_for(table).count(schema).frequency
     for metric in METRICS:
         for limit in LIMITS:
             yield Case(f"hospital {rows:,}", counted, schema, [ic.KAnonymity(5)], limit, metric)

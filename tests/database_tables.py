@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 import incrowd as ic
+from incrowd.engines import RecodedTable
 
 __all__ = [
     "FRAME",
@@ -132,7 +133,7 @@ def holding(where, frame, url=None, table="people"):
 
 def fetched(table):
     """All rows of a released table or relation."""
-    if hasattr(table, "engine"):
+    if isinstance(table, RecodedTable):
         return table.fetch()
     import polars.selectors as cs
 

@@ -135,7 +135,7 @@ def _relation(frame: pl.DataFrame, folder: Path):
 def _recoded(frame: pl.DataFrame, folder: Path):
     from incrowd.engines import RecodedTable, SqlEngine
 
-    return RecodedTable(SqlEngine(_relation(frame, folder)), [], frame.columns, None)
+    return RecodedTable(SqlEngine(_relation(frame, folder)).rows, [], frame.columns, None)
 
 
 def _spark(frame: pl.DataFrame, folder: Path):

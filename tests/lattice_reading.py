@@ -63,7 +63,7 @@ def every_node(
     frame: pl.DataFrame, asked: ic.Schema, models, max_suppression: float, metric: str, aggregate: str
 ) -> dict[tuple[int, ...], float]:
     """Score of every anonymous node, by grouping rows and measuring with the library's own models."""
-    frequency = engine_for(frame).count(asked, joint=True)
+    frequency = engine_for(frame).count(asked, joint=True).frequency
     bounds = []
     for attribute, domain in zip(asked.quasi, frequency.domains, strict=True):
         low, high = attribute.levels or (0, None)
@@ -170,7 +170,7 @@ def path_of(tree: dict) -> dict[str, list[str]]:
 
 def explorer(frame: pl.DataFrame, models, max_suppression: float = 0.0, metric: str = "loss", **attributes):
     asked = schema(**attributes)
-    problem = SearchProblem(engine_for(frame).count(asked), models, asked.quasi, max_suppression)
+    problem = SearchProblem(engine_for(frame).count(asked).frequency, models, asked.quasi, max_suppression)
     return Explorer(problem, METRICS.get(metric)())
 
 

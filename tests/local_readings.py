@@ -68,7 +68,7 @@ def schema_of(*names: str, weights: dict[str, float] | None = None) -> ic.Schema
 
 def assigned(algorithm, table: pl.DataFrame, schema: ic.Schema, models, seed: int = 0) -> list[int]:
     """The class of every row, as the algorithm gives it."""
-    frequency = engine_for(table).count(schema, target=algorithm.predicts)
+    frequency = engine_for(table).count(schema, target=algorithm.predicts).frequency
     if algorithm.by_record:
         frequency = frequency.by_record()
     problem = SearchProblem(frequency, models, schema.quasi, progress=Quiet(), seed=seed)
@@ -83,7 +83,7 @@ class Records:
         self.names = [attribute.name for attribute in schema.quasi]
         self.weights = [Fraction(attribute.weight) for attribute in schema.quasi]
         self.rows = table.select(self.names).rows()
-        domains = engine_for(table).count(schema).domains
+        domains = engine_for(table).count(schema).frequency.domains
         self.trees = {name: domain.tree for name, domain in zip(self.names, domains, strict=True)}
         self.leaves = dict(zip(self.names, (domain.size for domain in domains), strict=True))
         self.numbers = {

@@ -47,7 +47,7 @@ def classes_of(table: list[list[int]], kind: str, outside: int = 0) -> Equivalen
     frame = pl.DataFrame(rows_of(table), schema=["q", "s"], orient="row")
     everybody = [f"c{number}" for number, row in enumerate(table) for _ in range(people_of(row))]
     population = pl.DataFrame({"q": everybody + ["nowhere"] * outside})
-    frequency = with_population(engine_for(frame).count(schema), schema, population)
+    frequency = with_population(engine_for(frame).count(schema).frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
 
 

@@ -237,14 +237,14 @@ def test_a_job_is_cancelled_at_each_word_on_every_engine_and_leaves_nothing(tmp_
 def test_a_count_of_files_is_cancelled_while_the_query_runs(tmp_path):
     pl.DataFrame({"age": list(range(2000)), "sex": ["f", "m"] * 1000}).write_parquet(tmp_path / "t.parquet")
     files = ic.scan(tmp_path / "t.parquet", memory="1GiB")
-    from incrowd.engines import engine_for
+    from incrowd.engines.fold import Values
+    from incrowd.engines.spilling import SpilledRows
 
     job = Told(10**9)
-    engine = engine_for(files, progress=job)
     timer = threading.Timer(0.3, job.cancel)
     timer.start()
-    with engine._opened(), pytest.raises(Cancelled):
-        engine._save("endless", ENDLESS)
+    with SpilledRows.opened(files, Values({}, ()), [], job) as rows, pytest.raises(Cancelled):
+        rows._save("endless", ENDLESS)
     timer.join()
 
 

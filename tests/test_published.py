@@ -154,7 +154,9 @@ def distances(release: pl.DataFrame, quasi: list[str], **spec) -> list[float]:
     [(name, hierarchy)] = spec.items()
     schema = ic.Schema(quasi=quasi, sensitive={name: hierarchy})
     return (
-        ic.TCloseness(1.0).values(EquivalenceClasses.of_keys(engine_for(release).count(schema)), 0).tolist()
+        ic.TCloseness(1.0)
+        .values(EquivalenceClasses.of_keys(engine_for(release).count(schema).frequency), 0)
+        .tolist()
     )
 
 

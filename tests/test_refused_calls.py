@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ SCHEMA = ic.Schema(quasi={"q": ic.Hierarchy.flat()}, sensitive=["s"])
 
 
 def counted():
-    return engine_for(FRAME).count(SCHEMA)
+    return engine_for(FRAME).count(SCHEMA).frequency
 
 
 @pytest.mark.parametrize("model", [ic.KMap(2), ic.DeltaPresence(0.5)])
@@ -39,16 +39,18 @@ def test_a_column_to_predict_is_asked_for(algorithm):
         algorithm.search(SearchProblem(counted(), [ic.KAnonymity(2)], SCHEMA.quasi))
 
 
-def test_an_engine_counts_before_it_recodes():
-    recoding = FullDomain.build(counted(), [0])
-    with pytest.raises(ic.TableError, match="counted nothing yet; call its count"):
-        engine_for(FRAME.lazy()).apply(SCHEMA, counted(), recoding)
-
-
 def test_a_frame_is_recoded_by_what_was_counted_from_rows():
-    elsewhere = engine_for(FRAME.lazy()).count(SCHEMA)
+    elsewhere = engine_for(FRAME.lazy()).count(SCHEMA).frequency
+    here = replace(engine_for(FRAME).count(SCHEMA), frequency=elsewhere)
     with pytest.raises(ic.TableError, match="these rows are not in memory"):
-        engine_for(FRAME).apply(SCHEMA, elsewhere, FullDomain.build(elsewhere, [0]))
+        here.apply(SCHEMA, FullDomain.build(elsewhere, [0]))
+
+
+def test_a_release_that_is_not_written_is_not_recoded_again(tmp_path):
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    release = ic.anonymize(ic.scan(tmp_path / "t.parquet"), SCHEMA, "k-anonymity:2")
+    with pytest.raises(ic.TableError, match="is not written yet cannot be recoded again; write it first"):
+        ic.anonymize(release.table, ic.Schema(quasi={"q": "category"}, sensitive=["s"]), "k-anonymity:2")
 
 
 @pytest.mark.parametrize("schema", [["q"], None, {"q": None}])
@@ -91,7 +93,7 @@ def test_what_was_removed_meanwhile_is_missed(tmp_path):
 
 
 def test_values_of_rows_that_are_elsewhere_are_not_at_hand():
-    elsewhere = engine_for(FRAME.lazy()).count(SCHEMA)
+    elsewhere = engine_for(FRAME.lazy()).count(SCHEMA).frequency
     with pytest.raises(ic.TableError, match="not in memory"):
         elsewhere.sensitive[0].rank_of_row()
     assert np.array_equal(counted().sensitive[0].rank_of_row(), [0, 1, 0, 1])

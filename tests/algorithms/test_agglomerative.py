@@ -30,7 +30,7 @@ TOWN_SCHEMA = ic.Schema(quasi=QUASI)
 
 
 def problem_of(table: pl.DataFrame, schema: ic.Schema, k: int) -> SearchProblem:
-    return SearchProblem(engine_for(table).count(schema), (ic.KAnonymity(k),), schema.quasi)
+    return SearchProblem(engine_for(table).count(schema).frequency, (ic.KAnonymity(k),), schema.quasi)
 
 
 def points_of(problem: SearchProblem) -> Points:

@@ -206,7 +206,7 @@ def test_bottom_up_of_the_course(shared_data, k, l, levels, md, lm, classes):  #
 def weights_of(release, frame, asked):
     from incrowd.engines import engine_for
 
-    return engine_for(frame).count(asked).weights
+    return engine_for(frame).count(asked).frequency.weights
 
 
 # --- the lattice itself -------------------------------------------------------------------------------

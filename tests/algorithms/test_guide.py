@@ -32,7 +32,7 @@ def problem(limit: float, seed: int = 0) -> SearchProblem:
         digits += common[:, None] if place % 3 == 0 else 0
         columns[f"q{place}"] = ["".join(str(digit) for digit in row) for row in digits]
     schema = ic.Schema(quasi={name: ic.Attribute(name, "quasi", hierarchy=Prefix()) for name in columns})
-    frequency = engine_for(pl.DataFrame(columns)).count(schema)
+    frequency = engine_for(pl.DataFrame(columns)).count(schema).frequency
     return SearchProblem(frequency, [ic.KAnonymity(4)], schema.quasi, limit, seed=seed)
 
 
@@ -100,7 +100,7 @@ def test_a_seed_gives_one_search_and_threads_none(monkeypatch, from_the_top):
 def test_a_lattice_of_one_node_has_nothing_to_guess(from_the_top):
     frame = pl.DataFrame({"q": ["11", "12", "21", "22"] * 3})
     schema = ic.Schema(quasi={"q": ic.Attribute("q", "quasi", hierarchy=Prefix(), levels=(1, 1))})
-    asked = SearchProblem(engine_for(frame).count(schema), [ic.KAnonymity(3)], schema.quasi, 0.1)
+    asked = SearchProblem(engine_for(frame).count(schema).frequency, [ic.KAnonymity(3)], schema.quasi, 0.1)
     space = ic.Optimal().search(asked).lattice
     assert space.best.levels == (1,)
 

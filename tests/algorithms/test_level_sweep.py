@@ -67,7 +67,7 @@ def slow_sweep(rows: list[tuple], k: int) -> dict[tuple, tuple[int, ...]]:
 
 
 def swept(table: pl.DataFrame, models, share: float = 1.0) -> _LevelSweep:
-    found = _LevelSweep(SearchProblem(engine_for(table).count(SCHEMA), models, SCHEMA.quasi, share))
+    found = _LevelSweep(SearchProblem(engine_for(table).count(SCHEMA).frequency, models, SCHEMA.quasi, share))
     found.release_in_order()
     return found
 

@@ -18,7 +18,7 @@ from incrowd.engines import engine_for
 
 def problem(rows: int, share: float, gone: int = 0, k: int = 2) -> SearchProblem:
     schema = ic.Schema(quasi={"q": ic.Hierarchy.flat()})
-    frequency = engine_for(pl.DataFrame({"q": ["a"] * (rows - gone) + ["*"] * gone})).count(schema)
+    frequency = engine_for(pl.DataFrame({"q": ["a"] * (rows - gone) + ["*"] * gone})).count(schema).frequency
     return SearchProblem(frequency, [ic.KAnonymity(k)], schema.quasi, share)
 
 

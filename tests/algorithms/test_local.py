@@ -205,7 +205,7 @@ def test_oka_reads_as_the_paper_does(rows, seed, k, weights):
     assume(k <= rows)
     table = scattered(rows, seed)
     schema = schema_of("n", "m", "t", "c", weights=weights)
-    codes = engine_for(table).count(schema).by_record().codes
+    codes = engine_for(table).count(schema).frequency.by_record().codes
     order = sorted(range(rows), key=lambda row: tuple(int(column[row]) for column in codes))
     found = assigned(ic.OKA(), table, schema, [ic.KAnonymity(k)], seed % 7)
     assert found == oka(Records(table, schema), k, seed % 7, order)
@@ -267,7 +267,7 @@ def cells_of(release: ic.Release, names: list[str]) -> list[tuple]:
 
 def recoded(algorithm: Algorithm, table: pl.DataFrame, schema: ic.Schema, models) -> list[tuple]:
     """The cells of every row, also where all are ``*``."""
-    frequency = engine_for(table).count(schema, target=algorithm.predicts)
+    frequency = engine_for(table).count(schema, target=algorithm.predicts).frequency
     recoding = algorithm.search(SearchProblem(frequency, models, schema.quasi, progress=Quiet())).recoding
     columns = [[cells.labels[code] for code in cells.codes[frequency.row_keys]] for cells in recoding.cells]
     return list(zip(*columns, strict=True))
@@ -473,8 +473,8 @@ def test_a_recoding_in_rounds_can_be_saved(tmp_path):
     loaded = ic.Recoding.load(tmp_path / "r")
     assert repr(loaded) == repr(recoding)
     assert loaded.round_of_key.tolist() == recoding.round_of_key.tolist()
-    frequency = engine_for(table).count(schema)
-    assert engine_for(table).apply(schema, frequency, loaded).equals(release.table)
+    counted = engine_for(table).count(schema)
+    assert counted.apply(schema, loaded).table.equals(release.table)
 
 
 # --- joining and refusing -----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def calls(monkeypatch) -> list[int]:
 
 
 def search(frame, asked, models, limit, metric="loss", aggregate="mean", **chosen):
-    frequency = engine_for(frame).count(asked)
+    frequency = engine_for(frame).count(asked).frequency
     problem = SearchProblem(frequency, models, asked.quasi, limit)
     return ic.Optimal(metric, aggregate, **chosen).search(problem).lattice, problem
 

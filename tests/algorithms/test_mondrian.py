@@ -140,7 +140,7 @@ def test_agrees_with_the_definition(table, k, l):  # noqa: E741
     sensitive = table["s"].to_list()
     if k > table.height or l > len(set(sensitive)):
         return
-    frequency = engine_for(table).count(SCHEMA)
+    frequency = engine_for(table).count(SCHEMA).frequency
     models = (ic.KAnonymity(k), ic.LDiversity(l))
     problem = SearchProblem(frequency, models, SCHEMA.quasi, progress=_Silent())
     recoding = ic.Mondrian().search(problem).recoding

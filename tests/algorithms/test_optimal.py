@@ -162,12 +162,13 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
     # Above, short branches of the first tree reach its root, whose `*` covers the others' values, too.
     asked = schema(t={"levels": (0, 1)})
     limit = limit if models[0].name == "k-map" else 0.0
-    frequency = with_population(engine_for(frame).count(asked), asked, everybody)
+    counted = engine_for(frame).count(asked)
+    frequency = with_population(counted.frequency, asked, everybody)
     expected = {}
     for levels in np.ndindex(2, 3, 3):
         explored = Explorer(SearchProblem(frequency, models, asked.quasi, limit), METRICS.get("loss")())
         recoding = FullDomain.build(frequency, levels, explored.suppressed_keys(levels))
-        released = engine_for(frame).apply(asked, frequency, recoding)
+        released = counted.apply(asked, recoding).table
         assessment = ic.assess(released, asked, models, population=everybody)
         [node] = explored.look(levels)
         good = assessment.holds and assessment.suppressed_share <= limit
@@ -284,7 +285,7 @@ def test_of_nodes_that_are_equally_good_the_first_by_its_levels_is_taken(seed, l
     schema = ic.Schema(quasi={name: ic.Hierarchy.prefix() for name in names})
     policy = ic.Policy(schema, [ic.KAnonymity(3)], ic.Optimal(metric="precision"), max_suppression=limit)
     space = ic.explore(table, policy)
-    frequency = engine_for(table).count(schema)
+    frequency = engine_for(table).count(schema).frequency
     problem = SearchProblem(frequency, policy.models, schema.quasi, max_suppression=limit)
     all_nodes = Explorer(problem, METRICS.get("precision")(), "mean")
     nodes = all_nodes.look(*(all_nodes.lattice.levels(node) for node in range(all_nodes.lattice.size)))

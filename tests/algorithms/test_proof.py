@@ -35,7 +35,7 @@ def searched(monkeypatch, problem, *chosen, **further):
 
 
 def proof_of(frame, asked, models, limit, metric="loss", aggregate="mean") -> Proof:
-    frequency = engine_for(frame).count(asked)
+    frequency = engine_for(frame).count(asked).frequency
     problem = SearchProblem(frequency, models, asked.quasi, limit)
     explorer = Explorer(problem, METRICS.get(metric)(), aggregate)
     proof = Proof.of(explorer, Budget().begin())
@@ -98,7 +98,9 @@ def digits(rows: int, columns: int) -> tuple[pl.DataFrame, ic.Schema]:
 
 def counted(limit: float, seed: int = 0) -> SearchProblem:
     frame, asked = digits(400, 5)
-    return SearchProblem(engine_for(frame).count(asked), [ic.KAnonymity(4)], asked.quasi, limit, seed=seed)
+    return SearchProblem(
+        engine_for(frame).count(asked).frequency, [ic.KAnonymity(4)], asked.quasi, limit, seed=seed
+    )
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "geometric-mean"])

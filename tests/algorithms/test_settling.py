@@ -160,7 +160,7 @@ def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(m
     )
     tree = ic.Hierarchy.from_nested({"*": {"x": ["x1", "x2"], "y": ["y1"]}})
     asked = ic.Schema(quasi=["id"], sensitive={"s": None, "n": None, "h": tree})
-    frequency = engine_for(frame).count(asked, joint=True)
+    frequency = engine_for(frame).count(asked, joint=True).frequency
     row_of_key = [int(frequency.domains[0].values[code]) for code in frequency.codes[0]]
     inside = np.array([row < many for row in row_of_key])
     whole = EquivalenceClasses.from_assignment(frequency, np.where(inside, 0, 1).astype(np.int32), 2)
@@ -197,7 +197,7 @@ def test_what_a_class_of_people_must_lose_is_lost_however_it_is_divided(data, t)
     people = [f"p{data.draw(st.integers(0, 3))}" for _ in range(rows)]
     values = [data.draw(st.sampled_from("qxyz")) for _ in range(rows)]
     frame = pl.DataFrame({"id": [f"{row}" for row in range(rows)], "s": values, "who": people})
-    frequency = engine_for(frame).count(ic.Schema(quasi=["id"], sensitive=["s"], person="who"))
+    frequency = engine_for(frame).count(ic.Schema(quasi=["id"], sensitive=["s"], person="who")).frequency
     if frequency.people.table is None:
         return
     place = np.array([int(int(frequency.domains[0].values[code]) >= many) for code in frequency.codes[0]])
@@ -227,7 +227,7 @@ def test_a_class_of_people_with_what_is_rare_loses_all_of_it():
     frame = pl.DataFrame(
         {"q": ["a"] * 4 + ["b"] * 96, "who": [who for who, _ in visits], "s": [ill for _, ill in visits]}
     )
-    frequency = engine_for(frame).count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
+    frequency = engine_for(frame).count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
     place = np.array([int(frequency.domains[0].values[code] == "b") for code in frequency.codes[0]], np.int32)
     classes = EquivalenceClasses.from_assignment(frequency, place, 2)
     # Of 99 pairs 2 are gout, so its share may be 0.32: beside one record of flu no pair of gout can stay.
@@ -238,7 +238,7 @@ def test_a_class_of_people_with_what_is_rare_loses_all_of_it():
 
 def test_a_class_far_from_the_table_must_lose_many():
     frame = pl.DataFrame({"q": ["a"] * 10 + ["b"] * 10, "s": ["p"] * 10 + ["p", "z"] * 5})
-    frequency = engine_for(frame).count(ic.Schema(quasi=["q"], sensitive=["s"]))
+    frequency = engine_for(frame).count(ic.Schema(quasi=["q"], sensitive=["s"])).frequency
     place = np.array([int(frequency.domains[0].values[code] == "b") for code in frequency.codes[0]], np.int32)
     classes = EquivalenceClasses.from_assignment(frequency, place, 2)
     # The table has 3/4 p; class a is 1/4 away, b as well. Of a, which has no z, nobody can stay. Of b five p can
@@ -281,7 +281,7 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     asked = ic.Schema(
         quasi={name: trees[name] for name in COLUMNS[:7]}, sensitive={name: trees[name] for name in sensitive}
     )
-    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(asked)
+    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(asked).frequency
     models = [ic.KAnonymity(5), *([model] if model else [])]
     nodes = [(0, 3, 0, 1, 1, 1, 1), (0, 3, 1, 0, 1, 1, 1), (0, 2, 1, 1, 2, 1, 1), (0, 2, 1, 1, 1, 2, 1)]
     plain, prepared = (

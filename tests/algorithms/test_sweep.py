@@ -86,7 +86,7 @@ def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(1, 6))
 def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
     table = table_with_both_ends(seed, rows)
-    frequency = engine_for(table).count(SCHEMA)
+    frequency = engine_for(table).count(SCHEMA).frequency
     found = swept(PricedKeys.of(frequency, SCHEMA.quasi), k, 10_000)
     expected = slow_sweep(table.rows(), k)
     if found is None:
@@ -100,7 +100,7 @@ def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
 
 def test_fewer_nodes_and_fewer_rungs_hold_k_as_well(monkeypatch):
     table = table_with_both_ends(3, 400)
-    frequency = engine_for(table).count(SCHEMA)
+    frequency = engine_for(table).count(SCHEMA).frequency
     for nodes, most in ((5, 1 << 20), (1000, 12), (3, 4)):
         monkeypatch.setattr(_sweep, "_MOST_NODES", most)
         found = swept(PricedKeys.of(frequency, SCHEMA.quasi), 5, nodes)

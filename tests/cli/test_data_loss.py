@@ -353,7 +353,7 @@ KILLS = [
     ("incrowd.io.files.write_table", "before", f"{FILE} -o out.csv --save-policy p.toml"),
     ("incrowd.io.files.write_table", "after", f"{FILE} -o out.csv --save-policy p.toml"),
     ("incrowd.io.streams._stage", "after", f"{FOLDER} -o out"),
-    ("incrowd.engines.files.FilesEngine._save", "after", f"{FOLDER} -o out"),
+    ("incrowd.engines.spilling.SpilledRows._save", "after", f"{FOLDER} -o out"),
     ("incrowd.io.streams.stream_table", "after", f"{FOLDER} -o out --recoding rec"),
     (
         "incrowd.io.placing.Step.put",

@@ -22,7 +22,8 @@ from database_tables import (
     holding,
     statement,
 )
-from incrowd.engines import SqlEngine, engine_for
+from incrowd.engines import engine_for
+from incrowd.engines.fetched import Combinations
 from incrowd.progress import Cancellable, Cancelled
 from incrowd.samples import hospital
 
@@ -88,7 +89,7 @@ def _while_writing(monkeypatch, database, work):
 def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch, by_column):
     url, _ = store
     if not by_column:
-        monkeypatch.setattr("incrowd.engines.sql.engine.parted_by_column", lambda *_: None)
+        monkeypatch.setattr("incrowd.engines.sql.recoded.parted_by_column", lambda *_: None)
     with ic.Database(url) as database:
         release = ic.anonymize(database.table("people"), SCHEMA, [ic.KAnonymity(3)])
 
@@ -168,7 +169,7 @@ def test_a_table_that_somebody_else_makes_meanwhile(store, monkeypatch):
 
 def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
     url, other = store
-    counted = SqlEngine.combinations
+    counted = Combinations.of
 
     def counting(self, names):
         found = counted(self, names)
@@ -176,7 +177,7 @@ def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
         other("DELETE FROM people WHERE q = 'c'")
         return found
 
-    monkeypatch.setattr(SqlEngine, "combinations", counting)
+    monkeypatch.setattr(Combinations, "of", counting)
     with ic.Database(url) as database:
         release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
         expected = ic.anonymize(FRAME, SCHEMA, MODELS)

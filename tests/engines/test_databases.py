@@ -158,8 +158,8 @@ def _like(table, frame, names):
     """What is counted of a table is what a frame in memory gives, each column as quasi-identifier."""
     for name in names:
         schema = ic.Schema(quasi=[name], unlisted="keep")
-        expected = in_order_of_codes(MemoryEngine(frame).count(schema))
-        same(expected, in_order_of_codes(SqlEngine(table).count(schema)))
+        expected = in_order_of_codes(MemoryEngine(frame).count(schema).frequency)
+        same(expected, in_order_of_codes(SqlEngine(table).count(schema).frequency))
     schema = ic.Schema(quasi=list(names), unlisted="keep")
     release = ic.anonymize(table, schema, [ic.KAnonymity(1)], ic.Datafly())
     expected = ic.anonymize(frame, schema, [ic.KAnonymity(1)], ic.Datafly())

@@ -16,6 +16,7 @@ import incrowd as ic
 from engine_tables import frames, same
 from examples import examples
 from incrowd.engines import FilesEngine, MemoryEngine, ScanEngine
+from incrowd.engines.spilling import SpilledRows
 from incrowd.io.files import read_table
 from incrowd.io.streams import bytes_of, usual_memory
 from incrowd.samples import diagnosis_hierarchy, hospital
@@ -60,12 +61,12 @@ def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
     # What is read again has lost nothing but the codes of categories.
     frame = files.frame.collect()
     try:
-        expected = MemoryEngine(frame).count(schema, joint=joint, target=target)
+        expected = MemoryEngine(frame).count(schema, joint=joint, target=target).frequency
     except ic.errors.InputError as error:
         with pytest.raises(type(error)):
             FilesEngine(files).count(schema, joint=joint, target=target)
         return
-    found = FilesEngine(files).count(schema, joint=joint, target=target)
+    found = FilesEngine(files).count(schema, joint=joint, target=target).frequency
     same(expected, found)
     if target:
         for one, other in zip(expected.target.keys, found.target.keys, strict=True):
@@ -110,7 +111,7 @@ def test_releases_are_the_same(folder, tmp_path_factory, frame, null_values, alg
 
 
 def test_columns_of_many_values(tmp_path, monkeypatch):
-    monkeypatch.setattr("incrowd.engines.grouped._LOOKED_UP", 3)
+    monkeypatch.setattr("incrowd.engines.fold._LOOKED_UP", 3)
     frame = hospital(2000, 3)
     frame.write_parquet(tmp_path / "rows.parquet")
     schema = ic.Schema(
@@ -119,8 +120,8 @@ def test_columns_of_many_values(tmp_path, monkeypatch):
         unlisted="drop",
     )
     same(
-        MemoryEngine(frame).count(schema, joint=True),
-        FilesEngine(ic.scan(tmp_path / "rows.parquet")).count(schema, joint=True),
+        MemoryEngine(frame).count(schema, joint=True).frequency,
+        FilesEngine(ic.scan(tmp_path / "rows.parquet")).count(schema, joint=True).frequency,
     )
 
 
@@ -131,9 +132,9 @@ def test_types_that_are_read_otherwise_are_grouped_by_polars(tmp_path, monkeypat
     schema = ic.Schema(quasi=QUASI)
     files = ic.scan(tmp_path / "rows.parquet")
     called = []
-    monkeypatch.setattr(FilesEngine, "_opened", lambda self: called.append(1))
-    found = FilesEngine(files).count(schema)
-    same(MemoryEngine(frame).count(schema), found)
+    monkeypatch.setattr(SpilledRows, "opened", lambda *_: called.append(1))
+    found = FilesEngine(files).count(schema).frequency
+    same(MemoryEngine(frame).count(schema).frequency, found)
     assert found.keys == 3
     assert not called
 
@@ -144,7 +145,10 @@ def test_names_that_the_database_knows_otherwise(tmp_path, name):
     frame.write_parquet(tmp_path / "rows.parquet")
     for quasi in (["p", name], ["p"]):
         schema = ic.Schema(quasi=quasi, sensitive=["s"], unlisted="keep")
-        same(MemoryEngine(frame).count(schema), FilesEngine(ic.scan(tmp_path)).count(schema))
+        same(
+            MemoryEngine(frame).count(schema).frequency,
+            FilesEngine(ic.scan(tmp_path)).count(schema).frequency,
+        )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +172,7 @@ def test_values_that_are_numbered(tmp_path, monkeypatch, values, fewest):
     frame = pl.DataFrame({"p": pl.concat([values, values]), "s": pl.concat([values.reverse(), values])})
     frame.write_parquet(tmp_path / "rows.parquet")
     schema = ic.Schema(quasi=["p"], sensitive=["s"])
-    same(MemoryEngine(frame).count(schema), FilesEngine(ic.scan(tmp_path)).count(schema))
+    same(MemoryEngine(frame).count(schema).frequency, FilesEngine(ic.scan(tmp_path)).count(schema).frequency)
 
 
 # --- CSV ----------------------------------------------------------------------------------------------
@@ -302,7 +306,7 @@ def test_folders_tell_columns(tmp_path):
         schema = ic.Schema(
             quasi=["age", "year"], sensitive=["diagnosis"], unlisted="drop", null_values=["2022"]
         )
-        same(MemoryEngine(order).count(schema), FilesEngine(files).count(schema))
+        same(MemoryEngine(order).count(schema).frequency, FilesEngine(files).count(schema).frequency)
     kept = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], unlisted="drop")
     release = ic.anonymize(folder, kept, [ic.KAnonymity(5)])
     release.write(tmp_path / "out")
@@ -415,7 +419,7 @@ def test_pairs_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     pl.DataFrame({"q": [1, 1, 2], "s": ["a", "b", "a"]}).write_parquet(tmp_path / "a.parquet")
     files = ic.scan(tmp_path, memory="64MiB")
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
-    assert FilesEngine(files).count(schema).keys == 2
+    assert FilesEngine(files).count(schema).frequency.keys == 2
     monkeypatch.setattr("incrowd.engines.spilling._PAIR_BYTES", 2**24)
     with pytest.raises(
         ic.TableError, match="3 distinct pairs of a key and a sensitive value, which take about"
@@ -429,14 +433,14 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
     frame = pl.DataFrame({"q": ["a", "b"], "s": ["x", "y"]})
     frame.write_parquet(path)
     engine = FilesEngine(ic.scan(path))
-    group = FilesEngine._group
+    group = SpilledRows._group
 
     def changing(self, table, *rest, **more):
         made = group(self, table, *rest, **more)
         pl.concat([frame, pl.DataFrame({"q": [new[0]], "s": [new[1]]})]).write_parquet(path)
         return made
 
-    monkeypatch.setattr(FilesEngine, "_group", changing)
+    monkeypatch.setattr(SpilledRows, "_group", changing)
     with pytest.raises(ic.TableError, match="were changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], sensitive=["s"]))
 
@@ -451,14 +455,15 @@ def test_a_text_that_came_after_the_texts_were_listed(tmp_path, monkeypatch, kno
     frame = pl.DataFrame(dict.fromkeys(("q", "s", "who"), texts))
     frame.write_parquet(path)
     engine = FilesEngine(ic.scan(path))
-    pack = FilesEngine._pack
+    pack = SpilledRows._pack
 
     def changing(self, *rest):
-        pack(self, *rest)
+        packed = pack(self, *rest)
         new = pl.when(pl.col(column) == "t1").then(pl.lit("new")).otherwise(pl.col(column))
         frame.with_columns(new.alias(column)).write_parquet(path)
+        return packed
 
-    monkeypatch.setattr(FilesEngine, "_pack", changing)
+    monkeypatch.setattr(SpilledRows, "_pack", changing)
     with pytest.raises(ic.TableError, match="were changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person=person))
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import incrowd as ic
 from crossed import crossed, quick
 from database_tables import as_held, holding, statement
-from incrowd.engines import EngineSettings, FetchedEngine, FilesEngine, SparkEngine, engine_for
+from incrowd.engines import EngineSettings, SparkEngine, engine_for
+from incrowd.engines.fetched import FetchedRows
+from incrowd.engines.spilling import SpilledRows
 from people_readings import counted_people, crowd, told_of_people
 
 NULLS = ["NA", "-9"]
@@ -55,7 +57,7 @@ def same_arrays(one, other):
 )  # fmt: skip
 def test_rows_in_memory(seed, people, person, sensitive, joint):
     table = crowd(seed, people)
-    found = engine_for(table).count(schema_of(person, sensitive), joint=joint)
+    found = engine_for(table).count(schema_of(person, sensitive), joint=joint).frequency
     assert counted_people(found) == expected(table, person, sensitive, joint)
 
 
@@ -73,10 +75,10 @@ def test_files(tmp_path_factory, seed, people, person, sensitive, joint, kind):
         getattr(table, f"write_{kind}")(folder / f"t.{kind}")
     files = ic.scan(folder if kind == "folder" else folder / f"t.{kind}", memory="64MiB")
     schema = schema_of(person, sensitive)
-    found = engine_for(files).count(schema, joint=joint)
+    found = engine_for(files).count(schema, joint=joint).frequency
     assert counted_people(found) == expected(table, person, sensitive, joint)
     if found.people.table is not None:
-        same_arrays(found.people.table, engine_for(table).count(schema, joint=joint).people.table)
+        same_arrays(found.people.table, engine_for(table).count(schema, joint=joint).frequency.people.table)
 
 
 def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
@@ -87,16 +89,16 @@ def test_people_with_one_kind_of_row_stay_on_disk(tmp_path, monkeypatch):
     )
     table.write_parquet(tmp_path / "t.parquet")
     read = []
-    whole = FilesEngine._coded_values
+    whole = SpilledRows._coded_values
 
     def coded(self, *given):
         found = whole(self, *given)
         read.append(len(found))
         return found
 
-    monkeypatch.setattr(FilesEngine, "_coded_values", coded)
+    monkeypatch.setattr(SpilledRows, "_coded_values", coded)
     engine = engine_for(ic.scan(tmp_path / "t.parquet"))
-    found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
+    found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
     assert found.people.number == rows
     assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
     assert max(read) == 10
@@ -107,7 +109,7 @@ def test_too_many_people_to_list_are_refused(tmp_path, monkeypatch):
     table.write_parquet(tmp_path / "t.parquet")
     files = ic.scan(tmp_path / "t.parquet", memory="64MiB")
     schema = ic.Schema(quasi=["q"], sensitive=["s"], person="who")
-    assert engine_for(files).count(schema).people.table.people.listed.people == 2
+    assert engine_for(files).count(schema).frequency.people.table.people.listed.people == 2
     monkeypatch.setattr("incrowd.engines.spilling._ENTRY_BYTES", 2**24)
     with pytest.raises(ic.TableError, match="4 distinct pairs of a person and a kind of row, which take"):
         engine_for(files).count(schema)
@@ -118,13 +120,13 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     table.write_parquet(path)
     engine = engine_for(ic.scan(path))
-    told = FilesEngine._listed
+    told = SpilledRows.people
 
     def meanwhile(self, asked):
         table[:2].write_parquet(path)
         return told(self, asked)
 
-    monkeypatch.setattr(FilesEngine, "_listed", meanwhile)
+    monkeypatch.setattr(SpilledRows, "people", meanwhile)
     with pytest.raises(ic.TableError, match="changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], person="who"))
 
@@ -141,20 +143,20 @@ def test_databases(place, person, sensitive, request):
         with holding(place, table, url) as rows:
             engine = engine_for(rows)
             for joint in (False, True):
-                found = engine.count(schema, joint=joint)
+                found = engine.count(schema, joint=joint).frequency
                 assert counted_people(found) == expected(table, person, sensitive, joint)
                 if found.people.table is None:
                     continue
                 # What is listed comes in the order that listing everybody gives.
                 with everybody_listed():
-                    whole = engine.count(schema, joint=joint)
+                    whole = engine.count(schema, joint=joint).frequency
                 same_arrays(found.people.table, whole.people.table)
 
 
 @contextlib.contextmanager
 def everybody_listed():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FetchedEngine, "_listed", lambda *_: None)
+        patch.setattr(FetchedRows, "people", lambda *_: None)
         yield
 
 
@@ -168,7 +170,7 @@ def test_databases_keep_people_with_one_kind_of_row(place, request):
     url = request.getfixturevalue("postgres") if place == "postgresql" else None
     with holding(place, table, url) as held:
         engine = engine_for(held)
-        fetch, lines = engine.table.fetch, []
+        fetch, lines = engine.rows.table.fetch, []
 
         def told(sql):
             found = fetch(sql)
@@ -176,8 +178,8 @@ def test_databases_keep_people_with_one_kind_of_row(place, request):
             return found
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engine.table, "fetch", told)
-            found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
+            patch.setattr(engine.rows.table, "fetch", told)
+            found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who")).frequency
     assert found.people.number == rows
     assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)
     assert max(lines) == 10
@@ -207,8 +209,8 @@ def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, reques
     schema = ic.Schema(quasi=["q"], person="who", null_values=nulls)
     url = request.getfixturevalue("postgres") if place == "postgresql" else None
     with holding(place, as_held(place, table), url) as held:
-        found = engine_for(held).count(schema)
-    same_people(found, engine_for(table).count(schema))
+        found = engine_for(held).count(schema).frequency
+    same_people(found, engine_for(table).count(schema).frequency)
 
 
 def same_people(found, expected):
@@ -245,7 +247,7 @@ def test_spark(spark, person, sensitive):
     engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
     # Values that come together are counted where there are several columns of them.
     for joint in (False, True) if len(sensitive) > 1 else (False,):
-        found = engine.count(schema, joint=joint)
+        found = engine.count(schema, joint=joint).frequency
         assert counted_people(found) == expected(table, person, sensitive, joint)
 
 
@@ -253,7 +255,7 @@ def test_spark(spark, person, sensitive):
 def test_spark_lists_people_in_the_same_order_again(spark):
     table = crowd(2, 5)
     engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
-    one, other = (engine.count(schema_of(["nr"], ["ill", "cost"]), joint=True) for _ in range(2))
+    one, other = (engine.count(schema_of(["nr"], ["ill", "cost"]), joint=True).frequency for _ in range(2))
     assert counted_people(one) == expected(table, ["nr"], ["ill", "cost"], True)
     same_arrays(one.people.table, other.people.table)
 
@@ -267,8 +269,8 @@ def test_spark_reads_what_means_nobody_as_in_memory(spark, kind):
     who = texts.cast(dtype) if kind == "decimal" else pl.Series(values, dtype=dtype)
     table = pl.DataFrame({"who": who, "q": [n % 3 for n in range(len(values))]})
     schema = ic.Schema(quasi=["q"], person="who", null_values=nulls)
-    found = engine_for(spark.createDataFrame(table.to_arrow())).count(schema)
-    same_people(found, engine_for(table).count(schema))
+    found = engine_for(spark.createDataFrame(table.to_arrow())).count(schema).frequency
+    same_people(found, engine_for(table).count(schema).frequency)
 
 
 def test_spark_keeps_people_with_one_kind_of_row(spark):
@@ -278,8 +280,10 @@ def test_spark_keeps_people_with_one_kind_of_row(spark):
         {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
     )
     frame = spark.createDataFrame(table.to_arrow())
-    found = SparkEngine(frame, EngineSettings(driver_keys=10)).count(
-        ic.Schema(quasi=["q"], sensitive=["s"], person="who")
+    found = (
+        SparkEngine(frame, EngineSettings(driver_keys=10))
+        .count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
+        .frequency
     )
     assert found.people.number == rows
     assert (found.people.table.people.listed.people, len(found.people.table.people.listed.entry)) == (1, 2)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.engines import row_keys
-from incrowd.engines.grouped import smallest
+from incrowd.engines.fold import smallest
 from incrowd.engines.row_keys import RowKeys, _words, place_of
 from incrowd.io.columns import column_named
 

@@ -11,6 +11,7 @@ import incrowd as ic
 from crossed import crossed
 from engine_tables import frames, same
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for
+from incrowd.engines.scan import StreamedRows
 from incrowd.recoding import FullDomain
 from incrowd.samples import diagnosis_hierarchy, hospital
 
@@ -19,12 +20,12 @@ from incrowd.samples import diagnosis_hierarchy, hospital
 def test_keys_are_the_same(frame, null_values, joint):
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     try:
-        expected = MemoryEngine(frame).count(schema, joint=joint)
+        expected = MemoryEngine(frame).count(schema, joint=joint).frequency
     except ic.errors.InputError as error:
         with pytest.raises(type(error)):
             ScanEngine(frame.lazy()).count(schema, joint=joint)
         return
-    same(expected, ScanEngine(frame.lazy()).count(schema, joint=joint))
+    same(expected, ScanEngine(frame.lazy()).count(schema, joint=joint).frequency)
 
 
 @given(
@@ -64,17 +65,19 @@ def test_columns_of_many_values_are_joined(frame, joint):
     found = []
     for limit in (0, 2):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("incrowd.engines.grouped._LOOKED_UP", limit)
+            patch.setattr("incrowd.engines.fold._LOOKED_UP", limit)
             engine = ScanEngine(frame.lazy())
-            frequency = engine.count(asked, joint=joint)
+            counted = engine.count(asked, joint=joint)
+            frequency = counted.frequency
             recoding = FullDomain.build(frequency, [1, 1]) if frequency.keys else None
-            released = None if recoding is None else engine.apply(asked, frequency, recoding).collect()
+            released = None if recoding is None else counted.apply(asked, recoding).table.collect()
             found.append((frequency, released))
-    expected = MemoryEngine(frame).count(asked, joint=joint)
+    here = MemoryEngine(frame).count(asked, joint=joint)
+    expected = here.frequency
     for frequency, released in found:
         same(expected, frequency)
         if released is not None:
-            again = MemoryEngine(frame).apply(asked, expected, FullDomain.build(expected, [1, 1]))
+            again = here.apply(asked, FullDomain.build(expected, [1, 1])).table
             assert released.equals(again)
 
 
@@ -175,8 +178,8 @@ def test_one_pass_counts_as_several_do(monkeypatch, sensitive):
     table = pl.DataFrame(rows, schema=["q", "r", "s", "t"], orient="row")
     schema = ic.Schema(quasi=["q", "r"], sensitive=[name for name in sensitive if name != "q"])
     passes = []
-    of_rows = ScanEngine._of_rows
-    monkeypatch.setattr(ScanEngine, "_of_rows", lambda self, *a: passes.append(a) or of_rows(self, *a))
-    found = ScanEngine(table.lazy()).count(schema)
+    of_rows = StreamedRows._of_rows
+    monkeypatch.setattr(StreamedRows, "_of_rows", lambda self, *a: passes.append(a) or of_rows(self, *a))
+    found = ScanEngine(table.lazy()).count(schema).frequency
     assert len(passes) == {("s",): 1, ("s", "t"): 3, ("q",): 1}[tuple(sensitive)]
-    same(found, MemoryEngine(table).count(schema))
+    same(found, MemoryEngine(table).count(schema).frequency)

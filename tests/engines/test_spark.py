@@ -79,8 +79,8 @@ def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
     names = [name for name in nasty.columns if name != "ID"]
     for quasi, sensitive in ((names[:5], names[5:]), (names[5:], names[:5])):
         schema = ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, unlisted="keep")
-        expected = MemoryEngine(nasty).count(schema, joint=True, target="ID")
-        found = SparkEngine(table).count(schema, joint=True, target="ID")
+        expected = MemoryEngine(nasty).count(schema, joint=True, target="ID").frequency
+        found = SparkEngine(table).count(schema, joint=True, target="ID").frequency
         assert not found.in_order
         assert is_in_order_of_codes(found)
         same(in_order_of_codes(expected), in_order_of_codes(found))
@@ -93,8 +93,11 @@ def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
 @examples(2)
 def test_any_table_is_counted_the_same(spark, frame):
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
-    expected = MemoryEngine(frame).count(schema)
-    same(in_order_of_codes(expected), in_order_of_codes(SparkEngine(on_spark(spark, frame)).count(schema)))
+    expected = MemoryEngine(frame).count(schema).frequency
+    same(
+        in_order_of_codes(expected),
+        in_order_of_codes(SparkEngine(on_spark(spark, frame)).count(schema).frequency),
+    )
 
 
 def rounded(figures):
@@ -237,8 +240,8 @@ def test_points_of_time_do_not_depend_on_the_session(spark):
     assert table.schema == kinds
     schema = ic.Schema(quasi=["naive"], sensitive=["utc"], unlisted="keep")
     same(
-        in_order_of_codes(MemoryEngine(frame).count(schema)),
-        in_order_of_codes(SparkEngine(table).count(schema)),
+        in_order_of_codes(MemoryEngine(frame).count(schema).frequency),
+        in_order_of_codes(SparkEngine(table).count(schema).frequency),
     )
     both = ic.Schema(quasi=["utc", "naive"], unlisted="keep")
     for wanted, blocks in ((both, None), (both, 1), (schema, 1)):
@@ -287,14 +290,15 @@ def test_rows_that_come_later_are_suppressed(spark, levels):
     more = pl.DataFrame({"q": ["a", "c", "b"], "r": ["x", "x", None], "ID": [5, 6, 7]})
     schema = ic.Schema(quasi=["q", "r"], insensitive=["ID"])
     engine = SparkEngine(on_spark(spark, rows))
-    frequency = engine.count(schema)
+    counted = engine.count(schema)
+    frequency = counted.frequency
     if levels:
         recoding = ic.FullDomain.build(frequency, levels)
     else:
         # By q, of which each key knows its rank.
         recoding = ic.Local.build(frequency, frequency.codes[0].astype(np.int32), 2, ["auto", "auto"], "x")
     engine._frame = on_spark(spark, pl.concat([rows, more]))
-    made = fetched(engine.apply(schema, frequency, recoding)).sort("ID")
+    made = fetched(counted.apply(schema, recoding).table).sort("ID")
     # A full-domain recoding knows each value; a local one the combination, and that one was there.
     assert made["q"].to_list()[:5] == ["a", "a", "b", "b", "a"]
     assert made.select("q", "r").rows()[5:] == [("*", "*"), ("*", "*")]

@@ -56,7 +56,7 @@ def test_keys_are_the_same(where, frame, null_values, joint, target):
 
 def _counted(engine, schema, joint, target):
     try:
-        return engine.count(schema, joint=joint, target=target)
+        return engine.count(schema, joint=joint, target=target).frequency
     except ic.errors.InputError as error:
         return str(error)
 

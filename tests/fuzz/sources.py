@@ -18,6 +18,7 @@ import polars as pl
 
 import incrowd as ic
 from database_tables import fill_duckdb, fill_postgres, held, quoted
+from incrowd.engines import RecodedTable
 
 DTYPES = {
     "int": pl.Int64, "int32": pl.Int32, "float": pl.Float64, "decimal": pl.Decimal(38, 2), "date": pl.Date,
@@ -315,7 +316,7 @@ def fetched(table: Any, folder: Path) -> pl.DataFrame:
         return table.collect()
     if isinstance(table, ic.Files):
         return table.frame.collect()
-    if hasattr(table, "engine"):
+    if isinstance(table, RecodedTable):
         return table.fetch()
     module = type(table).__module__.partition(".")[0]
     if module == "pandas":

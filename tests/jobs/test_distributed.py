@@ -284,7 +284,7 @@ def test_one_block_is_the_undivided_recoding(spark, mixed):
 def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
     """Everything that fetches keys is refused; Mondrian cuts, and its release is checked in parts."""
     table, schema = on_spark(spark, mixed), asked()
-    keys = MemoryEngine(mixed).count(schema).keys
+    keys = MemoryEngine(mixed).count(schema).frequency.keys
     models = [ic.KAnonymity(2), ic.LDiversity(2), ic.TCloseness(0.6)]
     with pytest.raises(ic.TableError, match=rf"distinct combinations of .* more than the {keys // 8}"):
         ic.anonymize(table, schema, models, ic.Optimal(), max_suppression=0.5, driver_keys=keys // 8)

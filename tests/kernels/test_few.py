@@ -162,7 +162,7 @@ def test_mondrian_cuts_alike(rows, k, weight, depth):
     first = ic.Attribute("a", "quasi", weight=weight)
     schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), ic.Attribute("c", "quasi")])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(max_depth=depth))
-    problem = policy.problem(engine_for(table).count(schema), schema.quasi, Silent())
+    problem = policy.problem(engine_for(table).count(schema).frequency, schema.quasi, Silent())
     assigned_alike(policy, problem)
 
 
@@ -176,7 +176,7 @@ def test_mdav_gathers_alike(rows, k, weight):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
     schema = ic.Schema.of([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.MDAV())
-    problem = policy.problem(engine_for(table).count(schema).by_record(), schema.quasi, Silent())
+    problem = policy.problem(engine_for(table).count(schema).frequency.by_record(), schema.quasi, Silent())
     assigned_alike(policy, problem)
 
 

@@ -101,7 +101,7 @@ def test_lkc_is_every_set_of_known_cells(rows, known, suppressed):
     """By the definition: all sets of at most L quasi-identifiers, groups counted one by one."""
     frame = frame_of(rows)
     schema = ic.Schema(quasi=["p", "q", "r"], sensitive=["s"])
-    frequency = engine_for(frame).count(schema)
+    frequency = engine_for(frame).count(schema).frequency
     gone = np.arange(frequency.keys) < min(suppressed, frequency.keys - 1)
     sizes = [domain.size for domain in frequency.domains]
     classes = EquivalenceClasses.from_codes(frequency, frequency.codes, sizes, gone)

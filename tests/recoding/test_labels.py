@@ -35,7 +35,7 @@ TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
 
 def domain_of(values, kind="auto"):
     schema = Schema.of([Attribute("q", "quasi", kind=kind)], unlisted="drop")
-    return MemoryEngine(pl.DataFrame({"q": values})).count(schema).domains[0]
+    return MemoryEngine(pl.DataFrame({"q": values})).count(schema).frequency.domains[0]
 
 
 def picked(data, domain):

@@ -199,7 +199,7 @@ def test_a_search_knows_its_population_by_values():
     frame = pl.DataFrame({"q": ["a1", "a2", "b1"], "n": [1, 2, 3]})
     schema = ic.Schema(quasi={"q": TREE, "n": None})
     people = pl.DataFrame({"q": ["a1", "a1", "b1", "b2"], "n": [1, 1, 3, 3]})
-    counts = with_population(engine_for(frame).count(schema), schema, people).population
+    counts = with_population(engine_for(frame).count(schema).frequency, schema, people).population
     assert (counts.covered.tolist(), counts.outside) == ([2, 0, 1], 1)
 
 

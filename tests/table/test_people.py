@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -111,7 +112,7 @@ def test_every_figure_is_that_of_people_as_sets(seed):
 def test_one_row_a_person_is_counted_as_without_the_role(seed):
     table = people_table(seed).with_columns(pl.int_range(pl.len()).alias("person"))
     plain = ic.Schema(quasi=["age", "town"], sensitive=["ill", "cost"], identifying=["person"])
-    frequency = engine_for(table).count(SCHEMA)
+    frequency = engine_for(table).count(SCHEMA).frequency
     assert frequency.people.table is None
     assert frequency.people.number == len(table)
     assert ic.assess(table, SCHEMA).privacy == ic.assess(table, plain).privacy
@@ -289,31 +290,36 @@ def test_report_and_account_tell_people(tmp_path):
 
 
 def test_a_release_that_holds_other_rows_than_were_recoded_is_refused(monkeypatch):
-    from incrowd.engines.memory import MemoryEngine
+    from incrowd.engines.memory import MemoryCount
 
     table = people_table(4, people=80)
     schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", unlisted="drop")
-    made = MemoryEngine.apply
+    made = MemoryCount.apply
 
     def swapped(self, *arguments):
         released = made(self, *arguments)
-        first = released["ill"].to_list()
-        return released.with_columns(pl.Series("ill", [*first[1:], first[0]]))
+        first = released.table["ill"].to_list()
+        return replace(released, table=released.table.with_columns(pl.Series("ill", [*first[1:], first[0]])))
 
-    monkeypatch.setattr(MemoryEngine, "apply", swapped)
+    monkeypatch.setattr(MemoryCount, "apply", swapped)
     with pytest.raises(ic.TableError, match="does not hold the rows that were recoded"):
         ic.anonymize(table, schema, "k-anonymity:4")
 
 
 def test_released_rows_in_another_order_have_the_same_people(monkeypatch):
-    from incrowd.engines.memory import MemoryEngine
+    from incrowd.engines.memory import MemoryCount
 
     table = people_table(4, people=80)
     schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", unlisted="drop")
     models = ["k-anonymity:4", "l-diversity:2"]
     in_order = ic.anonymize(table, schema, models).privacy
-    made = MemoryEngine.apply
-    monkeypatch.setattr(MemoryEngine, "apply", lambda *arguments: made(*arguments).reverse())
+    made = MemoryCount.apply
+
+    def reverse(self, *arguments):
+        released = made(self, *arguments)
+        return replace(released, table=released.table.reverse())
+
+    monkeypatch.setattr(MemoryCount, "apply", reverse)
     turned = ic.anonymize(table, schema, models).privacy
     assert turned.people == in_order.people
     assert [turned.reached(name) for name in ("k-anonymity", "l-diversity")] == [
@@ -356,18 +362,19 @@ def test_a_file_is_judged_by_what_it_says_with_people_and_without(person, tmp_pa
 
 def test_a_suppressed_row_with_another_value_is_another_row(monkeypatch):
     """The whole table's shares count suppressed rows, too."""
-    from incrowd.engines.memory import MemoryEngine
+    from incrowd.engines.memory import MemoryCount
 
     table = pl.DataFrame({"who": list("aabcdz"), "age": [30] * 5 + [90], "ill": [*"fghfg", "f"]})
     schema = ic.Schema(quasi=["age"], sensitive=["ill"], person="who")
-    made = MemoryEngine.apply
+    made = MemoryCount.apply
 
     def changed(self, *arguments):
         released = made(self, *arguments)
-        return released.with_columns(ill=pl.when(pl.col("age") == "*").then(pl.lit("g")).otherwise("ill"))
+        ill = pl.when(pl.col("age") == "*").then(pl.lit("g")).otherwise("ill")
+        return replace(released, table=released.table.with_columns(ill=ill))
 
     ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2)
-    monkeypatch.setattr(MemoryEngine, "apply", changed)
+    monkeypatch.setattr(MemoryCount, "apply", changed)
     with pytest.raises(ic.TableError, match="does not hold the rows that were recoded"):
         ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2)
 

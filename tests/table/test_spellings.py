@@ -379,7 +379,11 @@ def test_null_values_are_looked_for_in_what_was_read_too(tmp_path, stream):
 
 def test_typed_columns_need_no_spelling():
     typed = PLAIN.with_columns(pl.col("seen").str.to_date(), pl.col("worth").cast(pl.Float64))
-    one = engine_for(typed).count(schema(spelled=True).of([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))
+    one = (
+        engine_for(typed)
+        .count(schema(spelled=True).of([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))
+        .frequency
+    )
     assert one.domains[0].kind == "date"
 
 

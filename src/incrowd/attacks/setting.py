@@ -349,7 +349,7 @@ def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -
 
     alone = frame.select(column_named(attribute.name), pl.lit("").alias(_SPARE))
     schema = Schema.of([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
-    return engine_for(alone).count(schema).sensitive[0]
+    return engine_for(alone).count(schema).frequency.sensitive[0]
 
 
 def nearest_records(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from incrowd.engines.base import DRIVER_KEYS, Engine, EngineSettings
-from incrowd.engines.fetched import FetchedEngine
+from incrowd.engines.base import DRIVER_KEYS, Counted, Engine, EngineSettings, Released
 from incrowd.engines.files import FilesEngine
-from incrowd.engines.grouped import TooManyKeysError
+from incrowd.engines.fold import TooManyKeysError
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.open import (
     ENGINES,
@@ -18,18 +17,20 @@ from incrowd.engines.open import (
 )
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
-from incrowd.engines.sql.engine import RecodedEngine, RecodedTable, SqlEngine
+from incrowd.engines.sql.engine import SqlEngine
+from incrowd.engines.sql.recoded import RecodedEngine, RecodedTable
 
 __all__ = [
     "DRIVER_KEYS",
     "ENGINES",
+    "Counted",
     "Engine",
     "EngineSettings",
-    "FetchedEngine",
     "FilesEngine",
     "MemoryEngine",
     "RecodedEngine",
     "RecodedTable",
+    "Released",
     "ScanEngine",
     "SparkEngine",
     "SqlEngine",

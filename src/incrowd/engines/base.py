@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from incrowd.errors import ParameterError, TableError, named, setting
 from incrowd.progress import Progress, Silent
-from incrowd.table.row_order import columns_in_order
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +25,16 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["DRIVER_KEYS", "NOT_THE_SAME", "Engine", "EngineSettings", "no_order"]
+__all__ = [
+    "DRIVER_KEYS",
+    "NOT_THE_SAME",
+    "Counted",
+    "Engine",
+    "EngineSettings",
+    "Released",
+    "Unwritten",
+    "no_order",
+]
 
 DRIVER_KEYS = 5_000_000
 """Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
@@ -76,6 +84,8 @@ class Engine(ABC):
         What a release is called in a folder, unless the caller names it.
     whose
         Where the rows are, in words.
+    treated_columns
+        The columns that are treated here, where rows are treated some at a time.
     """
 
     in_order: ClassVar[bool] = False
@@ -83,8 +93,11 @@ class Engine(ABC):
     file_name: ClassVar[str] = "release.csv"
     whose: ClassVar[str] = "a table"
 
-    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
+    def __init__(
+        self, table: Any, settings: EngineSettings | None = None, treated: Sequence[TreatedColumn] = ()
+    ) -> None:
         self.settings = EngineSettings() if settings is None else settings
+        self.treated_columns = tuple(treated)
 
     @classmethod
     @abstractmethod
@@ -105,7 +118,7 @@ class Engine(ABC):
         """Give up what it waits for now; called from another thread. By default it waits for nothing."""
 
     @abstractmethod
-    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
         """Count the rows.
 
         Parameters
@@ -123,18 +136,6 @@ class Engine(ABC):
             When schema and table do not fit.
         """
 
-    @abstractmethod
-    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
-        """Recode the rows: a table of the same kind, rows in the same order, with new contents only.
-
-        Columns that may not leave are left out; the quasi-identifiers hold the released cells as text. Rows
-        of a database have no order. They come in a random one.
-        """
-
-    @abstractmethod
-    def reordered(self, released: Any, order: RandomOrder) -> Any:
-        """Put the rows that `apply` made in a random order: a table of the same kind."""
-
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Return the combinations of values of some columns, and how many rows have each."""
         raise self._no_treatments()
@@ -147,26 +148,6 @@ class Engine(ABC):
     def native(self) -> Any:
         """The table itself, as treated rows are handed on; of rows in memory and on Spark alone."""
         raise self._no_treatments()
-
-    def with_rows(self, other: Engine) -> Engine:
-        """Return what was counted here, over the rows of another engine.
-
-        Parameters
-        ----------
-        other
-            What `treated` gave. Of the columns that were counted, it has the same quasi-identifiers.
-        """
-        return other
-
-    def drawn_within(self, schema: Schema) -> Engine:
-        """Return the engine of rows that `places_of` knows when they are drawn."""
-        return self
-
-    def places_of(
-        self, schema: Schema, frequency: FrequencyTable, keys: NDArray[np.bool_]
-    ) -> NDArray[np.int64] | None:
-        """Return the places of the rows that have some keys, in order; None where rows have no places."""
-        return None
 
     def _no_treatments(self) -> TableError:
         return TableError(
@@ -210,7 +191,7 @@ class Engine(ABC):
         return None
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
-        """Give columns of texts that `apply` made a type: a table of the same kind, another object.
+        """Give columns of texts of a release a type: a table of the same kind, another object.
 
         Parameters
         ----------
@@ -218,18 +199,6 @@ class Engine(ABC):
             The columns with their types, as `incrowd.io.means.type_of_means` has them.
         """
         raise NotImplementedError
-
-    def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
-        """Return the columns that the order of the rows tells, of those that are not released as they are.
-
-        Raises
-        ------
-        ParameterError
-            When the rows have no order.
-        """
-        if not self.in_order:
-            raise no_order(self.whose)
-        return columns_in_order(frequency)
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether `write` makes a folder and not a file."""
@@ -297,3 +266,89 @@ class Engine(ABC):
             When the rows are not in a database, there is such a table (unless `force`) or it cannot be made.
         """
         raise TableError("the rows are not in a database; write them to a file")
+
+
+@dataclass(frozen=True, eq=False)
+class Counted(ABC):
+    """The rows of a table, counted: the keys, and how the rows are found by them.
+
+    Attributes
+    ----------
+    rows
+        The engine of the rows that leave: those that were counted, or the same with more treated columns.
+    schema
+        How they were counted.
+    frequency
+        The keys with their counts.
+    """
+
+    rows: Engine = field(repr=False)
+    schema: Schema
+    frequency: FrequencyTable = field(repr=False)
+
+    @abstractmethod
+    def apply(self, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows: a table of the same kind, rows in the same order, with new contents only.
+
+        Columns that may not leave are left out; the quasi-identifiers hold the released cells as text. Rows
+        of a database have no order. They come in a random one.
+
+        Parameters
+        ----------
+        schema
+            The columns that leave; quasi-identifiers as they were counted.
+        """
+
+    def over(self, rows: Engine, *, apart: bool = False) -> Self:
+        """Return what was counted, over the rows of another engine.
+
+        Parameters
+        ----------
+        rows
+            What `Engine.treated` gave. Of the columns that were counted, it has the same quasi-identifiers.
+        apart
+            Whether rows of other keys are told apart when they are drawn, so that `places_of` knows them.
+        """
+        return replace(self, rows=rows)
+
+    def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """Return the places of the rows that have some keys, in order; None where rows have no places."""
+        return None
+
+    def columns_in_order(self, schema: Schema) -> list[str]:
+        """Return the columns that the order of the rows tells, of those that are not released as they are.
+
+        Raises
+        ------
+        ParameterError
+            When the rows have no order.
+        """
+        if not self.rows.in_order:
+            raise no_order(self.rows.whose)
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """Recoded rows.
+
+    Attributes
+    ----------
+    table
+        A table of the kind that came in.
+    """
+
+    table: Any = field(repr=False)
+    _in_order: Callable[[RandomOrder], Any] = field(repr=False)
+
+    def reordered(self, order: RandomOrder) -> Any:
+        """Put the rows in a random order: a table of the same kind."""
+        return self._in_order(order)
+
+
+class Unwritten(Counted):
+    """A release that is not written yet: it was counted by what was recoded, and is not recoded again."""
+
+    def apply(self, schema: Schema, recoding: Recoding) -> Released:
+        """Refuse; see `Counted.apply`."""
+        raise TableError("a release that is not written yet cannot be recoded again; write it first")

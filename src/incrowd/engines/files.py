@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from incrowd.engines.base import Counted, Engine, EngineSettings, Released, Unwritten
+from incrowd.engines.fold import Values, fold
 from incrowd.engines.keyed_cells import KeyedCells
-from incrowd.engines.spilling import SpillingEngine
+from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, made_whole, treated
+from incrowd.engines.spilling import SpilledRows, reads_alike
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
-    from incrowd.engines.base import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder, ShuffledRows
     from incrowd.io.streams import Files
@@ -31,12 +36,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class _Recoded:
-    """Rows that were counted and recoded, and how.
+    """How rows were counted and recoded.
 
     Attributes
     ----------
-    rows, made
-        The recoded rows in short, and what makes them what they leave as.
     anew
         The columns that have other values than those that were counted.
     """
@@ -44,8 +47,6 @@ class _Recoded:
     schema: Schema
     frequency: FrequencyTable
     recoding: Recoding
-    rows: pl.LazyFrame = field(repr=False)
-    made: Callable[[pl.DataFrame], pl.DataFrame] = field(repr=False)
     anew: frozenset[str] = frozenset()
 
     def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
@@ -79,13 +80,16 @@ class _Recoded:
         return together([(shown, ~starred, kept)], asked)[0]
 
 
-class FilesEngine(SpillingEngine):
+class FilesEngine(Engine):
     """Parquet and CSV files; see `incrowd.engines.Engine`.
 
     DuckDB groups the rows, within its share of the memory and beyond that on disk, and what is kept are the
     distinct keys. Keys stand in the order of their first row. What DuckDB would read otherwise than Polars
     (times of nanoseconds with a zone, wide integers) is grouped by Polars, and so are rows that are computed.
     """
+
+    in_order = True
+    whose = ScanEngine.whose
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -94,108 +98,126 @@ class FilesEngine(SpillingEngine):
 
         return isinstance(table, Files)
 
+    def __init__(
+        self, table: Files, settings: EngineSettings | None = None, treated: Sequence[TreatedColumn] = ()
+    ) -> None:
+        super().__init__(table, settings, treated)
+        self.files = table
+        self.scan = ScanEngine(table.frame, self.settings)
+        self.frame, self.types, self.partitions = table.frame, self.scan.types, table.partitions
+        self._running: SpilledRows | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.scan.columns
+
     @property
     def sources(self) -> Sequence[object]:
         """The files."""
-        return self._files.sources
+        return self.files.sources
 
-    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+    def interrupt(self) -> None:
+        """Give up the query that runs."""
+        if (running := self._running) is not None:
+            running.interrupt()
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
         """Count the rows; see `Engine.count`."""
         schema.check_columns(self.columns)
-        if self._files.recoded is not None and target is None:
-            found: FrequencyTable | None = self._files.recoded.count(schema, joint)
+        if self.files.recoded is not None and target is None:
+            found: FrequencyTable | None = self.files.recoded.count(schema, joint)
             if found is not None:
-                return found
+                return Unwritten(self, schema, found)
         roles = ("quasi", "sensitive", "person", "household", "weight")
         counted = [a.name for a in schema.attributes if a.role in roles]
         counted += [target] if target in self.columns else []
         # DuckDB knows no upper case in names, and has columns of its own by these.
         names = {*(name.lower() for name in self.columns), "file_index", "file_row_number"}
         clash = len(names) < len(self.columns) + 2 or "" in names
-        alike = all(self._read_alike(name, schema.null_values) for name in counted)
-        if self._files.stored is None or clash or not alike:
+        alike = all(reads_alike(self.types[name], schema.null_values) for name in counted)
+        if self.files.stored is None or clash or not alike:
             with self._reading(counted):
-                return super().count(schema, joint=joint, target=target)
-        self._values = {}
-        with self._opened():
-            self._pack(counted, schema.null_values)
-            return super().count(schema, joint=joint, target=target)
+                rows = StreamedRows.of(self.frame, self.types, schema)
+                frequency, keys = fold(rows, schema, self.columns, joint=joint, target=target)
+        else:
+            values = Values(self.types, schema.null_values)
+            with SpilledRows.opened(self.files, values, counted, self.settings.progress) as spilled:
+                self._running = spilled
+                try:
+                    frequency, keys = fold(spilled, schema, self.columns, joint=joint, target=target)
+                finally:
+                    self._running = None
+        return StreamedCount(self, schema, frequency, keys, self._release)
 
-    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Files:
-        """Recode the rows while they stream, file by file; see `Engine.apply`.
+    def _release(self, counted: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows while they stream, file by file; see `Counted.apply`.
 
         Until they are written, what is released is counted by recoding the keys: going over all rows for it
         takes longer than writing them, and what was written is counted anew in any case.
         """
-        cells = KeyedCells.of(schema, recoding)
-        parts = tuple(self._recoded(part, schema, cells) for part in self._files.parts)
-        whole = self._recoded(self._frame, schema, cells)
+        assert isinstance(counted.rows, FilesEngine)
+        cells, files = KeyedCells.of(schema, recoding), counted.rows.files
+        anew = {each.name for each in counted.rows.treated_columns}
+        anew -= {each.name for each in self.treated_columns}
         # The files are kept as long as rows are computed from them.
-        return replace(
-            self._files,
-            frame=whole,
-            parts=parts,
+        released = replace(
+            files,
+            frame=counted.recoded(files.frame, schema, cells),
+            parts=tuple(counted.recoded(part, schema, cells) for part in files.parts),
             stored=None,
             partitions={},
-            kept=self._files,
-            recoded=_Recoded(
-                schema, frequency, recoding, *self._short(self._frame, schema, cells), self._anew
-            ),
+            kept=files,
+            recoded=_Recoded(schema, counted.frequency, recoding, frozenset(anew)),
         )
+        in_short = counted.in_short(schema, cells)
+
+        def reordered(order: RandomOrder) -> Files:
+            """Put the rows of all files in one random order when they are written."""
+            from incrowd.io.shuffle import ShuffledRows
+
+            rows, made = in_short
+            shuffled = ShuffledRows(rows, order, files.memory, made)
+            return replace(released, frame=shuffled.lazy(), shuffled=shuffled)
+
+        return Released(released, reordered)
+
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count the values of columns while the rows stream; see `Engine.values_of`."""
+        return self.scan.values_of(columns)
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
         """Treat columns while the rows stream, file by file; see `Engine.treated`."""
         import polars as pl
 
         placed = any(each.by_row for each in columns)
-        files = self._files.parts
-        made = self._made_whole(columns, pl.concat(files) if placed else None)
+        files, types = self.files.parts, self.types
+        made = made_whole(pl.concat(files) if placed else self.frame, columns)
         starts = [0] * len(files)
         if placed:
             # Rows of all files have places of their own, so no two share what is drawn.
             lengths = pl.collect_all([part.select(pl.len()) for part in files[:-1]])
             starts = [0, *accumulate(int(length.item()) for length in lengths)]
-        parts = tuple(self._treated(part, made, start) for part, start in zip(files, starts, strict=True))
+        parts = tuple(treated(part, types, made, start) for part, start in zip(files, starts, strict=True))
         # What is drawn has to be the same whether the rows are written to one file or to several.
-        whole = pl.concat(parts) if placed else self._treated(self._frame, made)
-        moved = FilesEngine(
-            replace(self._files, frame=whole, parts=parts, stored=None, kept=self._files), self.settings
-        )
-        moved._made = frozenset(each.name for each in columns)
-        return moved
+        whole = pl.concat(parts) if placed else treated(self.frame, types, made)
+        moved = replace(self.files, frame=whole, parts=parts, stored=None, kept=self.files)
+        return FilesEngine(moved, self.settings, columns)
 
-    def with_rows(self, other: Engine) -> FilesEngine:
-        """Keep what was counted; see `Engine.with_rows`."""
-        assert isinstance(other, FilesEngine)
-        moved = super().with_rows(other)
-        assert isinstance(moved, FilesEngine)
-        moved._files, moved._anew = other._files, other._made - self._made
-        return moved
-
-    def reordered(self, released: Any, order: RandomOrder) -> Files:
-        """Put the rows of all files in one random order when they are written; see `Engine.reordered`."""
-        from incrowd.io.shuffle import ShuffledRows
-
-        recoded: _Recoded = released.recoded
-        shuffled = ShuffledRows(recoded.rows, order, released.memory, recoded.made)
-        moved: Files = replace(released, frame=shuffled.lazy(), shuffled=shuffled)
-        return moved
-
-    def type_of(self, column: str) -> pl.DataType | None:
-        """Leave texts as they are: a release of files is to be written, and files hold texts."""
-        return None
-
-    def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
-        """Name what parts the files, too; see `Engine.columns_in_order`."""
-        passed = set(schema.released(self.columns)) - {attribute.name for attribute in schema.quasi}
-        parted = [name for name in self._files.partitions if name not in passed]
-        found = super().columns_in_order(schema, frequency)
-        return [*parted, *(name for name in found if name not in parted)]
+    def head(self, column: str, rows: int) -> pl.Series | None:
+        """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
+        return self.scan.head(column, rows)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values no other row has, and say which file is damaged."""
         with self._reading(columns):
-            return super().lone_rows(columns)
+            return self.scan.lone_rows(columns)
+
+    def _reading(self, names: Sequence[str]) -> AbstractContextManager[None]:
+        """Say which file is damaged where Polars cannot read some columns."""
+        from incrowd.io.streams import reading
+
+        return reading(self.files, names)
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""
@@ -212,13 +234,13 @@ class FilesEngine(SpillingEngine):
         from incrowd.io.streams import scan, stream_table
 
         with self._reading(self.columns):
-            if self._files.shuffled is not None:
-                self._write_shuffled(self._files.shuffled, path, target, csv_format)
+            if self.files.shuffled is not None:
+                self._write_shuffled(self.files.shuffled, path, target, csv_format)
             elif self.writes_folder(target):
-                self._write_each(self._files.parts, stream_table, path, csv_format)
+                self._write_each(self.files.parts, stream_table, path, csv_format)
             else:
-                stream_table(self._frame, path, target, csv_format)
-        return scan(path, csv_format, memory=self._files.memory, written=True)
+                stream_table(self.frame, path, target, csv_format)
+        return scan(path, csv_format, memory=self.files.memory, written=True)
 
     def _write_shuffled(
         self, shuffled: ShuffledRows, path: Path, target: Path, csv_format: CsvFormat
@@ -229,7 +251,7 @@ class FilesEngine(SpillingEngine):
             if not self.writes_folder(target):
                 stream_batches(batches, path, target, csv_format)
                 return
-            parts = len(self._files.parts)
+            parts = len(self.files.parts)
             edges = [count * part // parts for part in range(parts + 1)]
             sizes = [stop - start for start, stop in pairwise(edges)]
             self._write_each(cut_batches(batches, sizes), stream_batches, path, csv_format)
@@ -242,8 +264,8 @@ class FilesEngine(SpillingEngine):
         csv_format: CsvFormat,
     ) -> None:
         """Write numbered files, as many as there are."""
-        ending = "parquet" if self._files.csv_format is None else "csv"
+        ending = "parquet" if self.files.csv_format is None else "csv"
         for number, part in enumerate(parts):
             name = Path(f"part-{number:05}.{ending}")
             write(part, folder / name, name, csv_format)
-            self.settings.progress.advance(number + 1, len(self._files.parts))
+            self.settings.progress.advance(number + 1, len(self.files.parts))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.base import NOT_THE_SAME, Engine, EngineSettings
+from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released
 from incrowd.engines.distinct import dictionary, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute, Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["MemoryEngine", "number_persons"]
+__all__ = ["MemoryCount", "MemoryEngine", "frame_in_order", "number_persons"]
 
 
 _MANY = 3_000_000
@@ -66,7 +66,7 @@ class MemoryEngine(Engine):
         if repeated := repeated_columns(names):
             raise SchemaError(f"the table has {repeated}")
         self._names = names
-        self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+        self.frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
         self._codes = Codes()
 
     @property
@@ -74,7 +74,7 @@ class MemoryEngine(Engine):
         """Names of the columns, in order."""
         return list(self._names)
 
-    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
         """Count the rows; see `Engine.count`."""
         import numpy as np
 
@@ -84,7 +84,7 @@ class MemoryEngine(Engine):
         schema.check_columns(self._names)
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
-        rows = len(self._frame)
+        rows = len(self.frame)
         if not rows:
             raise TableError("the table has no rows")
         suppressed = np.ones(rows, np.bool_)
@@ -116,49 +116,8 @@ class MemoryEngine(Engine):
         if schema.person:
             frequency = frequency.with_people(numbers[schema.person], schema.person)
         weights = None if schema.weights is None else self._series(schema.weights)
-        return of_rows(frequency, schema, weights, numbers.get(schema.household), numbers.get(schema.person))
-
-    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
-        """Recode the rows; see `Engine.apply`."""
-        import numpy as np
-
-        from incrowd.io.frames import column_like, without_traces
-        from incrowd.kernels.jit import at_once
-        from incrowd.recoding import SUPPRESSED
-
-        rows = frequency.key_of_row("recoding a frame")
-        released = schema.released(self._names)
-
-        def texts_of(attribute: Attribute, cells: Cells) -> Any:
-            positions, labels = cells.released
-            of_key = positions[cells.codes]
-            if frequency.suppressed:
-                # Rows without a key have number -1, which picks the entry that is appended here.
-                of_key = np.append(of_key, len(labels))
-                labels = [*labels, SUPPRESSED]
-            # There are many more rows than texts.
-            small = of_key.astype(np.min_scalar_type(len(labels)))
-            return column_like(self._frame, attribute.name, small[rows], labels)
-
-        tasks = [partial(texts_of, *pair) for pair in zip(schema.quasi, recoding.cells, strict=True)]
-        names = [attribute.name for attribute in schema.quasi]
-        columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
-        shown = {name: columns[name] if name in columns else self._frame[name] for name in released}
-        return without_traces(self._frame, shown, made=columns)
-
-    def reordered(self, released: Any, order: RandomOrder) -> Any:
-        """Put the rows in a random order; see `Engine.reordered`. A pandas index is numbered anew."""
-        import narwhals as nw
-
-        from incrowd.io.shuffle import gathered
-
-        frame = nw.from_native(released, eager_only=True)
-        places = order.rows(len(frame))
-        if frame.implementation.is_polars():
-            return gathered(released, places)
-        moved = frame[places].to_native()
-        # An index that still knew the old places would undo it.
-        return moved.reset_index(drop=True) if frame.implementation.is_pandas() else moved
+        homes, members = numbers.get(schema.household), numbers.get(schema.person)
+        return MemoryCount(self, schema, of_rows(frequency, schema, weights, homes, members))
 
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
         """Give rows of the same values the same number; see `Engine.numbered`."""
@@ -197,21 +156,12 @@ class MemoryEngine(Engine):
             rows = pl.DataFrame([self._series(name).alias(name) for name in each.columns])
             draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
             made[each.name] = each.of(rows, draws, self._codes)
-        return MemoryEngine(with_columns(self._frame, made), self.settings)
-
-    def places_of(
-        self, schema: Schema, frequency: FrequencyTable, keys: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """Look up each row's key; see `Engine.places_of`."""
-        import numpy as np
-
-        # Rows without a key have number -1, which picks the entry that is appended here.
-        return np.flatnonzero(np.append(keys, False)[frequency.key_of_row("drawing anew")])
+        return MemoryEngine(with_columns(self.frame, made), self.settings)
 
     @property
     def native(self) -> Any:
         """The frame, of the kind that came."""
-        return self._frame.to_native()
+        return self.frame.to_native()
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column; see `Engine.head`."""
@@ -231,7 +181,7 @@ class MemoryEngine(Engine):
 
         from incrowd.io.means import frame_of_types
 
-        return frame_of_types(self._frame, nw.from_native(released, eager_only=True), types)
+        return frame_of_types(self.frame, nw.from_native(released, eager_only=True), types)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame | Files:
         """Write the rows and read them again, or open them where they are many; see `Engine.write`."""
@@ -257,8 +207,8 @@ class MemoryEngine(Engine):
 
         from incrowd.io.columns import nameless
 
-        column = self._frame[name]
-        if str(column.dtype) == "Object" and self._frame.implementation.is_polars():
+        column = self.frame[name]
+        if str(column.dtype) == "Object" and self.frame.implementation.is_polars():
             raise _unreadable(name, TypeError())
         try:
             return nameless(column.to_polars()).rechunk()
@@ -272,6 +222,70 @@ class MemoryEngine(Engine):
             pl.exceptions.PolarsError,
         ) as error:
             raise _unreadable(name, error) from None
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryCount(Counted):
+    """The rows of a frame, counted; see `incrowd.engines.base.Counted`."""
+
+    rows: MemoryEngine
+
+    def apply(self, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows; see `Counted.apply`."""
+        import numpy as np
+
+        from incrowd.io.frames import column_like, without_traces
+        from incrowd.kernels.jit import at_once
+        from incrowd.recoding import SUPPRESSED
+
+        rows, frame = self.frequency.key_of_row("recoding a frame"), self.rows.frame
+        released = schema.released(self.rows.columns)
+
+        def texts_of(attribute: Attribute, cells: Cells) -> Any:
+            positions, labels = cells.released
+            of_key = positions[cells.codes]
+            if self.frequency.suppressed:
+                # Rows without a key have number -1, which picks the entry that is appended here.
+                of_key = np.append(of_key, len(labels))
+                labels = [*labels, SUPPRESSED]
+            # There are many more rows than texts.
+            small = of_key.astype(np.min_scalar_type(len(labels)))
+            return column_like(frame, attribute.name, small[rows], labels)
+
+        tasks = [partial(texts_of, *pair) for pair in zip(schema.quasi, recoding.cells, strict=True)]
+        names = [attribute.name for attribute in schema.quasi]
+        columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
+        shown = {name: columns[name] if name in columns else frame[name] for name in released}
+        made = without_traces(frame, shown, made=columns)
+        return Released(made, partial(frame_in_order, made))
+
+    def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Look up each row's key; see `Counted.places_of`."""
+        import numpy as np
+
+        # Rows without a key have number -1, which picks the entry that is appended here.
+        return np.flatnonzero(np.append(keys, False)[self.frequency.key_of_row("drawing anew")])
+
+    def columns_in_order(self, schema: Schema) -> list[str]:
+        """Look at the keys of the rows; see `Counted.columns_in_order`."""
+        from incrowd.table.row_order import columns_in_order
+
+        return columns_in_order(self.frequency)
+
+
+def frame_in_order(frame: Any, order: RandomOrder) -> Any:
+    """Put the rows of a frame in a random order; a pandas index is numbered anew."""
+    import narwhals as nw
+
+    from incrowd.io.shuffle import gathered
+
+    rows = nw.from_native(frame, eager_only=True)
+    places = order.rows(len(rows))
+    if rows.implementation.is_polars():
+        return gathered(frame, places)
+    moved = rows[places].to_native()
+    # An index that still knew the old places would undo it.
+    return moved.reset_index(drop=True) if rows.implementation.is_pandas() else moved
 
 
 def _opened(path: Path, target: Path, columns: Sequence[str]) -> Files:

@@ -10,7 +10,8 @@ from incrowd.engines.files import FilesEngine
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
-from incrowd.engines.sql.engine import RecodedEngine, SqlEngine
+from incrowd.engines.sql.engine import SqlEngine
+from incrowd.engines.sql.recoded import RecodedEngine
 from incrowd.errors import TableError
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent, interrupting
@@ -110,10 +111,12 @@ def read_classes(
     engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys, progress=progress)
     with interrupting(engine.settings.progress, engine.interrupt):
         if made_from is None:
-            frequency = engine.count(schema.measured(), joint=joint)
+            frequency = engine.count(schema.measured(), joint=joint).frequency
         else:
             there = schema.without_perturbed().measured(person=False)
-            frequency = engine.count(there, joint=joint and len(there.sensitive) == len(schema.sensitive))
+            frequency = engine.count(
+                there, joint=joint and len(there.sensitive) == len(schema.sensitive)
+            ).frequency
             frequency = carry_people(carry_sensitive(frequency, *made_from), *made_from)
         if population is not None:
             frequency = with_population(frequency, schema, population)
@@ -173,7 +176,7 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
         engine = engine_for(loaded(population))
         named = schema.having("person") if set(schema.person) <= set(engine.columns) else ()
         plainly = Schema.of((*named, *map(as_counted, schema.quasi)), null_values=schema.null_values)
-        everybody = engine.count(plainly)
+        everybody = engine.count(plainly).frequency
         if everybody.people.table is not None:
             raise TableError(
                 "it has several rows of one person, who would count as several people; keep one row each"

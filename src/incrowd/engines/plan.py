@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from incrowd.engines.grouped import PERSON, ROWS
+from incrowd.engines.fold import PERSON, ROWS
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import KEY, PERSON, ROWS, PeopleAsked, smallest
+from incrowd.engines.fold import (
+    KEY,
+    PERSON,
+    ROWS,
+    CodedPeople,
+    GroupedRows,
+    Keys,
+    Lines,
+    PeopleAsked,
+    Values,
+    smallest,
+)
 from incrowd.engines.plan import PeoplePlan
-from incrowd.engines.scan import ScanEngine
+from incrowd.engines.scan import learn
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
 from incrowd.progress import check
@@ -24,12 +36,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from incrowd.engines.base import EngineSettings
     from incrowd.io.streams import Files
-    from incrowd.table.frequency import People
-    from incrowd.table.people import PersonRows
+    from incrowd.progress import Progress
 
-__all__ = ["SpillingEngine"]
+__all__ = ["SpilledRows", "reads_alike"]
 
 _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
@@ -49,7 +59,7 @@ _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**2
 _LEAST = 64 * 2**20
 _POLL = 0.2
 _PLACE = "file_index::BIGINT * 1099511627776 + file_row_number"
-"""SQL of the place of a row among all files."""
+"""SQL: the place of a row among those of all files."""
 
 
 class _Packed(NamedTuple):
@@ -80,49 +90,63 @@ class _Packed(NamedTuple):
         return self.texts is None and self.low is None
 
 
-class SpillingEngine(ScanEngine):
-    """Opened files, counted by DuckDB; kept are the distinct keys, in the order of their first row."""
+def reads_alike(kind: pl.DataType, null_values: tuple[str, ...]) -> bool:
+    """Say whether DuckDB reads a column of some type as Polars does."""
+    import polars as pl
 
-    def __init__(self, table: Files, settings: EngineSettings | None = None) -> None:
-        super().__init__(table.frame, settings)
-        self._files = table
-        self._database: duckdb.DuckDBPyConnection | None = None
-        self._folder: Path | None = None
-        self._packed: dict[str, _Packed] = {}
+    if isinstance(kind, pl.Datetime):
+        if kind.time_zone is not None and null_values_of(null_values).moments:
+            # Null values are what a clock in that zone shows.
+            return False
+        return kind.time_unit == "us" or (kind.time_unit == "ms" and kind.time_zone is None)
+    if isinstance(kind, pl.Decimal):
+        return (kind.precision or 39) <= 38
+    plain = (pl.String, pl.Boolean, pl.Date, pl.Float32, pl.Float64)
+    small = kind.is_integer() and "128" not in str(kind)
+    return small or kind in plain or isinstance(kind, pl.Categorical | pl.Enum)
 
-    def _read_alike(self, name: str, null_values: tuple[str, ...]) -> bool:
-        """Say whether DuckDB reads a column as Polars does."""
-        import polars as pl
 
-        kind = self._types[name]
-        if isinstance(kind, pl.Datetime):
-            if kind.time_zone is not None and null_values_of(null_values).moments:
-                # Null values are what a clock in that zone shows.
-                return False
-            return kind.time_unit == "us" or (kind.time_unit == "ms" and kind.time_zone is None)
-        if isinstance(kind, pl.Decimal):
-            return (kind.precision or 39) <= 38
-        plain = (pl.String, pl.Boolean, pl.Date, pl.Float32, pl.Float64)
-        small = kind.is_integer() and "128" not in str(kind)
-        return small or kind in plain or isinstance(kind, pl.Categorical | pl.Enum)
+class SpilledRows(GroupedRows):
+    """Rows of files, grouped by DuckDB; kept are the distinct keys, in the order of their first row.
 
-    def _reading(self, names: Sequence[str]) -> AbstractContextManager[None]:
-        """Say which file is damaged where Polars cannot read some columns."""
-        from incrowd.io.streams import reading
+    Parameters
+    ----------
+    database
+        Open, without tables of its own; it spills into `folder`.
+    names
+        The columns that are counted.
+    """
 
-        return reading(self._files, names)
+    in_order = True
 
+    def __init__(
+        self,
+        files: Files,
+        values: Values,
+        names: Sequence[str],
+        progress: Progress,
+        database: duckdb.DuckDBPyConnection,
+        folder: Path,
+    ) -> None:
+        self.values = values
+        self._files, self._progress = files, progress
+        self._database, self._folder = database, folder
+        self._names = names
+
+    @classmethod
     @contextmanager
-    def _opened(self) -> Iterator[None]:
+    def opened(
+        cls, files: Files, values: Values, names: Sequence[str], progress: Progress
+    ) -> Iterator[SpilledRows]:
         """Open a database without tables of its own, which spills into a private folder."""
         import duckdb
 
         from incrowd.io.scratch import PrivateFolder
         from incrowd.kernels.jit import thread_count
 
-        share = max(int(self._files.memory * _DATABASE_SHARE), _LEAST)
+        share = max(int(files.memory * _DATABASE_SHARE), _LEAST)
         with PrivateFolder() as folder:
-            self._database = duckdb.connect(
+            database = duckdb.connect(
                 ":memory:",
                 config={
                     "memory_limit": f"{share // 2**20}MiB",
@@ -134,10 +158,9 @@ class SpillingEngine(ScanEngine):
                     "preserve_insertion_order": "false",
                 },
             )
-            self._folder = folder
             try:
-                self._database.execute("SET enable_progress_bar = false").fetchall()
-                yield
+                database.execute("SET enable_progress_bar = false").fetchall()
+                yield cls(files, values, names, progress, database, folder)
             except duckdb.OutOfMemoryException:
                 raise TableError(
                     "counting needs more than its share of the memory; allow more "
@@ -151,42 +174,32 @@ class SpillingEngine(ScanEngine):
                 # A damaged page may run into those of other columns, and one reader alone may stumble.
                 from incrowd.io.streams import refuse_damaged
 
-                refuse_damaged(self._files, self.columns)
+                refuse_damaged(files, list(values.types))
                 raise TableError(f"the files could not be counted ({type(error).__name__})") from None
             finally:
-                self._database.close()
-                self._database = self._folder = None
+                database.close()
 
     def interrupt(self) -> None:
         """Give up the query that runs."""
-        database = self._database
-        if database is not None:
-            database.interrupt()
+        self._database.interrupt()
 
-    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
-        if self._folder is None:
-            super()._look(names, null_values)
-
-    def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
+    def grouped(self, names: Sequence[str]) -> pl.DataFrame:
+        """Count the keys, and keep them on the disk; see `GroupedRows.grouped`."""
         import polars as pl
 
-        if self._folder is None:
-            return super()._grouped(names, null_values)
-        keys = self._group("keys", names, null_values)
+        keys = self._group("keys", names)
         found = keys.select(pl.len()).collect().item()
         self._check_room(found, found * (_KEY_BYTES + 8 * len(names)), "keys")
-        return self._coded_values(keys, names, null_values)
+        return self._coded_values(keys, names)
 
-    def _keyed(
-        self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
-    ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+    def keyed(self, columns: Sequence[str], keys: Keys) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+        """Count columns per key, which alone are fetched; see `GroupedRows.keyed`."""
         import numpy as np
         import polars as pl
 
-        if self._folder is None:
-            return super()._keyed(columns, names, key_of, null_values)
+        names = keys.names
         # Combinations of several attributes are numbered by their first row.
-        pairs = self._group("pairs", [*names, *columns], null_values, ordered=len(columns) > 1)
+        pairs = self._group("pairs", [*names, *columns], ordered=len(columns) > 1)
         same = " AND ".join(f"p.c{j} IS NOT DISTINCT FROM k.c{j}" for j in range(len(names)))
         own = ", ".join(f"p.c{len(names) + j} AS c{j}" for j in range(len(columns)))
         counted = self._save(
@@ -199,28 +212,23 @@ class SpillingEngine(ScanEngine):
         counted = counted.rename(named | {"n": ROWS, "key": KEY})
         found = counted.select(pl.len()).collect().item()
         self._check_room(found, found * _PAIR_BYTES, "pairs of a key and a sensitive value")
-        keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
-        totals = [frame.select(pl.last().sum()) for frame in (keys.select("n"), pairs.select(ROWS))]
+        saved = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
+        totals = [frame.select(pl.last().sum()) for frame in (saved.select("n"), pairs.select(ROWS))]
         sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(column_named(ROWS).sum())])}
         if len(sums) > 1:
             raise TableError(_CHANGED)
-        grouped = self._coded_values(counted, columns, null_values)
-        numbers = key_of[key_of.columns[-1]].to_numpy()
-        return grouped.drop(KEY), np.asarray(numbers[grouped[KEY].to_numpy()])
+        grouped = self._coded_values(counted, columns)
+        return grouped.drop(KEY), np.asarray(keys.numbers[grouped[KEY].to_numpy()])
 
-    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
-        """Reduce the people on disk; see `GroupedEngine._listed`."""
+    def people(self, asked: PeopleAsked) -> CodedPeople:
+        """Reduce the people on disk; see `GroupedRows.people`."""
+        import numpy as np
         import polars as pl
 
-        from incrowd.table.frequency import People
-
-        if self._database is None or self._folder is None:
-            return None
-        null_values, quasi = asked.schema.null_values, len(asked.names)
-        forms = [f"c{j}" for j in range(quasi)]
-        own = [f"s{j}" for j in range(len(asked.own))]
+        names, own = asked.keys.names, [f"s{j}" for j in range(len(asked.own))]
+        forms = [f"c{j}" for j in range(len(names))]
         person = [f"p{j}" for j in range(len(asked.schema.person))]
-        read = [self._failing(name) for name in (*asked.names, *asked.own, *asked.schema.person)]
+        read = [self._failing(name) for name in (*names, *asked.own, *asked.schema.person)]
         columns = ", ".join(
             f"{sql} AS {form}" for (sql, _), form in zip(read, forms + own + person, strict=True)
         )
@@ -242,7 +250,7 @@ class SpillingEngine(ScanEngine):
             self._check_room(lines, lines * each, "pairs of a person and a kind of row")
             labels = [KEY, *names, *counts]
             found = found.rename(dict(zip(found.collect_schema().names(), labels, strict=True)))
-            return self._coded_values(found, names, null_values)
+            return self._coded_values(found, names)
 
         listed, alike, (people, unnamed, all_rows) = plan.reduced(
             asked.own, asked.lists, self._saved("kinds"), fetched
@@ -250,25 +258,18 @@ class SpillingEngine(ScanEngine):
         counted = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
         if all_rows != counted.collect().item():
             raise TableError(_CHANGED)
-        numbers = asked.key_of[asked.key_of.columns[-1]].to_numpy()
 
-        def lines_of(found: pl.DataFrame, own: Sequence[str]) -> PersonRows:
-            return self._person_rows(asked, found, numbers[found[KEY].to_numpy()], own)
+        def coded(found: pl.DataFrame) -> Lines:
+            return found.drop(KEY), np.asarray(asked.keys.numbers[found[KEY].to_numpy()])
 
-        return (
-            People(asked.schema.person, people, unnamed),
-            lines_of(listed, asked.own),
-            [lines_of(found, own) for found, own in zip(alike, asked.lists, strict=True)],
-        )
+        return coded(listed), list(map(coded, alike)), (people, unnamed)
 
     def _failing(self, name: str) -> tuple[str, list[Any]]:
         """Write a column in SQL where nobody looks for other texts afterwards."""
         packed = self._packed[name]
         return packed.failing or (packed.expression, packed.given)
 
-    def _group(
-        self, table: str, names: Sequence[str], null_values: tuple[str, ...], *, ordered: bool = True
-    ) -> pl.LazyFrame:
+    def _group(self, table: str, names: Sequence[str], *, ordered: bool = True) -> pl.LazyFrame:
         """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
         assert self._files.stored is not None
         columns = [f"{self._packed[name].expression} AS c{j}" for j, name in enumerate(names)]
@@ -289,61 +290,66 @@ class SpillingEngine(ScanEngine):
         files = ", ".join(_literal(str(path)) for path in self._files.stored)
         return f"read_parquet([{files}], hive_partitioning = false)"
 
-    def _pack(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+    @cached_property
+    def _packed(self) -> dict[str, _Packed]:
+        return self._pack()
+
+    def _pack(self) -> dict[str, _Packed]:
         """Find out which columns have few texts or a small range, and number their values."""
         import polars as pl
 
-        assert self._database is not None
-        self._packed = {}
+        packed: dict[str, _Packed] = {}
         texts: list[str] = []
         whole: list[str] = []
-        for name in dict.fromkeys(names):
-            self._packed[name] = _Packed(*self._expression(name, null_values))
-            kind = self._types[name]
+        for name in dict.fromkeys(self._names):
+            packed[name] = _Packed(*self._expression(name))
+            kind = self.values.types[name]
             if kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum):
                 texts.append(name)
             elif kind.is_integer() or kind == pl.Date:
                 whole.append(name)
         asked = [("approx_count_distinct({})", texts), ("min({})", whole), ("max({})", whole)]
-        found = self._ask([(form, name) for form, chosen in asked for name in chosen])
+        found = self._ask(packed, [(form, name) for form, chosen in asked for name in chosen])
         few = [name for name in texts if 0 < found["approx_count_distinct({})", name] <= _ENUMERATED]
-        lists = self._ask([("list(DISTINCT {})", name) for name in few])
+        lists = self._ask(packed, [("list(DISTINCT {})", name) for name in few])
         for number, name in enumerate(few):
             values = sorted(value for value in lists["list(DISTINCT {})", name] if value is not None)
             # A list as parameter, so that no value becomes a part of the statement.
             self._database.execute(
                 f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
             ).fetchall()
-            self._packed[name] = _enumerated(self._packed[name], f"e{number}", values)
+            packed[name] = _enumerated(packed[name], f"e{number}", values)
         for name in whole:
             low, high = found["min({})", name], found["max({})", name]
             if low is None:
                 continue
-            text, given, *_ = self._packed[name]
-            if self._types[name] == pl.Date:
+            text, given, *_ = packed[name]
+            if self.values.types[name] == pl.Date:
                 epoch = dt.date(1970, 1, 1)
                 low, high = (low - epoch).days, (high - epoch).days
                 text = f"({text} - DATE '1970-01-01')"
             kinds = [kind for kind, most in _INTEGERS if high - low <= most]
             if kinds and abs(low) < 2**62 and abs(high) < 2**62:
-                self._packed[name] = _Packed(
+                packed[name] = _Packed(
                     f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", given, low=low
                 )
+        return packed
 
-    def _ask(self, questions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    def _ask(
+        self, packed: Mapping[str, _Packed], questions: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], Any]:
         """Answer questions about columns in one pass over the rows."""
-        assert self._database is not None
         if not questions:
             return {}
-        columns = [form.format(self._packed[name].expression) for form, name in questions]
-        values = [value for _, name in questions for value in self._packed[name].given]
+        columns = [form.format(packed[name].expression) for form, name in questions]
+        values = [value for _, name in questions for value in packed[name].given]
         asked = f"SELECT {', '.join(columns)} FROM {self._source()}"
         answers = self._database.execute(asked, values).fetchall()[0]
         return dict(zip(questions, answers, strict=True))
 
-    def _expression(self, name: str, null_values: tuple[str, ...]) -> tuple[str, list[Any]]:
+    def _expression(self, name: str) -> tuple[str, list[Any]]:
         """Write a column in SQL, so that what is the same value is the same; see `_cleaned`."""
-        kind = self._types[name]
+        kind = self.values.types[name]
         if name in self._files.partitions:
             text, given = (
                 "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]",
@@ -351,7 +357,7 @@ class SpillingEngine(ScanEngine):
             )
         else:
             text, given = '"' + name.replace('"', '""') + '"', []
-        missing, listed = _missing(text, given, kind, null_values)
+        missing, listed = _missing(text, given, kind, self.values.null_values)
         if kind.is_float():
             missing = [f"isnan({text})", *missing]
             text = f"CASE WHEN {text} = 0 THEN 0 ELSE {text} END"
@@ -359,19 +365,15 @@ class SpillingEngine(ScanEngine):
             return text, given
         return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {text} END", [*listed, *given]
 
-    def _coded_values(
-        self, frame: pl.LazyFrame, names: Sequence[str], null_values: tuple[str, ...]
-    ) -> pl.DataFrame:
+    def _coded_values(self, frame: pl.LazyFrame, names: Sequence[str]) -> pl.DataFrame:
         """Read saved combinations in their order as codes, learning the values of new columns."""
         plain = [name for name in names if self._packed[name].plain]
         frame = frame.with_columns(column_named(name).cast(self._read_as(name)) for name in plain)
-        self._learn(frame, plain, null_values)
-        coded = self._coded(frame, plain, null_values, ordered=True).collect(engine="streaming")
-        return coded.with_columns(
-            self._unpacked(coded[name], null_values) for name in names if name not in plain
-        )
+        learn(self.values, frame, plain)
+        coded = self.values.coded(frame, plain, ordered=True).collect(engine="streaming")
+        return coded.with_columns(self._unpacked(coded[name]) for name in names if name not in plain)
 
-    def _unpacked(self, numbers: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
+    def _unpacked(self, numbers: pl.Series) -> pl.Series:
         """Turn the integers by which a column was grouped into places among its values."""
         import numpy as np
         import polars as pl
@@ -384,11 +386,11 @@ class SpillingEngine(ScanEngine):
                 raise TableError(_CHANGED)
             values = packed.texts.gather(met)
         else:
-            kind = self._types[name]
+            kind = self.values.types[name]
             days = kind == pl.Date
             values = (met.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
-        values = nameless(pl.DataFrame({name: values}).select(self._cleaned(name, null_values)).to_series())
-        known = self._values.setdefault((name, null_values), values.unique().sort())
+        values = nameless(pl.DataFrame({name: values}).select(self.values.cleaned(name)).to_series())
+        known = self.values.learn(name, values.unique().sort())
         order = pl.DataFrame([known.alias("value")]).with_row_index("place")
         found = pl.DataFrame([values.alias("value")]).join(
             order, on="value", how="left", nulls_equal=True, maintain_order="left"
@@ -404,7 +406,7 @@ class SpillingEngine(ScanEngine):
         """Return the type that a fetched column gets: the file's, texts for categories."""
         import polars as pl
 
-        kind = self._types[name]
+        kind = self.values.types[name]
         return pl.String() if isinstance(kind, pl.Categorical | pl.Enum) else kind
 
     def _check_room(self, found: int, need: int, what: str) -> None:
@@ -420,15 +422,12 @@ class SpillingEngine(ScanEngine):
 
     def _saved(self, table: str) -> str:
         """Return SQL for what `_save` saved."""
-        assert self._folder is not None
         return f"read_parquet({_literal(str(self._folder / table))[:-1]}.parquet')"
 
     def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
         """Save what a query finds, telling how far it is and letting an interrupt through."""
         import polars as pl
 
-        assert self._database is not None
-        assert self._folder is not None
         database, path = self._database, self._folder / f"{table}.parquet"
         statement = f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"
         with ThreadPoolExecutor(1) as pool:
@@ -436,10 +435,10 @@ class SpillingEngine(ScanEngine):
             job = pool.submit(lambda: database.execute(statement, list(values)).fetchall())
             try:
                 while not wait([job], _POLL).done:
-                    check(self.settings.progress)
+                    check(self._progress)
                     done = database.query_progress()
                     if done > 0:
-                        self.settings.progress.advance(int(done), 100)
+                        self._progress.advance(int(done), 100)
             except BaseException:
                 database.interrupt()
                 raise

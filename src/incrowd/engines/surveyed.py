@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["Grouped", "of_groups", "of_rows", "of_survey"]
+__all__ = ["Grouped", "number_groups", "of_groups", "of_rows", "of_survey"]
 
 Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
 """Rows that are grouped by some columns and their key: places of values, keys, and rows of each group."""
@@ -70,7 +70,7 @@ def of_rows(
 def of_groups(
     frequency: FrequencyTable,
     schema: Schema,
-    distinct: Callable[[str, tuple[str, ...]], pl.Series],
+    distinct: Callable[[str], pl.Series],
     grouped: Callable[[Sequence[str]], Grouped],
 ) -> FrequencyTable:
     """Return a table, whose rows are grouped elsewhere, that knows their weights and households.
@@ -78,7 +78,7 @@ def of_groups(
     Parameters
     ----------
     distinct
-        The values of a column, missing among them, given the texts that mean missing.
+        The values of a column, missing among them.
     grouped
         The groups of rows by some columns.
 
@@ -91,7 +91,7 @@ def of_groups(
         _refuse_several_rows(frequency, schema.weights)
         groups, key, rows = grouped([schema.weights])
         place = groups[schema.weights].to_numpy()
-        values = _as_text(distinct(schema.weights, schema.null_values))
+        values = _as_text(distinct(schema.weights))
         met = np.bincount(place, rows, len(values)).astype(np.int64)
         read = read_weights(values, schema[schema.weights], met)[place]
         found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
@@ -99,7 +99,7 @@ def of_groups(
     if schema.household:
         groups, key, rows = grouped([*schema.household, *schema.person])
         home, member = (
-            _numbered(groups, names, [distinct(name, schema.null_values) for name in names])
+            number_groups(groups, names, [distinct(name) for name in names]) if names else None
             for names in (schema.household, schema.person)
         )
         assert home is not None
@@ -117,14 +117,18 @@ def _as_text(values: pl.Series) -> pl.Series:
     return values.cast(pl.String) if textual else values
 
 
-def _numbered(
+def number_groups(
     groups: pl.DataFrame, names: Sequence[str], distinct: Sequence[pl.Series]
-) -> NDArray[np.int64] | None:
-    """Give the combinations of some columns numbers, -1 where all are missing; None for no column."""
+) -> NDArray[np.int64]:
+    """Give the combinations of some columns numbers, -1 where all are missing.
+
+    Parameters
+    ----------
+    distinct
+        The values that the columns have the places of.
+    """
     from incrowd.kernels.grouping import group_columns
 
-    if not names:
-        return None
     codes = [groups[name].to_numpy() for name in names]
     missing = np.ones(len(groups), np.bool_)
     for column, values in zip(codes, distinct, strict=True):

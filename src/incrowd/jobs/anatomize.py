@@ -176,6 +176,7 @@ def anatomize(
     Xiao and Tao, Anatomy: simple and effective privacy preservation, VLDB 2006, algorithm Anatomize.
     """
     from incrowd.engines import engine_for
+    from incrowd.engines.memory import frame_in_order
     from incrowd.io.files import read_table
 
     came = (
@@ -199,7 +200,7 @@ def anatomize(
     l, group_of, groups = _groups(frequency, policy)  # noqa: E741
     quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
     # Rows that lie in the order of the sensitive values would tell them.
-    quasi_table = engine.reordered(quasi_table, RandomOrder())
+    quasi_table = frame_in_order(quasi_table, RandomOrder())
     # What counts are the tables that leave, not what was meant.
     grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=plain.null_values)
     privacy = assess_table(long, grouped, policy.models)
@@ -242,7 +243,7 @@ def _records(engine: Engine, columns: Sequence[str], policy: Policy) -> Frequenc
         if name in columns:
             raise SchemaError(f"column {name!r}: the result needs this name; rename the column")
     joint = any(model.is_joint for model in policy.models)
-    frequency = engine.count(policy.schema, joint=joint)
+    frequency = engine.count(policy.schema, joint=joint).frequency
     if frequency.suppressed:
         raise TableError(
             f"{frequency.suppressed} records have * in every quasi-identifier; anatomize a table that is not "

@@ -33,7 +33,7 @@ from incrowd.utility import measure_all
 if TYPE_CHECKING:
     from incrowd.algorithms import Solution
     from incrowd.algorithms.lattice import SolutionSpace
-    from incrowd.engines import Engine
+    from incrowd.engines import Counted, Engine
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.assess import Assessment
     from incrowd.privacy import PrivacyModel
@@ -197,13 +197,13 @@ def _released(
         made = Leaving.of(
             start.treating,
             leaving,
-            frequency,
+            start.counted,
             recoding,
             policy,
             driver_keys=driver_keys,
             progress=clock.progress,
         )
-        released, recoding = made.released, made.recoding
+        released, recoding = made.released.table, made.recoding
     # What counts is the table that leaves, not what was meant.
     with clock.stage("check"):
         after = assess_table(
@@ -226,7 +226,7 @@ def _released(
         refuse_unanswered(findings)
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
-        released = made.rows.reordered(released, order)
+        released = made.released.reordered(order)
     table = with_types(engine, released, start.schema, frequency, recoding, recoding)
     return Release(
         table=table,
@@ -255,7 +255,7 @@ def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence
     if not policy.keep_order:
         return ()
     leaving = policy.schema.after_treatment()
-    return telling_columns(start.engine, leaving, start.frequency, force=force)
+    return telling_columns(start.counted, leaving, force=force)
 
 
 def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
@@ -369,14 +369,21 @@ class Started(NamedTuple):
     engine: Engine
     treating: Treating
     schema: Schema
-    frequency: FrequencyTable
+    counted: Counted
     population: Any
     csv_format: CsvFormat | None
     sources: tuple[Any, ...] = ()
 
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys of the table."""
+        return self.counted.frequency
+
     def prepared(self, policy: Policy) -> Started:
         """Count records one by one where the algorithm may part those that look alike."""
-        return self._replace(frequency=self.frequency.by_record()) if policy.algorithm.by_record else self
+        if not policy.algorithm.by_record:
+            return self
+        return self._replace(counted=replace(self.counted, frequency=self.frequency.by_record()))
 
 
 def begun(
@@ -410,18 +417,19 @@ def begun(
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
     with clock.stage("count"):
-        frequency = engine.count(searched, joint=joint, target=target)
+        counted = engine.count(searched, joint=joint, target=target)
     if isinstance(population, str | os.PathLike):
         with clock.stage("read population"):
             population = loaded(population)
     if population is not None:
         with clock.stage("count population"):
-            frequency = with_population(frequency, policy.written, population)
-    check_limits(policy, frequency)
-    refuse_unlinked(policy.schema, several=frequency.people.table is not None)
+            known = with_population(counted.frequency, policy.written, population)
+            counted = replace(counted, frequency=known)
+    check_limits(policy, counted.frequency)
+    refuse_unlinked(policy.schema, several=counted.frequency.people.table is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*named, *engine.sources, *people_from)
-    return Started(engine, treating, searched, frequency, population, csv_format, sources)
+    return Started(engine, treating, searched, counted, population, csv_format, sources)
 
 
 def _search(start: Started, policy: Policy, clock: Clock) -> Solution:

@@ -383,15 +383,15 @@ def apply_recoding(  # noqa: PLR0913
         return applied
     check_share(fate, batch.frequency.rows, policy, max_suppression)
     if policy.keep_order:
-        telling_columns(batch.engine, batch.leaving, batch.frequency, force=force)
+        telling_columns(batch.counted, batch.leaving, force=force)
     carried = Carried.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
     check_cells(carried, policy.schema.null_values)
     made = batch.made(carried, policy)
-    released, fate = made.released, replace(fate, small=fate.small | made.gone)
+    released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
     judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)
     measured = judging.judged(released)
     if not policy.keep_order:
-        released = batch.engine.reordered(released, RandomOrder())
+        released = made.released.reordered(RandomOrder())
     typed = with_types(batch.engine, released, styled(policy), batch.frequency, made.recoding, recoding)
     return replace(
         applied,

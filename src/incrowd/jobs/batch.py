@@ -21,7 +21,7 @@ from incrowd.table.schema import Schema
 from incrowd.table.union import Part, Shown, together
 
 if TYPE_CHECKING:
-    from incrowd.engines import Engine
+    from incrowd.engines import Counted, Engine
     from incrowd.jobs.policy import Policy
 
 __all__ = [
@@ -53,8 +53,10 @@ class Batch:
         The rows as they came in.
     treating
         What happens to columns beside the recoding.
-    leaving, plainly
-        The schema of the columns that leave, and the one that the rows were counted by.
+    leaving
+        The schema of the columns that leave.
+    counted
+        The rows, counted by the schema that the recoding's domains were counted by.
     cells
         The cell of each of their keys.
     """
@@ -62,9 +64,13 @@ class Batch:
     table: Any
     treating: Treating
     leaving: Schema
-    plainly: Schema
-    frequency: FrequencyTable
+    counted: Counted
     cells: NewCells
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys of the rows."""
+        return self.counted.frequency
 
     @property
     def engine(self) -> Engine:
@@ -78,8 +84,8 @@ class Batch:
 
     def made(self, carried: Carried, policy: Policy) -> Leaving:
         """Return the rows with the cells of their keys; see `Leaving.of`."""
-        schema = _as_counted(self.leaving, self.plainly)
-        return Leaving.of(self.treating, schema, self.frequency, carried, policy)
+        schema = _as_counted(self.leaving, self.counted.schema)
+        return Leaving.of(self.treating, schema, self.counted, carried, policy)
 
 
 def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
@@ -92,8 +98,8 @@ def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
     _refuse_unfit(recoding, policy)
     treating = Treating.of(came, schema, recoding.treated)
     plainly = _plain_schema(schema, recoding)
-    frequency = treating.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
-    return Batch(table, treating, leaving, plainly, frequency, labels_of(recoding, frequency))
+    counted = treating.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
+    return Batch(table, treating, leaving, counted, labels_of(recoding, counted.frequency))
 
 
 def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
@@ -331,7 +337,7 @@ def counted_release(table: Any, policy: Policy) -> Part:
 
     there = policy.schema.without_perturbed()
     joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
-    found = engine_for(table).count(there.measured(person=False), joint=joint)
+    found = engine_for(table).count(there.measured(person=False), joint=joint).frequency
     shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
     return shown, np.ones(found.keys, np.bool_), found
 

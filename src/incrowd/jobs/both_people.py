@@ -98,7 +98,7 @@ def people_of_both(
     if released.row_keys is None:
         raise ParameterError(_elsewhere("the earlier release"))
     asked = schema.without_perturbed().measured(person=False)
-    raw = treated(engine_for(earlier)).count(asked)
+    raw = treated(engine_for(earlier)).count(asked).frequency
     if raw.rows != released.rows:
         raise TableError(
             f"the earlier raw table has {raw.rows:,} rows, and the earlier release {released.rows:,}; give "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 
 if TYPE_CHECKING:
-    from incrowd.engines import Engine
+    from incrowd.engines import Counted
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
@@ -94,7 +94,7 @@ def shortfall(measured: ModelResult) -> str:
     return text + "".join(f"; {reason}" for reason in measured.reasons)
 
 
-def telling_columns(engine: Engine, schema: Schema, frequency: FrequencyTable, *, force: bool) -> list[str]:
+def telling_columns(counted: Counted, schema: Schema, *, force: bool) -> list[str]:
     """Return the columns that the order of the rows tells; refuse to keep such an order unless `force`.
 
     Raises
@@ -102,7 +102,7 @@ def telling_columns(engine: Engine, schema: Schema, frequency: FrequencyTable, *
     ParameterError
         When the order tells a column, or the rows have no order.
     """
-    found = engine.columns_in_order(schema, frequency)
+    found = counted.columns_in_order(schema)
     if found and not force:
         kept = setting("keep_order", "--keep-order or keep_order = true")
         raise ParameterError(

@@ -142,6 +142,7 @@ def ensure_privacy(
     import numpy as np
 
     from incrowd.engines import engine_for, loaded
+    from incrowd.engines.memory import frame_in_order
     from incrowd.io.frames import without_traces
     from incrowd.io.shuffle import RandomOrder
     from incrowd.jobs.checks import telling_columns
@@ -158,16 +159,17 @@ def ensure_privacy(
     table = loaded(table)
     engine = engine_for(table)
     columns = schema.released(engine.columns)
-    frequency = engine.count(schema.measured())
+    counted = engine.count(schema.measured())
+    frequency = counted.frequency
     rows = frequency.key_of_row("ensure_privacy")
     if keep_order:
-        telling_columns(engine, schema, frequency, force=force)
+        telling_columns(counted, schema, force=force)
     left = _deleted(frequency, _Conditions(t, k, l), max_rounds)
     kept = np.isin(rows, np.append(left.keys, -1))
     frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
     written = without_traces(frame, {name: frame[name] for name in columns})
     if not keep_order:
-        written = engine.reordered(written, RandomOrder())
+        written = frame_in_order(written, RandomOrder())
     score = P29(0.0).of(left.classes.counted, describe=False)
     return ProcessedTable(written, left.rounds, frequency.rows, len(left.classes), left.clean, score)
 

@@ -150,17 +150,21 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
     from incrowd.jobs.row_map import in_raw_order
     from incrowd.recoding.observed import observe
 
-    before = engine_for(loaded(raw)).count(
-        Schema.of(
-            (*schema.quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
+    before = (
+        engine_for(loaded(raw))
+        .count(
+            Schema.of(
+                (*schema.quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
+            )
         )
+        .frequency
     )
     written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
     try:
         released = loaded(released)
         if row_map is not None:
             released = in_raw_order(released, row_map)
-        after = engine_for(released).count(written)
+        after = engine_for(released).count(written).frequency
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     frequency, recoding = observe(before, after)

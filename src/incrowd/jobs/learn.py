@@ -184,7 +184,7 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
     wanted = schema.target(target, engine.columns)
     counted = engine.count(
         Schema.of([Attribute(quasi[0], "quasi", kind="category"), replace(wanted, role="sensitive")])
-    )
+    ).frequency
     counted.key_of_row("learn")
     [column] = counted.sensitive
     domain, ranks = column.domain, column.rank_of_row()

@@ -20,7 +20,7 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.table.classes import EquivalenceClasses
 
 if TYPE_CHECKING:
-    from incrowd.engines import Engine
+    from incrowd.engines import Counted, Engine, Released
     from incrowd.jobs.policy import Policy
     from incrowd.jobs.treating import Treating
     from incrowd.privacy import ModelResult
@@ -88,7 +88,7 @@ class ReleasedValues:
             from incrowd.recoding.people import carry_people
 
             found = carry_people(found, *self._people)
-        seen = _Seen(written, EquivalenceClasses.of_keys(found), self.policy)
+        seen = _Seen(None, EquivalenceClasses.of_keys(found), self.policy)
         if not seen.holds:
             raise InfeasibleError(f"nothing was released: {_failures(seen.results)}")
 
@@ -120,9 +120,9 @@ def holding(values: ReleasedValues | None) -> str:
 
 @dataclass(frozen=True)
 class _Seen:
-    """A table with the values that a reader sees, its classes, and what the models say of them."""
+    """Rows with the values that a reader sees, their classes, and what the models say of them."""
 
-    table: Any
+    released: Released | None
     classes: EquivalenceClasses
     policy: Policy
 
@@ -162,7 +162,7 @@ class _Seen:
         kept, rest = np.ones(len(self.classes), np.bool_), self
         while not rest.holds and not rest.good.all():
             kept[np.flatnonzero(kept)[~rest.good]] = False
-            rest = _Seen(self.table, self.classes.only(kept), self.policy)
+            rest = _Seen(self.released, self.classes.only(kept), self.policy)
         return kept if rest.holds else np.zeros_like(kept)
 
 
@@ -185,7 +185,7 @@ class Leaving:
     """
 
     rows: Engine
-    released: Any
+    released: Released
     recoding: Recoding
     gone: NDArray[np.bool_]
     values: ReleasedValues | None = None
@@ -195,7 +195,7 @@ class Leaving:
         cls,
         treating: Treating,
         schema: Schema,
-        frequency: FrequencyTable,
+        counted: Counted,
         recoding: Recoding,
         policy: Policy,
         *,
@@ -208,39 +208,42 @@ class Leaving:
         ----------
         schema
             The columns that leave; quasi-identifiers as they were counted.
-        frequency, recoding
-            The keys, and what becomes of them.
+        counted, recoding
+            The rows with their keys, and what becomes of these.
 
         Raises
         ------
         InfeasibleError
             When more records than the policy allows would be suppressed; the message has figures.
         """
+        frequency = counted.frequency
         nothing = np.zeros(frequency.keys, np.bool_)
         asked = bool(_concerned(policy))
         if policy.judge == "original" or not asked or recoding.suppressed.all():
-            rows = treating.rows()
+            leaves = treating.leaving(counted)
             values = ReleasedValues(policy) if asked else None
-            return cls(rows, rows.apply(schema, frequency, recoding), recoding, nothing, values)
-        made = _Making(schema, frequency, recoding, policy, driver_keys, progress)
+            return cls(leaves.rows, leaves.apply(schema, recoding), recoding, nothing, values)
+        made = _Making(schema, counted, recoding, policy, driver_keys, progress)
         draws, best = 0, None
         for draws, draw in enumerate(made.draws(treating), 1):  # noqa: B007
             # No other draw is kept: each may have all rows.
             best = draw if best is None else min(best, draw, key=lambda each: each[1].badness)
         assert best is not None
-        rows, drawn = best
+        leaves, drawn = best
         gone, seen = nothing, drawn
         while not seen.holds:
             gone = gone | made.gone(seen)
             made = replace(made, recoding=recoding.without(gone))
             made.refuse_too_many(drawn, draws)
-            seen = made.seen(rows)
+            seen = made.seen(leaves)
         people = None if frequency.people.table is None else seen.classes.frequency
         carried = None if people is None else (people, Carried.as_it_is(people))
         suppressed = int(frequency.weights[gone].sum())
         values = ReleasedValues(policy, seen.results, draws, suppressed, carried)
-        released = seen.table if people is None else rows.apply(schema, frequency, made.recoding)
-        return cls(rows, released, made.recoding, gone, values)
+        # A reader does not see who is who.
+        released = seen.released if people is None else None
+        released = released or leaves.apply(schema, made.recoding)
+        return cls(leaves.rows, released, made.recoding, gone, values)
 
 
 @dataclass(frozen=True)
@@ -248,27 +251,32 @@ class _Making:
     """What rows are made of, and how they are judged; see `Leaving.of`."""
 
     schema: Schema
-    frequency: FrequencyTable
+    counted: Counted
     recoding: Recoding
     policy: Policy
     driver_keys: int | None
     progress: Progress | None
 
-    def draws(self, treating: Treating) -> Iterator[tuple[Engine, _Seen]]:
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys of the rows."""
+        return self.counted.frequency
+
+    def draws(self, treating: Treating) -> Iterator[tuple[Counted, _Seen]]:
         """Yield draws, up to the first of which the models hold.
 
         Only the rows of classes that fail are drawn anew, where rows are known by their places.
         """
         for last in [*[False] * (DRAWS - 1), True]:
-            rows = treating.rows(self.schema)
-            seen = self.seen(rows)
-            yield rows, seen
+            leaves = treating.leaving(self.counted, judged=True)
+            seen = self.seen(leaves)
+            yield leaves, seen
             if last or seen.holds or not treating.is_drawn:
                 return
             failing = np.append(~seen.good, False)[self.keys_in(seen)]
-            treating = treating.redrawn(rows.places_of(self.schema, self.frequency, failing))
+            treating = treating.redrawn(leaves.places_of(failing))
 
-    def seen(self, rows: Engine) -> _Seen:
+    def seen(self, leaves: Counted) -> _Seen:
         """Recode rows, and count what a reader sees of them."""
         by_person = self.frequency.people.table is not None
         # Whose row it is does not leave, but the models count people.
@@ -276,11 +284,15 @@ class _Making:
             replace(each, role="insensitive") if by_person and each.role == "person" else each
             for each in self.schema.attributes
         )
-        table = rows.apply(schema, self.frequency, self.recoding)
+        released = leaves.apply(schema, self.recoding)
         found = _counted(
-            table, self.policy, by_person=by_person, driver_keys=self.driver_keys, progress=self.progress
+            released.table,
+            self.policy,
+            by_person=by_person,
+            driver_keys=self.driver_keys,
+            progress=self.progress,
         )
-        return _Seen(table, EquivalenceClasses.of_keys(found), self.policy)
+        return _Seen(released, EquivalenceClasses.of_keys(found), self.policy)
 
     def keys_in(self, seen: _Seen) -> NDArray[np.integer]:
         """Return the released class of each key, -1 for a suppressed one."""

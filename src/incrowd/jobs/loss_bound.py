@@ -89,7 +89,7 @@ def loss_bound(table: Any, schema: Schema, k: int, *, sample: int = 20_000, seed
     k = COUNT.check(k, "loss_bound", "k")
     sample = COUNT.check(sample, "loss_bound", "sample")
     seed = SEED.check(seed, "loss_bound", "seed")
-    frequency = engine_for(loaded(table)).count(schema)
+    frequency = engine_for(loaded(table)).count(schema).frequency
     if frequency.records < k:
         raise TableError(f"loss_bound: the table has {frequency.records:,} records, and a class needs {k:,}")
     return _bound(frequency, schema, k, sample, seed)

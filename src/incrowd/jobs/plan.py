@@ -142,7 +142,7 @@ def plan(
     start = begun(table, policy, population, csv_format, clock)
     frequency, schema = start.frequency, policy.schema
     if policy.keep_order:
-        telling_columns(start.engine, schema.after_treatment(), frequency, force=force)
+        telling_columns(start.counted, schema.after_treatment(), force=force)
     domains = {domain.name: domain for domain in frequency.domains}
     domains |= {counts.name: counts.domain for counts in frequency.sensitive}
     treatments = {each["name"]: each["treatment"] for each in treatment_entries(schema)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.engines import Engine
+    from incrowd.engines import Counted, Engine
     from incrowd.table.judged_values import Judge
     from incrowd.table.schema import Schema
 
@@ -126,18 +126,15 @@ class Treating:
         """Return the engine of the rows with all treated columns."""
         return self.came.treated(self._columns)
 
-    def rows(self, judged: Schema | None = None) -> Engine:
-        """Return the engine of the rows that leave, with what was counted.
+    def leaving(self, counted: Counted, *, judged: bool = False) -> Counted:
+        """Return what was counted, over the rows that leave.
 
         Parameters
         ----------
         judged
-            How rows were counted, where drawn values are judged and rows may be drawn anew.
+            Whether drawn values are judged and rows may be drawn anew.
         """
-        if not self._columns:
-            return self.counted
-        rows = self.counted.with_rows(self.everything())
-        return rows if judged is None or not self.is_drawn else rows.drawn_within(judged)
+        return counted.over(self.everything(), apart=judged and self.is_drawn) if self._columns else counted
 
 
 def _following(

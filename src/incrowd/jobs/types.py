@@ -36,7 +36,7 @@ def with_types(
     engine
         The engine of the table as it came in.
     released
-        What `Engine.apply` made, with texts.
+        The recoded table, with texts.
     schema
         The roles of the columns; the style of each is said.
     frequency, recoding

@@ -192,7 +192,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         domains = self.recoding_.domains
         kinds = [domain.kind if domain.hierarchy is None else "category" for domain in domains]
         schema = Schema(quasi={domain.name: kind for domain, kind in zip(domains, kinds, strict=True)})
-        counted = engine_for(frame).count(schema)
+        counted = engine_for(frame).count(schema).frequency
         labels, covered, _ = labels_of(self.recoding_, counted)
         rows = counted.key_of_row("Anonymizer")
         columns = []

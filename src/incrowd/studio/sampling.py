@@ -64,7 +64,7 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
             "columns of this release are treated, so no row of the table can be found in it again; attack "
             "the files with incrowd attack"
         )
-    frequency = engine_for(rows).count(styled(release.policy))
+    frequency = engine_for(rows).count(styled(release.policy)).frequency
     names = [attribute.name for attribute in schema.quasi]
     places = [f"q{j}" for j in range(len(names))]
     cells = [f"c{j}" for j in range(len(names))]

@@ -116,8 +116,8 @@ def engines(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
 
 
 def _by_codes(made: Made) -> list[int]:
-    """Rows in the order of the codes of their quasi-identifiers, as `GroupedEngine` says of rows without order."""
-    frequency = engine_for(made.place.seen).count(made.policy.schema)
+    """Rows in the order of the codes of their quasi-identifiers, as `fold` says of rows without order."""
+    frequency = engine_for(made.place.seen).count(made.policy.schema).frequency
     if not frequency.keys:
         return list(range(made.place.seen.height))
     codes = np.stack([codes[frequency.row_keys] for codes in frequency.codes])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import secrets
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.base import EngineSettings
-from incrowd.engines.fetched import FetchedEngine
-from incrowd.engines.grouped import PERSON, ROWS, added_up
-from incrowd.engines.plan import PeoplePlan, ReducedPeople
+from incrowd.engines.base import Counted, Engine, EngineSettings, Released
+from incrowd.engines.fetched import (
+    Combinations,
+    FetchedCount,
+    LeavingColumns,
+    check_keys,
+    count_fetched,
+)
+from incrowd.engines.fold import PERSON, ROWS, added_up, refuse_uncountable
+from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark.asking import HASHED, ask, person_of
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.fetching import fetch_compact, kept, plain, row_count, to_polars
@@ -25,12 +30,13 @@ from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
+    from incrowd.engines.plan import ReducedPeople
     from incrowd.io.files import CsvFormat
-    from incrowd.io.shuffle import RandomOrder
     from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
@@ -49,7 +55,7 @@ _FEW = 200_000
 """Combinations of all columns that are fetched at once, and grouped by some of the columns on the driver."""
 
 
-class SparkEngine(FetchedEngine):
+class SparkEngine(Engine):
     """A Spark DataFrame; see `incrowd.engines.Engine`.
 
     Rows stay where they are: the executors group them, and the distinct combinations come to the driver.
@@ -68,152 +74,107 @@ class SparkEngine(FetchedEngine):
     whose = "a table on Spark"
     file_name = "release.parquet"
 
-    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
-        super().__init__(table, settings)
+    def __init__(
+        self, table: Any, settings: EngineSettings | None = None, treated: Sequence[TreatedColumn] = ()
+    ) -> None:
+        super().__init__(table, settings, treated)
         if table.isStreaming:
             raise TableError("a streaming DataFrame never ends; give the rows of one batch")
         self._frame = table
         self._names: list[str] = list(table.columns)
-        # What all groupings of one counting are made from.
-        self._base: Any = None
-        self._base_names: list[str] = []
-        self._base_keys = 0
-        self._base_fetched: pl.DataFrame | None = None
-        # What was applied last.
-        self._packed: Packed | None = None
+        self.combinations = Combinations(
+            self.raw_combinations, self.treated_columns, self.compact_combinations
+        )
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
         return list(self._names)
 
-    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
         """Count the rows, all groupings from one look at them; see `Engine.count`."""
-        schema.check_columns(self._names)
-        if not schema.quasi:
-            return super().count(schema, joint=joint, target=target)
+        refuse_uncountable(schema, self._names)
         wanted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         wanted += [*schema.person, *of_survey(schema)]
         if target is not None:
             wanted.append(schema.target(target, self._names).name)
-        wanted += [name for column in self._treated for name in column.columns]
+        wanted += [name for column in self.treated_columns for name in column.columns]
         wanted = list(dict.fromkeys(wanted))
+        # All of them are fetched in any case, once.
+        once = len(wanted) <= len(schema.quasi) + 1 and not schema.person
         self.check_types(wanted)
         with guarded(self._frame.sparkSession):
-            # All of them are fetched in any case, once.
-            once = len(wanted) <= len(schema.quasi) + 1 and not schema.person
-            grouped = _grouped(self._narrow(wanted))
-            self._base, self._base_names = grouped if once else kept(grouped), wanted
+            base = _grouped(self._narrow(wanted))
+            base = base if once else kept(base)
             try:
-                self._base_keys = row_count(self._base)
-                once |= self._base_keys <= _FEW and not schema.person
-                if once and self._base_keys <= self.settings.driver_keys:
-                    self._base_fetched = self._fetched_as(self._base, wanted)
-                return super().count(schema, joint=joint, target=target)
+                looked_at = _Base.of(base, wanted, self.settings, once=once, few=not schema.person)
+                counting = Combinations(
+                    looked_at.raw_combinations,
+                    self.treated_columns,
+                    looked_at.compact_combinations,
+                    looked_at.reduced,
+                )
+                return count_fetched(
+                    self,
+                    self.combinations,
+                    schema,
+                    self._release,
+                    counting=counting,
+                    joint=joint,
+                    target=target,
+                )
             finally:
-                self._base.unpersist()
-                self._base = self._base_fetched = None
+                base.unpersist()
+
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count the values of columns where they are; see `Engine.values_of`."""
+        return self.combinations.values_of(columns)
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> SparkEngine:
+        """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`."""
+        return SparkEngine(self._frame, self.settings, columns)
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns and fetch the combinations; see `FetchedEngine`."""
+        """Group the rows by some columns and fetch the combinations; see `Combinations.raw`."""
         return plain(self.compact_combinations(names))
 
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Do what `raw_combinations` does, texts being categories; see `fetch_compact`."""
-        from pyspark.sql import functions as sf
+        self.check_types(names)
+        with guarded(self._frame.sparkSession):
+            return _fetch(_grouped(self._narrow(names)), names, self.settings)
 
-        if self._base is None:
-            self.check_types(names)
-            with guarded(self._frame.sparkSession):
-                return self._fetch(_grouped(self._narrow(names)), names)
-        if self._base_fetched is not None:
-            known = list(names) == self._base_names
-            return self._base_fetched if known else added_up(self._base_fetched, names)
-        base = self._base
-        if list(names) == self._base_names:
-            self._check_keys(self._base_keys, names)
-            return self._fetched_as(base, names)
-        places = [self._base_names.index(name) for name in names]
-        columns = [sf.col(f"c{place}").alias(f"c{j}") for j, place in enumerate(places)]
-        grouped = (
-            base.groupBy(*(f"c{place}" for place in places))
-            .agg(sf.sum(_COUNT).alias(_COUNT))
-            .select(*columns, _COUNT)
-        )
-        if self._base_keys <= self.settings.driver_keys:
-            return self._fetched_as(grouped, names)
-        return self._fetch(grouped, names)
+    def _release(self, counted: FetchedCount, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows where they are; see `Counted.apply`.
 
-    def reduced(
-        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
-    ) -> ReducedPeople | None:
-        """Reduce the people where they are; see `FetchedEngine.reduced`."""
-        place = {name: f"c{self._base_names.index(name)}" for name in [*names, *own, *schema.person]}
-        empty = as_arrow(self._base.select(*(place[name] for name in schema.person)))
-        if empty is None:
-            return None
-        person = [
-            person_of(self._base, place[name], kind, schema.null_values)
-            for name, kind in zip(schema.person, empty.dtypes, strict=True)
-        ]
-        if None in person:
-            return None
-        keys, values = ([place[name] for name in listed] for listed in (names, own))
-        plan = PeoplePlan("{rows}", keys, values, list(map(str, person)), weight=_COUNT, hashed=HASHED)
-        kinds = kept(ask(plan.kinds(), rows=self._base))
-
-        def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
-            whose = schema.person if PERSON in counts else ()
-            return self._fetch(ask(query, kinds=kinds), [*names, *asked], counts, whose)
-
-        try:
-            return plan.reduced(own, lists, "{kinds}", fetched)
-        finally:
-            kinds.unpersist()
-
-    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
-        """Recode the rows where they are; see `Engine.apply`.
-
-        Returns
-        -------
-        A DataFrame that is made anew whenever Spark is asked for its rows. A row that was not there when the
-        rows were counted, with a combination that nobody knows, is suppressed.
+        A DataFrame is made anew whenever Spark is asked for its rows. A row that was not there when the rows
+        were counted, with a combination that nobody knows, is suppressed.
         """
         from incrowd.recoding import FullDomain
 
         released = schema.released(self._names)
-        keys, texts = self.numbered_keys(schema, recoding)
+        keys, texts = counted.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
-            names, keyed = [attribute.name for attribute in schema.quasi], self.keyed_by(schema)
+            names, keyed = [attribute.name for attribute in schema.quasi], counted.keyed_by
             found = CellWords.of(keyed, self._joined, keys, texts)
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
             frame, words = found.by_value(frame) if by_value else found.by_key(frame)
             frame = frame.withColumns({WORD.format(place): word for place, word in enumerate(words)})
-            frame, cells = self._with_treated(frame, {})
-            frame, cells = self._with_drawn(frame, cells, [*released, *keyed])
+            frame, cells = self._with_leaving(frame, counted.leaving, [*released, *keyed])
             others = [name for name in released if name not in names]
             rows = frame.select(*self._shown(others, cells), *(WORD.format(j) for j in range(len(words))))
-            self._packed = Packed(rows, found.texts, names, others, released)
-            return self._packed.table
+            packed = Packed(rows, found.texts, names, others, released)
+            # Words take less than the texts to shuffle and to sort.
+            return Released(packed.table, lambda _: packed.unpacked(in_random_order(packed.rows)))
 
     @property
     def native(self) -> Any:
         """The DataFrame, in which columns are treated when Spark is asked for them."""
-        moved = copy.copy(self)
-        moved._leaving, moved._treated, moved._drawn = self._treated, (), None
+        leaving = LeavingColumns(self.raw_combinations, columns=self.treated_columns)
         with guarded(self._frame.sparkSession):
-            frame, cells = moved._with_treated(positional(self._frame)[0], {})
-            frame, cells = moved._with_drawn(frame, cells, self._names)
+            frame, cells = self._with_leaving(positional(self._frame)[0], leaving, self._names)
             return frame.select(*self._shown(self._names, cells)).toDF(*self._names)
-
-    def reordered(self, released: Any, order: RandomOrder) -> Any:
-        """Sort the rows by random numbers when they are asked for; see `Engine.reordered`."""
-        packed = self._packed
-        if packed is not None and released is packed.table:
-            # Words take less than the texts to shuffle and to sort.
-            return packed.unpacked(in_random_order(packed.rows))
-        return in_random_order(released)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
         """Refuse: what Spark writes is a folder; see `replace_folder`."""
@@ -253,24 +214,6 @@ class SparkEngine(FetchedEngine):
             columns.append(column.alias(f"c{j}"))
         return frame.select(*columns)
 
-    def _fetch(
-        self,
-        grouped: Any,
-        names: Sequence[str],
-        counts: Sequence[str] = (ROWS,),
-        person: Sequence[str] = (),
-    ) -> pl.DataFrame:
-        """Bring combinations to the driver, unless they are too many."""
-        self._check_keys(row_count(grouped), [*names, *person])
-        return self._fetched_as(grouped, names, counts)
-
-    def _fetched_as(
-        self, grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)
-    ) -> pl.DataFrame:
-        frame = fetch_compact(grouped)
-        frame.columns = [*names, *counts]
-        return frame
-
     def check_types(self, names: Sequence[str]) -> None:
         """Refuse what rows in memory are refused for, before Spark groups by it."""
         from pyspark.sql import types as st
@@ -292,38 +235,32 @@ class SparkEngine(FetchedEngine):
 
     # --- recoding ------------------------------------------------------------------------------------
 
-    def _with_treated(self, frame: Any, cells: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Join rows with what the values of treated columns become.
+    def _with_leaving(
+        self, frame: Any, leaving: LeavingColumns, ordered: Sequence[str]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Join rows with what columns become that are treated when rows leave; return the cells of each.
 
         That is computed where the key is, so no executor gets it. A value that was not there when the rows
-        were counted becomes missing.
-        """
-        from pyspark.sql import functions as sf
-
-        for number, column in enumerate(self.by_value):
-            table = self.lookup(column)
-            own = self._type_of(column, table.schema[column.name])
-            frame = self._joined(frame, column.columns, table, f"t{number}", [own])
-            cells[column.name] = sf.col(CELL.format(f"t{number}_0"))
-        return frame, cells
-
-    def _with_drawn(
-        self, frame: Any, cells: dict[str, Any], ordered: Sequence[str]
-    ) -> tuple[Any, dict[str, Any]]:
-        """Join rows with what columns become whose values do not follow from those before.
-
-        Rows of the same values are numbered in the order of what is released of them, so they are the same
-        whenever Spark is asked for them, but for rows of which nobody could say which is which.
+        were counted becomes missing. Rows of the same values are numbered in the order of what is released of
+        them, where values do not follow from those before. So they are the same whenever Spark is asked for
+        them, but for rows of which nobody could say which is which.
         """
         from pyspark.sql import Window
         from pyspark.sql import functions as sf
 
-        if not self.by_row:
+        cells = {}
+        for place, column in enumerate(leaving.by_value):
+            table = leaving.lookup(column)
+            own = self._type_of(column, table.schema[column.name])
+            frame = self._joined(frame, column.columns, table, f"t{place}", [own])
+            cells[column.name] = sf.col(CELL.format(f"t{place}_0"))
+        if not (by_row := leaving.by_row):
             return frame, cells
-        names, table = self.drawn_from, self.drawn()
-        by_row = self.by_row
+        names, table = leaving.drawn_from, leaving.drawn
         alike = [self._place(name) for name in names]
-        order = [sf.col(f"c{self._names.index(name)}").cast("string") for name in self.drawn_order(ordered)]
+        order = [
+            sf.col(f"c{self._names.index(name)}").cast("string") for name in leaving.drawn_order(ordered)
+        ]
         number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
         frame = frame.withColumn(_NUMBERED, number)
         kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]
@@ -383,6 +320,114 @@ class SparkEngine(FetchedEngine):
                 column = without_comments(sf.col(f"c{place}"), self._frame.schema.fields[place].dataType)
             columns.append(column.alias(f"o{j}"))
         return columns
+
+
+class _Base(NamedTuple):
+    """The distinct rows of the columns that are counted, with their number, from which all else is grouped.
+
+    Attributes
+    ----------
+    base
+        The DataFrame.
+    names
+        The columns.
+    rows
+        How many lines it has.
+    fetched
+        The lines, where all of them are fetched.
+    """
+
+    base: Any
+    names: Sequence[str]
+    settings: EngineSettings
+    rows: int
+    fetched: pl.DataFrame | None
+
+    @classmethod
+    def of(cls, base: Any, names: Sequence[str], settings: EngineSettings, *, once: bool, few: bool) -> _Base:
+        """Count the lines, and fetch them if that is wanted and they are not too many.
+
+        Parameters
+        ----------
+        once
+            Whether to fetch them in any case.
+        few
+            Whether to fetch them where they are few.
+        """
+        rows = row_count(base)
+        wanted = once or (few and rows <= _FEW)
+        fetched = _fetched(base, names) if wanted and rows <= settings.driver_keys else None
+        return cls(base, names, settings, rows, fetched)
+
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows by some columns and fetch the combinations; see `Combinations.raw`."""
+        return plain(self.compact_combinations(names))
+
+    def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Do what `raw_combinations` does, texts being categories; see `fetch_compact`."""
+        from pyspark.sql import functions as sf
+
+        known = list(names) == list(self.names)
+        if self.fetched is not None:
+            return self.fetched if known else added_up(self.fetched, names)
+        if known:
+            check_keys(self.rows, self.settings, names)
+            return _fetched(self.base, names)
+        places = [self.names.index(name) for name in names]
+        columns = [sf.col(f"c{place}").alias(f"c{j}") for j, place in enumerate(places)]
+        grouped = (
+            self.base.groupBy(*(f"c{place}" for place in places))
+            .agg(sf.sum(_COUNT).alias(_COUNT))
+            .select(*columns, _COUNT)
+        )
+        if self.rows <= self.settings.driver_keys:
+            return _fetched(grouped, names)
+        return _fetch(grouped, names, self.settings)
+
+    def reduced(
+        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+    ) -> ReducedPeople | None:
+        """Reduce the people where they are; see `Combinations.reduced`."""
+        place = {name: f"c{self.names.index(name)}" for name in [*names, *own, *schema.person]}
+        empty = as_arrow(self.base.select(*(place[name] for name in schema.person)))
+        if empty is None:
+            return None
+        person = [
+            person_of(self.base, place[name], kind, schema.null_values)
+            for name, kind in zip(schema.person, empty.dtypes, strict=True)
+        ]
+        if None in person:
+            return None
+        keys, values = ([place[name] for name in listed] for listed in (names, own))
+        plan = PeoplePlan("{rows}", keys, values, list(map(str, person)), weight=_COUNT, hashed=HASHED)
+        kinds = kept(ask(plan.kinds(), rows=self.base))
+
+        def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+            whose = schema.person if PERSON in counts else ()
+            return _fetch(ask(query, kinds=kinds), [*names, *asked], self.settings, counts, whose)
+
+        try:
+            return plan.reduced(own, lists, "{kinds}", fetched)
+        finally:
+            kinds.unpersist()
+
+
+def _fetch(
+    grouped: Any,
+    names: Sequence[str],
+    settings: EngineSettings,
+    counts: Sequence[str] = (ROWS,),
+    person: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Bring combinations to the driver, unless they are too many."""
+    check_keys(row_count(grouped), settings, [*names, *person])
+    return _fetched(grouped, names, counts)
+
+
+def _fetched(grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)) -> pl.DataFrame:
+    frame = fetch_compact(grouped)
+    frame.columns = [*names, *counts]
+    return frame
 
 
 def in_random_order(frame: Any) -> Any:

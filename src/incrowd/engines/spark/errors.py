@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from incrowd.engines.grouped import CHANGED
+from incrowd.engines.fold import CHANGED
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
 from incrowd.progress import current, interrupting, shown
 from incrowd.recoding import READS_AS_MISSING

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms import Mondrian
 from incrowd.algorithms.base import all_hold
 from incrowd.engines import SparkEngine
-from incrowd.engines.grouped import CHANGED
+from incrowd.engines.fold import CHANGED
 from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
 from incrowd.engines.spark.fetching import fetched_within
 from incrowd.errors import TableError, named

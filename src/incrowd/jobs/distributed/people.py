@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.engines.grouped import PERSON, ROWS
+from incrowd.engines.fold import PERSON, ROWS
 from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import as_arrow, to_polars
 from incrowd.engines.spark.asking import HASHED, ask, person_of

@@ -116,7 +116,7 @@ class DistributedRelease(InNotebooks, Release):
 
         engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
         schema = styled(self.policy)
-        frequency = engine.count(schema)
+        frequency = engine.count(schema).frequency
         found = self.policy.algorithm.search(self.policy.problem(frequency, schema.quasi, Silent()))
         return losses(frequency, found.recoding)
 

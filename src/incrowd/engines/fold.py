@@ -1,0 +1,562 @@
+"""Grouped rows become a frequency table: written once for all tables whose rows are counted elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from incrowd.engines.distinct import dictionary, require_countable
+from incrowd.engines.row_keys import RowKeys, place_of
+from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
+from incrowd.errors import SchemaError, TableError, named
+from incrowd.io.columns import address, column_named, columns_named
+from incrowd.table.missing import null_values_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.people import PersonRows
+    from incrowd.table.schema import Attribute, Schema
+    from incrowd.table.sensitive import JointCounts, SensitiveCounts
+
+__all__ = [
+    "CELL",
+    "CHANGED",
+    "KEY",
+    "PERSON",
+    "ROWS",
+    "CodedPeople",
+    "GroupedRows",
+    "Keys",
+    "PeopleAsked",
+    "TooManyKeysError",
+    "Values",
+    "added_up",
+    "fold",
+    "refuse_uncountable",
+    "smallest",
+]
+
+ROWS = "\0rows"
+"""Column of a grouped frame: how many rows have a combination."""
+
+PERSON = "\0person"
+"""Column of a grouped frame: a number of the person."""
+
+CELL = "\0cell {}"
+"""Column that holds the released text of a quasi-identifier."""
+
+CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
+"""What is said when two groupings do not fit each other."""
+
+KEY = "\0key"
+"""Column that holds the number of a row's key."""
+
+_FIRST = "\0first"
+_CODE = "\0code {}"
+_LOOKED_UP = 1_000
+"""Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
+
+
+class Values:
+    """The distinct values of columns. Rows are grouped by the places of their values among these.
+
+    Attributes
+    ----------
+    types
+        The type of each column.
+    null_values
+        The texts that mean missing.
+    """
+
+    def __init__(self, types: dict[str, pl.DataType], null_values: tuple[str, ...]) -> None:
+        self.types, self.null_values = types, null_values
+        self._found: dict[str, pl.Series] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def __getitem__(self, name: str) -> pl.Series:
+        """Return the values of a column in order, missing among them."""
+        return self._found[name]
+
+    def learn(self, name: str, found: pl.Series) -> pl.Series:
+        """Take note of the values of a column, unless they are known; return those that are known."""
+        return self._found.setdefault(name, found)
+
+    def cleaned(self, name: str) -> pl.Expr:
+        """Make what is the same value the same for grouping."""
+        import polars as pl
+
+        kind = self.types[name]
+        column = column_named(name)
+        if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
+            column, kind = column.cast(pl.String), pl.String()
+        if kind.is_float():
+            column = pl.when(column == 0).then(pl.lit(0.0, dtype=kind)).otherwise(column.fill_nan(None))
+        return null_values_of(self.null_values).cleaned(column, kind)
+
+    def coded(
+        self, frame: pl.LazyFrame, names: Sequence[str], form: str = "{}", *, ordered: bool = False
+    ) -> pl.LazyFrame:
+        """Add each column's places among its distinct values, which take less memory than the values."""
+        import polars as pl
+
+        for name in names:
+            distinct = self[name]
+            kind = smallest(len(distinct))
+            places = pl.Series(range(len(distinct)), dtype=kind)
+            cleaned = self.cleaned(name)
+            known = distinct.is_not_null()
+            code = place_of(cleaned, distinct, kind)
+            if code is None and len(distinct) <= _LOOKED_UP and known.any():
+                code = cleaned.replace_strict(
+                    distinct.filter(known), places.filter(known), default=None, return_dtype=kind
+                )
+                missing = places.filter(~known)
+                if len(missing):
+                    code = pl.when(cleaned.is_null()).then(pl.lit(missing[0], dtype=kind)).otherwise(code)
+            if code is not None:
+                frame = frame.with_columns(code.alias(form.format(name)))
+            else:
+                table = pl.DataFrame({_FIRST + name: distinct, form.format(name): places})
+                frame = frame.with_columns(cleaned.alias(_FIRST + name))
+                if form == "{}":
+                    frame = frame.drop(address(name))
+                frame = frame.join(
+                    table.lazy(),
+                    on=_FIRST + name,
+                    how="left",
+                    nulls_equal=True,
+                    maintain_order="left" if ordered else "none",
+                ).drop(_FIRST + name)
+        return frame
+
+
+class Keys:
+    """The keys of a table, by the values that rows have.
+
+    Attributes
+    ----------
+    values
+        The distinct values of the quasi-identifiers.
+    lines
+        Every combination of the quasi-identifiers that rows have, by the places of its values.
+    numbers
+        int32[lines]: the key of each; -1 where rows came in suppressed.
+    """
+
+    def __init__(self, values: Values, lines: pl.DataFrame, numbers: NDArray[np.int32]) -> None:
+        self.values, self.lines, self.numbers = values, lines, numbers
+
+    @property
+    def names(self) -> list[str]:
+        """The quasi-identifiers."""
+        return self.lines.columns
+
+    @cached_property
+    def _row_keys(self) -> RowKeys:
+        """Made once for all files: their table is large."""
+        import polars as pl
+
+        live = self.numbers >= 0
+        sizes = [len(self.values[name]) for name in self.names]
+        return RowKeys(self.lines.filter(pl.Series(live)), self.numbers[live], sizes)
+
+    def of(self, grouped: pl.DataFrame) -> NDArray[np.integer]:
+        """Return the key of each line of places; -1 for a suppressed one."""
+        import polars as pl
+
+        places = [_CODE.format(place) for place in range(len(self.names))]
+        table = self.lines.rename(dict(zip(self.names, places, strict=True)))
+        found = grouped.select(
+            column.alias(place) for column, place in zip(columns_named(self.names), places, strict=True)
+        ).join(
+            table.with_columns(pl.Series(KEY, self.numbers)),
+            on=places,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        return found[KEY].to_numpy()
+
+    def added(self, frame: pl.LazyFrame, *, ordered: bool = False) -> pl.LazyFrame:
+        """Add the number of each row's key (`KEY`); it is missing where the row came in suppressed."""
+        coded = self.values.coded(frame, self.names, _CODE, ordered=ordered)
+        codes = [_CODE.format(name) for name in self.names]
+        return self._row_keys.added(coded, codes, KEY).drop(map(address, codes))
+
+
+class PeopleAsked(NamedTuple):
+    """What is asked of the people of a table.
+
+    Attributes
+    ----------
+    own
+        The sensitive attributes.
+    lists
+        The columns of each list of people whose rows are alike: one attribute, all of them, or none.
+    keys
+        The keys of the rows.
+    """
+
+    own: list[str]
+    lists: list[list[str]]
+    keys: Keys
+    schema: Schema
+
+
+Lines = tuple["pl.DataFrame", "NDArray[np.integer]"]
+"""A frame of codes in sensitive attributes, and the key of each line."""
+
+CodedPeople = tuple[Lines, list[Lines], tuple[int, int]]
+"""What `GroupedRows.people` returns."""
+
+
+class TooManyKeysError(TableError):
+    """There are more combinations of values than may be fetched.
+
+    Attributes
+    ----------
+    found
+        How many there are.
+    """
+
+    found: int = 0
+
+    @classmethod
+    def of(cls, found: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
+        """Say how many there are of which columns, and what can be done."""
+        error = cls(
+            f"{found:,} distinct combinations of {named(columns)} are more than the "
+            f"{limit:,} that may come to the driver (driver_keys); raise driver_keys where memory allows, "
+            "name fewer quasi-identifiers or coarsen them first; strict Mondrian on Spark does without"
+        )
+        error.found = found
+        return error
+
+
+class GroupedRows(ABC):
+    """Rows that are grouped where they are: what a fold asks of them.
+
+    Attributes
+    ----------
+    in_order
+        Whether the rows have an order.
+    values
+        The distinct values of the columns, as far as they are known.
+    """
+
+    in_order: ClassVar[bool]
+    values: Values
+
+    def look(self, names: Sequence[str]) -> None:  # noqa: B027
+        """Find the distinct values of some columns. By default, groupings bring them."""
+
+    @abstractmethod
+    def grouped(self, names: Sequence[str]) -> pl.DataFrame:
+        """Count the combinations of some columns: per column the place among its values, and `ROWS`.
+
+        They stand in the order of their first row, where rows have an order.
+        """
+
+    def keyed(self, columns: Sequence[str], keys: Keys) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+        """Count columns together with the quasi-identifiers, and number each row's key (-1: suppressed)."""
+        own = [name for name in columns if name not in keys.names]
+        grouped = self.grouped([*keys.names, *own])
+        return grouped, keys.of(grouped)
+
+    def people(self, asked: PeopleAsked) -> CodedPeople | None:
+        """List the people with unlike rows, and count the others.
+
+        Returns
+        -------
+        listed
+            A line for each `PERSON` and kind of row, in the order of the first row where rows have an order.
+            Whoever has rows that are not alike is listed with all of them.
+        alike
+            The others, those without a name included: per list that was asked `ROWS` says how many they are.
+        people, unnamed
+            All people, each row without a name being one; these rows.
+
+        None where every row has to be read.
+        """
+        return None
+
+
+def fold(
+    rows: GroupedRows, schema: Schema, columns: Sequence[str], *, joint: bool, target: str | None
+) -> tuple[FrequencyTable, Keys]:
+    """Count rows that are grouped: one grouping for the keys, and one more per sensitive attribute.
+
+    What is kept is as long as there are distinct keys. Records that look alike cannot be parted, since
+    nobody knows which row is which.
+
+    Keys stand in the order of their first row, where rows have an order, and else in that of their codes:
+    greedy searches settle ties by it, so every database gives the same release.
+
+    Parameters
+    ----------
+    columns
+        All columns of the table.
+    joint, target
+        As in `Engine.count`.
+    """
+    from incrowd.table.frequency import FrequencyTable
+
+    refuse_uncountable(schema, columns)
+    _look(rows, schema)
+    wanted = None if target is None else schema.target(target, columns)
+    grouped = rows.grouped([attribute.name for attribute in schema.quasi])
+    if not len(grouped):
+        raise TableError("the table has no rows")
+    domains, codes, weights, keys = _numbered(rows, grouped, schema)
+    counts = _Counts(rows, schema, keys, len(weights))
+    sensitive = tuple(map(counts.of, schema.sensitive))
+    frequency = FrequencyTable(
+        domains=domains,
+        codes=codes,
+        weights=weights,
+        sensitive=sensitive,
+        suppressed=int(grouped[ROWS].to_numpy()[keys.numbers < 0].sum()),
+        row_keys=None,
+        joint=counts.joint(sensitive) if joint and sensitive else None,
+        target=None if wanted is None else counts.of(wanted),
+        in_order=rows.in_order,
+    )
+    if schema.person:
+        frequency = counts.with_people(frequency)
+    return of_groups(frequency, schema, counts.distinct, counts.grouped), keys
+
+
+def refuse_uncountable(schema: Schema, columns: Sequence[str]) -> None:
+    """Refuse a schema that a table with some columns cannot be counted by.
+
+    Raises
+    ------
+    SchemaError
+    """
+    schema.check_columns(columns)
+    odd = [name for name in columns if "\0" in name]
+    if odd:
+        # Columns of our own have it in their names.
+        raise SchemaError(f"column {odd[0]!r} has the character NUL in its name; rename it first")
+    if not schema.quasi:
+        raise SchemaError("the schema names no quasi-identifier; name at least one")
+
+
+def _look(rows: GroupedRows, schema: Schema) -> None:
+    """Look at the columns that are counted, and refuse values that cannot be."""
+    looked_at = [
+        *(attribute.name for attribute in (*schema.quasi, *schema.sensitive)),
+        *schema.person,
+        *of_survey(schema),
+    ]
+    for name in looked_at:
+        if name in rows.values.types:
+            require_countable(name, rows.values.types[name])
+    rows.look(looked_at)
+
+
+def _numbered(
+    rows: GroupedRows, grouped: pl.DataFrame, schema: Schema
+) -> tuple[tuple[Domain, ...], tuple[NDArray[np.unsignedinteger], ...], NDArray[np.int64], Keys]:
+    """Give grouped rows the number of their key.
+
+    Returns
+    -------
+    domains, codes
+        Per quasi-identifier its values, and their ranks: int[keys].
+    weights
+        int64[keys]: rows.
+    keys
+        The key of each combination of values.
+    """
+    import numpy as np
+    import polars as pl
+
+    from incrowd.kernels.grouping import group_columns
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import smallest_codes
+
+    names = [attribute.name for attribute in schema.quasi]
+    gone = _suppressed(grouped, names, rows.values)
+    written = grouped.filter(~pl.Series(gone))
+    domains, codes = [], []
+    for attribute in schema.quasi:
+        met, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
+        values = rows.values[attribute.name].gather(met)
+        found, places = dictionary(values, attribute.name, ())
+        domain, ranks = Domain.build(attribute, found, schema.null_values)
+        domains.append(domain)
+        codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
+    # A value may be written in several ways, as 1 and 1.0.
+    ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
+    if not rows.in_order:
+        ids, first = _in_order_of_codes(ids, first, codes)
+    numbers = np.full(len(grouped), -1, np.int32)
+    numbers[~gone] = ids
+    weights = np.bincount(ids, written[ROWS].to_numpy(), len(first)).astype(np.int64)
+    keys = Keys(rows.values, grouped.select(columns_named(names)), numbers)
+    return tuple(domains), tuple(column[first] for column in codes), weights, keys
+
+
+def _suppressed(grouped: pl.DataFrame, names: Sequence[str], values: Values) -> NDArray[np.bool_]:
+    """Say which combinations are ``*`` in every quasi-identifier."""
+    import numpy as np
+    import polars as pl
+
+    from incrowd.recoding import SUPPRESSED
+
+    gone = np.ones(len(grouped), np.bool_)
+    for name in names:
+        distinct = values[name]
+        if distinct.dtype != pl.String:
+            return np.zeros(len(grouped), np.bool_)
+        star = (distinct == SUPPRESSED).fill_null(value=False).to_numpy()
+        gone &= star[grouped[name].to_numpy()]
+    return gone
+
+
+class _Counts(NamedTuple):
+    """Counts what stands beside the keys; `size` is their number."""
+
+    rows: GroupedRows
+    schema: Schema
+    keys: Keys
+    size: int
+
+    def distinct(self, name: str) -> pl.Series:
+        """Return the distinct values of a column, missing among them."""
+        self.rows.look([name])
+        return self.rows.values[name]
+
+    def grouped(self, columns: Sequence[str]) -> Grouped:
+        """Group the rows by some columns and their key."""
+        import numpy as np
+
+        groups, key = self.rows.keyed(columns, self.keys)
+        return groups, key, groups[ROWS].to_numpy().astype(np.int64)
+
+    def of(self, attribute: Attribute) -> SensitiveCounts:
+        """Count the values of an attribute per key."""
+        import numpy as np
+
+        from incrowd.kernels.counting import counts_per_key
+        from incrowd.table.sensitive import SensitiveCounts
+
+        groups, key, rows = self.grouped([attribute.name])
+        domain, ranks = self._ranked(attribute)
+        codes = ranks.astype(np.int32)[groups[attribute.name].to_numpy()]
+        totals = np.bincount(codes, rows, domain.size).astype(np.int64)
+        return SensitiveCounts(domain, counts_per_key(key, codes, rows, self.size, domain.size), totals, None)
+
+    def joint(self, sensitive: Sequence[SensitiveCounts]) -> Any:
+        """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
+        import numpy as np
+
+        from incrowd.kernels.counting import counts_per_key
+        from incrowd.kernels.grouping import group_columns
+        from incrowd.table.sensitive import JointCounts
+
+        names = [counts.name for counts in sensitive]
+        groups, key, rows = self.grouped(names)
+        ranked = self._ranks_of(names, groups)
+        combination, place = group_columns(ranked, [counts.domain.size for counts in sensitive], len(groups))
+        return JointCounts(
+            tuple(ranks[place].astype(np.int32) for ranks in ranked),
+            counts_per_key(key, combination, rows, self.size, len(place)),
+        )
+
+    def _ranked(self, attribute: Attribute) -> tuple[Domain, NDArray[np.integer]]:
+        """Return an attribute's domain, and the rank of each of its distinct values."""
+        from incrowd.table.domain import Domain
+
+        found, places = dictionary(self.distinct(attribute.name), attribute.name, ())
+        domain, ranks = Domain.build(attribute, found, self.schema.null_values)
+        return domain, ranks[places]
+
+    def _ranks_of(self, names: Sequence[str], grouped: pl.DataFrame) -> tuple[NDArray[np.integer], ...]:
+        """Rank the sensitive values of each combination."""
+        return tuple(self._ranked(self.schema[name])[1][grouped[name].to_numpy()] for name in names)
+
+    def with_people(self, frequency: FrequencyTable) -> FrequencyTable:
+        """Count the people, too; those with more than one kind of row are listed, if the engine can tell."""
+        from incrowd.table.frequency import People
+
+        own = [counts.name for counts in frequency.sensitive]
+        lists = [[name] for name in own] or [[]]
+        if frequency.joint is not None:
+            lists.append(own)
+        found = self.rows.people(PeopleAsked(own, lists, self.keys, self.schema))
+        if found is None:
+            return self._with_everybody(frequency)
+        listed, alike, (people, unnamed) = found
+        joint = [frequency.joint if names == own else None for names in lists]
+        return frequency.with_listed(
+            People(self.schema.person, people, unnamed),
+            self._person_rows(listed, own, frequency.joint),
+            [self._person_rows(*each) for each in zip(alike, lists, joint, strict=True)],
+        )
+
+    def _person_rows(self, lines: Lines, names: Sequence[str], joint: JointCounts | None) -> PersonRows:
+        """Return lines of codes in some sensitive attributes as the rows of people.
+
+        They have `PERSON`, or `ROWS` says how many people without a number each stands for.
+        """
+        import numpy as np
+
+        from incrowd.table.people import PersonRows
+
+        grouped, key = lines
+        ranks = self._ranks_of(names, grouped)
+        combination = None if joint is None else joint.numbers(ranks)
+        if PERSON in grouped.columns:
+            _, person = np.unique(grouped[PERSON].to_numpy(), return_inverse=True)
+            return PersonRows(key, person.astype(np.int32), ranks, combination)
+        amount = grouped[ROWS].to_numpy().astype(np.int64)
+        return PersonRows(key, np.full(len(key), -1, np.int32), ranks, combination, amount)
+
+    def _with_everybody(self, frequency: FrequencyTable) -> FrequencyTable:
+        """Count the people by listing all of them: rows are grouped once more by what names a person."""
+        import numpy as np
+
+        from incrowd.table.people import PersonRows
+
+        own, names = [counts.name for counts in frequency.sensitive], self.schema.person
+        grouped, key, rows = self.grouped([*own, *names])
+        person = number_groups(grouped, names, [self.distinct(name) for name in names]).astype(np.int32)
+        ranks = self._ranks_of(own, grouped)
+        combination = None if frequency.joint is None else frequency.joint.numbers(ranks)
+        return frequency.with_person_rows(PersonRows(key, person, ranks, combination, rows), names)
+
+
+def added_up(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Group combinations that were counted by some of their columns: these and `ROWS`."""
+    columns = columns_named(names)
+    return found.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+
+
+def smallest(size: int) -> type[pl.DataType]:
+    """Return the smallest type of codes below `size`."""
+    import polars as pl
+
+    return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
+
+
+def _in_order_of_codes(
+    ids: NDArray[np.int32], first: NDArray[np.int64], codes: Sequence[NDArray[np.integer]]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Sort groups by the codes of their first member, the first column before the others."""
+    import numpy as np
+
+    order = np.lexsort([column[first] for column in reversed(codes)])
+    numbers = np.empty(len(order), ids.dtype)
+    numbers[order] = np.arange(len(order), dtype=ids.dtype)
+    return numbers[ids], first[order]

@@ -1,0 +1,420 @@
+"""The released rows of a table in a database, before they are written and while they are."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines.base import Counted, Engine, EngineSettings, Unwritten
+from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, FetchedRows, LeavingColumns, joined_by
+from incrowd.engines.fold import CELL, ROWS, added_up, fold
+from incrowd.engines.sql.databases import DatabaseTable
+from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
+from incrowd.engines.sql.joins import Joins, parted_by_column
+from incrowd.io.columns import column_named, columns_named
+from incrowd.recoding import SUPPRESSED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.engines.sql.dialects.base import Column
+    from incrowd.engines.sql.dialects.duckdb import RelationTable
+    from incrowd.engines.sql.rows import TableRows
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import Files
+    from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
+
+__all__ = ["RecodedEngine", "RecodedTable"]
+
+_KNOWN = "\0known"
+_NUMBER = "incrowd number of the row"
+_PLACE = "\0place {}"
+_READ = "\0read {}"
+
+
+class RecodedTable:
+    """The released rows of a table in a database, before they are written anywhere.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns, in order.
+    keys
+        Every combination of `keyed` with the text that each quasi-identifier is released as.
+    keyed
+        The columns that rows are found by: the quasi-identifiers, and what their treatments look at.
+    combinations
+        The combinations of the rows, treated as they were counted.
+    leaving
+        The columns that are treated besides.
+    drawn
+        What columns become whose values do not follow from those before; None where there are none. It is
+        made now, so that what cannot be treated is told before anything is written.
+    """
+
+    def __init__(
+        self,
+        rows: TableRows,
+        names: Sequence[str],
+        columns: Sequence[str],
+        keys: pl.DataFrame,
+        counted: FetchedCount | None = None,
+    ) -> None:
+        self.rows = rows
+        self.combinations = Combinations(rows.raw_combinations) if counted is None else counted.combinations
+        self.leaving = LeavingColumns(rows.raw_combinations) if counted is None else counted.leaving
+        self.drawn = self.leaving.drawn if self.leaving.by_row else None
+        self.quasi = list(names)
+        self.keyed = [] if counted is None else counted.keyed_by
+        self.columns = list(columns)
+        self.keys = keys
+
+    def __repr__(self) -> str:
+        return f"RecodedTable({self.rows.table.title!r}, columns={self.columns!r})"
+
+    def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
+        import polars as pl
+
+        places = [_PLACE.format(place) for place in range(len(self.keyed))]
+        renamed = dict(zip(self.keyed, places, strict=True))
+        joined = rows.rename(renamed).join(
+            self.keys.rename(renamed).with_columns(pl.lit(value=True).alias(_KNOWN)),
+            on=places,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        # A released text may be missing itself.
+        texts = [
+            pl.when(column_named(_KNOWN))
+            .then(column_named(CELL.format(name)))
+            .otherwise(pl.lit(SUPPRESSED))
+            .alias(name)
+            for name in names
+        ]
+        others = [name for name in rows.columns if name not in self.keyed]
+        return joined.select(*texts, *columns_named(others))
+
+    def fetch(self) -> pl.DataFrame:
+        """Fetch all released rows into memory, as a Polars frame."""
+        import polars as pl
+
+        batches = list(self.batches())
+        return pl.concat(batches)
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Fetch the released rows some at a time; at least one batch, which may be empty.
+
+        Raises
+        ------
+        TableError
+            When the snapshot that was counted has ended.
+        """
+        import polars as pl
+
+        self.rows.check_snapshot()
+        by_row = [column.name for column in self.leaving.by_row]
+        treated = {*by_row, *(column.name for column in self.leaving.by_value)}
+        passed = [name for name in self.columns if name not in self.quasi and name not in treated]
+        # By key, columns are read as they were counted; what a treatment looks at need not be released.
+        beside = [name for column in self.leaving.by_value for name in column.columns]
+        read = list(dict.fromkeys([*self.keyed, *beside, *self.leaving.drawn_from]))
+        columns = self.rows.table.read([*read, *passed])
+        self.rows.check_finite(passed)
+        shown = [columns[name].key for name in read] + [columns[name].plain for name in passed]
+        kinds = [columns[name].dtype for name in read] + [columns[name].plain_dtype for name in passed]
+        places = [_READ.format(place) for place in range(len(read))]
+        if self.drawn is not None:
+            shown.append(self._number)
+            kinds.append(pl.Int64())
+        names = [*places, *passed, *([NUMBER] if self.drawn is not None else [])]
+        listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
+        query = f"SELECT {listed} FROM {self._source()} ORDER BY {Dialect.random}"
+        for rows in self.rows.table.batches(query):
+            batch = cast_all(rows, names, kinds)
+            came = batch.select(column_named(place) for place in places)
+            came.columns = read
+            made = [batch.select(columns_named(passed))]
+            if self.quasi:
+                made.append(self.recoded(came.select(columns_named(self.keyed)), self.quasi))
+            if self.leaving.by_value:
+                made.append(pl.DataFrame([column.of(came) for column in self.leaving.by_value]))
+            if self.drawn is not None:
+                numbered = came.select(columns_named(self.leaving.drawn_from)).with_columns(batch[NUMBER])
+                made.append(self._drawn_for(numbered, by_row))
+            yield pl.concat(made, how="horizontal").select(columns_named(self.columns))
+
+    def _drawn_for(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Return what columns become in rows, which have what they are drawn from and their number."""
+        assert self.drawn is not None
+        joined = joined_by(numbered, self.drawn, numbered.columns)
+        return joined.select(column_named(CELL.format(name)).alias(name) for name in names)
+
+    def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Do what `Combinations.beside` does, of rows of which some columns may be drawn."""
+        import polars as pl
+
+        by_row = [column.name for column in self.leaving.by_row]
+        if self.drawn is None or not set(by_row) & set(names):
+            return self.combinations.beside(raw, names)
+        plain = [name for name in names if name not in by_row]
+        treated = self.combinations.treated_of(plain)
+        read = [*raw, *plain, *self.leaving.drawn_from, *(name for each in treated for name in each.columns)]
+        found = self.rows.grouped(list(dict.fromkeys(read)), self._source(), [self._number])
+        made = found.select(columns_named([*plain, ROWS])).with_columns(each.of(found) for each in treated)
+        drawn = self._drawn_for(found.select(columns_named([*self.leaving.drawn_from, NUMBER])), by_row)
+        return found.select(columns_named(raw)), pl.concat([made, drawn], how="horizontal")
+
+    @property
+    def _number(self) -> str:
+        """SQL: the number of a row among those of the same values, see `LeavingColumns.drawn`."""
+        return f"t.{Dialect.quote(_NUMBER)}"
+
+    def _source(self) -> str:
+        """Return the SQL that stands behind FROM; rows have a number where something is drawn.
+
+        They are numbered in the order of what is released of them: the same whenever they are asked for,
+        but for rows of which nobody could say which is which.
+        """
+        source = str(self.rows.table.source)
+        if self.drawn is None:
+            return source
+        names = self.leaving.drawn_from
+        columns = self.rows.table.read(names)
+        alike = ", ".join(str(columns[name].key) for name in names)
+        order = self.leaving.drawn_order([*self.columns, *self.keyed])
+        ordered = ", ".join(f"CAST(t.{Dialect.quote(name)} AS TEXT)" for name in order)
+        number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
+        return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
+        """Write the rows to a file while they stream, and open it."""
+        from incrowd.io.streams import scan, stream_batches
+
+        stream_batches(self.batches(), path, target, csv_format)
+        return scan(path, csv_format, written=True)
+
+    @contextlib.contextmanager
+    def into(self, target: str, *, force: bool = False) -> Iterator[DatabaseTable]:
+        """Make a new table of the rows in the same database, and keep it if nothing fails until the end.
+
+        Raises
+        ------
+        TableError
+            When there is such a table (unless `force`) or it cannot be made.
+        """
+        table = self.rows.table
+        assert isinstance(table, DatabaseTable)
+        self.rows.check_snapshot()
+        uploads, query = self.join(table.dialect)
+        with table.replacing(target, force, uploads, query) as made:
+            yield made
+
+    def relation(self, table: RelationTable) -> Any:
+        """Return the rows as a relation of the connection that those before recoding come from."""
+        from incrowd.engines.sql.dialects.duckdb import KEYS, DuckDB
+
+        if self.leaving.by_value or self.drawn is not None:
+            # A relation is joined with one frame, which holds the rows then.
+            return table.joined(self.fetch(), f"SELECT * FROM {KEYS}")
+        uploads, query = self.join(DuckDB, KEYS, by_column=False)
+        return table.joined(uploads[KEYS].frame, query)
+
+    def join(
+        self, dialect: Dialect | type[Dialect], name: str = "incrowd keys", *, by_column: bool | None = None
+    ) -> tuple[dict[str, Upload], str]:
+        """Return the tables that the rows are joined with, and the query that does it.
+
+        Rows are joined with the keys at once; or, where each released text follows from the one value alone
+        as full-domain recoding has it, with a short table per column and the keys that are suppressed.
+
+        Parameters
+        ----------
+        name
+            What the names of the tables begin with.
+        by_column
+            Whether to join column by column; by default where it can be done.
+        """
+        columns = self.rows.table.read([*self.keyed, *self.columns])
+        joins = Joins(dialect)
+        texts = self._join_keys(joins, columns, name, by_column=by_column)
+        for number, column in enumerate(self.leaving.by_value):
+            alias = f"t{number}"
+            joins.add(
+                f"{name} {alias}", alias, *self._joined(dialect, alias, self.leaving.lookup(column), [column])
+            )
+            texts[column.name] = f"{alias}.c0"
+        if self.drawn is not None:
+            by_row = self.leaving.by_row
+            joins.add(f"{name} d", "d", *self._joined(dialect, "d", self.drawn, by_row))
+            texts |= {column.name: f"d.c{place}" for place, column in enumerate(by_row)}
+        listed = ", ".join(
+            f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
+            for column in self.columns
+        )
+        rows = f"{self._source()} {' '.join(joins.clauses)}"
+        # A table has no order, but its rows lie in that in which they were written.
+        return joins.uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
+
+    def _join_keys(
+        self, joins: Joins, columns: Mapping[str, Column], name: str, *, by_column: bool | None
+    ) -> dict[str, str]:
+        """Join the keys, at once or by column; return the released text of each quasi-identifier."""
+        import polars as pl
+
+        keys = [f"k{i}" for i in range(len(self.keyed))]
+        cells = [f"c{i}" for i in range(len(self.quasi))]
+        types = {key: columns[name].wire for key, name in zip(keys, self.keyed, strict=True)}
+        types |= dict.fromkeys(cells, "text") | {"known": "integer"}
+        frame = self.keys.rename(dict(zip(self.keys.columns, [*keys, *cells], strict=True)))
+        # Numbers that Arrow does not carry go as the texts that they were fetched as.
+        as_text = [key for key in keys if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+        frame = frame.with_columns(
+            *(column_named(key).cast(pl.String) for key in as_text), pl.lit(1, pl.Int32).alias("known")
+        )
+
+        def join(uploaded: str, alias: str, rows: pl.DataFrame, places: Sequence[int]) -> None:
+            same = (
+                joins.dialect.same(
+                    columns[self.keyed[i]], str(columns[self.keyed[i]].key), f"{alias}.{keys[i]}"
+                )
+                for i in places
+            )
+            upload = Upload(rows, {column: types[column] for column in rows.columns})
+            joins.add(uploaded, alias, upload, " AND ".join(same))
+
+        # Where a treatment looks at further columns, a text does not follow from one value.
+        alone = by_column is not False and self.keyed == self.quasi
+        parted = parted_by_column(frame, keys, cells) if alone else None
+        every = range(len(self.keyed))
+        if parted is None:
+            join(name, "k", frame, every)
+            cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
+        else:
+            gone, tables = parted
+            for i, table in enumerate(tables):
+                join(f"{name} {i}", f"k{i}", table, [i])
+            join(name, "k", gone, every)
+            cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
+        return {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
+
+    def _joined(
+        self,
+        dialect: Dialect | type[Dialect],
+        alias: str,
+        frame: pl.DataFrame,
+        made: Sequence[TreatedColumn],
+    ) -> tuple[Upload, str]:
+        """Return what treated columns become as a table, and the condition that joins it.
+
+        Parameters
+        ----------
+        frame
+            Values as they were fetched, then `NUMBER` where rows are numbered, then what columns become.
+        """
+        import polars as pl
+
+        read = [name for name in frame.columns[: -len(made)] if name != NUMBER]
+        columns = self.rows.table.read(read)
+        types = {f"k{i}": columns[name].wire for i, name in enumerate(read)}
+        same = [
+            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
+            for key, name in zip(types, read, strict=True)
+        ]
+        if NUMBER in frame.columns:
+            types["number"] = "bigint"
+            same.append(f"{alias}.number = {self._number}")
+        for place, column in enumerate(made):
+            came = frame.schema[column.name]
+            kind = column.type_of(came)
+            types[f"c{place}"] = columns[column.name].wire if kind == came else _sql_type(kind)
+        frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
+        as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+        frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
+        return Upload(frame, types), " AND ".join(same)
+
+
+class RecodedEngine(Engine):
+    """The released rows of a table in a database; see `incrowd.engines.Engine`.
+
+    They are counted by what the database counts of the rows before recoding, whose combinations are recoded
+    one by one, so that nothing has to be written for it.
+    """
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Say whether these are such rows."""
+        return isinstance(table, RecodedTable)
+
+    def __init__(
+        self,
+        table: RecodedTable,
+        settings: EngineSettings | None = None,
+        treated: Sequence[TreatedColumn] = (),
+    ) -> None:
+        super().__init__(table, settings, treated)
+        self.table = table
+        self.combinations = Combinations(self.raw_combinations, self.treated_columns)
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database of the table before recoding."""
+        return self.table.rows.sources
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self.table.columns)
+
+    def interrupt(self) -> None:
+        """Give up the query that runs, also where the database fills a table."""
+        self.table.rows.table.interrupt()
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
+        """Count the rows; see `Engine.count`."""
+        rows = FetchedRows(self.combinations, schema.null_values)
+        frequency, _ = fold(rows, schema, self.columns, joint=joint, target=target)
+        return Unwritten(self, schema, frequency)
+
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count the values of columns; see `Engine.values_of`."""
+        return self.combinations.values_of(columns)
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> RecodedEngine:
+        """Treat combinations when they are fetched; see `Engine.treated`."""
+        return RecodedEngine(self.table, self.settings, columns)
+
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Recode combinations; see `Combinations.raw`."""
+        import polars as pl
+
+        table = self.table
+        quasi = [name for name in names if name in table.quasi]
+        passed = [name for name in names if name not in table.quasi]
+        keyed = table.keyed if quasi else []
+        raw, made = table.beside(keyed, passed)
+        cells = [table.recoded(raw, quasi)] if quasi else []
+        return added_up(pl.concat([made, *cells], how="horizontal"), names)
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
+        """Write the rows while they stream; see `Engine.write`."""
+        return self.table.write(path, target, csv_format)
+
+    def into(self, name: str, *, force: bool = False) -> AbstractContextManager[DatabaseTable]:
+        """Make a new table of the rows; see `Engine.into`."""
+        return self.table.into(name, force=force)
+
+
+def _sql_type(kind: pl.DataType) -> str:
+    """Return the SQL type of what a treatment gives, where that is not the column's own."""
+    if kind.is_integer():
+        return "bigint"
+    return "double precision" if kind.is_numeric() else "text"

@@ -1,0 +1,157 @@
+"""The rows of a table in a database, as they are in one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from incrowd.engines.fetched import NUMBER
+from incrowd.engines.fold import ROWS
+from incrowd.engines.plan import PeoplePlan, named_person
+from incrowd.engines.sql.databases import DatabaseTable
+from incrowd.engines.sql.dialects.base import cast_all
+from incrowd.errors import SchemaError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.engines.plan import ReducedPeople
+    from incrowd.engines.sql.dialects.base import Column
+    from incrowd.engines.sql.dialects.duckdb import RelationTable
+    from incrowd.table.schema import Schema
+
+__all__ = ["TableRows"]
+
+
+class TableRows:
+    """Answers questions about the rows of a table, all of them from the snapshot that there is now."""
+
+    def __init__(self, table: DatabaseTable | RelationTable) -> None:
+        self.table = table
+        self._snapshot = table.reading()
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database, where it is not a connection of the caller's."""
+        return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
+
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows where they are; see `Combinations.raw`."""
+        return self.grouped(names, str(self.table.source))
+
+    def grouped(self, names: Sequence[str], source: str, number: Sequence[str] = ()) -> pl.DataFrame:
+        """Group the rows of a source by some columns, and by their number where one is named (`NUMBER`)."""
+        self.check_snapshot()
+        columns = self._read(names)
+        shown = [*(columns[name].key for name in names), *number]
+        wrong = [column.wrong for column in columns.values() if column.wrong]
+        checks = [f"MAX(CASE WHEN {condition} THEN 1 ELSE 0 END)" for condition in wrong]
+        listed = ", ".join(f"{key} AS c{i}" for i, key in enumerate([*shown, "COUNT(*)", *checks]))
+        places = ", ".join(str(i + 1) for i in range(len(shown)))
+        found = self.table.fetch(f"SELECT {listed} FROM {source} GROUP BY {places}")
+        refused = [name for name in names if columns[name].wrong]
+        for name, series in zip(refused, found.get_columns()[len(shown) + 1 :], strict=True):
+            if len(series) and series.max():
+                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+        import polars as pl
+
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(number)
+        labels = [*names, *([NUMBER] if number else []), ROWS]
+        return cast_all(found[:, : len(labels)], labels, [*kinds, pl.Int64()])
+
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows where they are; see `Engine.lone_rows`."""
+        self.check_snapshot()
+        read = self.table.read(columns)
+        keys = [read[name].key for name in columns]
+        if None in keys:
+            # Values of a type that is neither text, number nor date are not compared.
+            return None
+        by = ", ".join(map(str, keys))
+        groups = f"SELECT COUNT(*) AS n FROM {self.table.source} GROUP BY {by} HAVING COUNT(*) = 1"
+        found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS lone")
+        return int(found.to_series().item())
+
+    def reduced(
+        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+    ) -> ReducedPeople | None:
+        """Reduce the people where they are; see `Combinations.reduced`."""
+        import polars as pl
+
+        self.check_snapshot()
+        columns = self._read([*names, *own, *schema.person])
+        self.check_finite(schema.person)
+        kinds = self._kinds(schema.person) if schema.null_values else [pl.Null()] * len(schema.person)
+        person = [
+            named_person(
+                self.table.dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values
+            )
+            for name, kind in zip(schema.person, kinds, strict=True)
+        ]
+        if None in person:
+            return None
+        keys, values = ([str(columns[name].key) for name in listed] for listed in (names, own))
+        plan = PeoplePlan(self.table.source, keys, values, list(map(str, person)))
+        return plan.reduced(
+            own,
+            lists,
+            f"({plan.kinds()}) AS y",
+            lambda query, asked, counts: self._fetched_as(query, [*names, *asked], counts),
+        )
+
+    def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+        """Fetch values of some columns, and then whole numbers."""
+        import polars as pl
+
+        columns = self.table.read(names)
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(counts)
+        return cast_all(self.table.fetch(query), [*names, *counts], kinds)
+
+    def _kinds(self, names: Sequence[str]) -> list[pl.DataType]:
+        """Return the types that values of some columns are fetched as."""
+        columns = self.table.read(names)
+        listed = ", ".join(f"{columns[name].key} AS c{j}" for j, name in enumerate(names))
+        return self._fetched_as(f"SELECT {listed} FROM {self.table.source} LIMIT 0", names, []).dtypes
+
+    def check_finite(self, names: Sequence[str]) -> None:
+        """Refuse values of some columns that cannot be counted or written.
+
+        Raises
+        ------
+        SchemaError
+        """
+        columns = self.table.read(names)
+        checked = [name for name in names if columns[name].wrong]
+        if not checked:
+            return
+        checks = ", ".join(
+            f"MAX(CASE WHEN {columns[name].wrong} THEN 1 ELSE 0 END) AS c{i}"
+            for i, name in enumerate(checked)
+        )
+        found = self.table.fetch(f"SELECT {checks} FROM {self.table.source}")
+        for name, series in zip(checked, found.get_columns(), strict=True):
+            if series[0]:
+                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+
+    def check_snapshot(self) -> None:
+        """Refuse to go on where another snapshot began since the rows were counted.
+
+        Raises
+        ------
+        TableError
+        """
+        if self.table.reading() != self._snapshot:
+            raise TableError(
+                f"{self.table.title}: the snapshot that was counted has ended; anonymize again "
+                "(files are written before a table is)"
+            )
+
+    def _read(self, names: Sequence[str]) -> dict[str, Column]:
+        columns = self.table.read(names)
+        for name, column in columns.items():
+            if column.key is None:
+                raise SchemaError(
+                    f"column {name!r} is of type {column.type}, which is neither text, number nor date; "
+                    "convert it first"
+                )
+        return columns
