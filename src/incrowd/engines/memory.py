@@ -129,7 +129,7 @@ class MemoryEngine(Engine):
         rows = frequency.key_of_row("recoding a frame")
         released = schema.released(self._names)
 
-        def texts_of(attribute: Attribute, cells: Cells) -> Any:
+        def texts_of(attribute: Attribute, domain: Domain, cells: Cells) -> Any:
             positions, labels = cells.released
             of_key = positions[cells.codes]
             if frequency.suppressed:
@@ -138,9 +138,10 @@ class MemoryEngine(Engine):
                 labels = [*labels, SUPPRESSED]
             # There are many more rows than texts.
             small = of_key.astype(np.min_scalar_type(len(labels)))
-            return column_like(self._frame, attribute.name, small[rows], labels)
+            return column_like(self._frame, attribute.name, small[rows], domain.written(labels))
 
-        tasks = [partial(texts_of, *pair) for pair in zip(schema.quasi, recoding.cells, strict=True)]
+        each = zip(schema.quasi, recoding.domains, recoding.cells, strict=True)
+        tasks = [partial(texts_of, *column) for column in each]
         names = [attribute.name for attribute in schema.quasi]
         columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
         shown = {name: columns[name] if name in columns else self._frame[name] for name in released}
