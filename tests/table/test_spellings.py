@@ -409,6 +409,6 @@ def test_spark_reads_what_was_declared(spark, blocks):
         # Blocks are cut by a sample, which the texts of the rows decide.
         assert {cell[:8] for (cell,) in made[0].table.select("seen").collect()} <= {"2020-03-", "[2020-03"}
         return
-    cells = [each.table.select("seen", "worth").toPandas() for each in made]
-    ours, theirs = (pl.DataFrame(each.to_dict("list")).sort("seen", "worth") for each in cells)
-    assert ours.equals(with_commas(theirs).sort("seen", "worth"))
+    cells = [list(map(tuple, each.table.select("seen", "worth").collect())) for each in made]
+    ours, theirs = (pl.DataFrame(rows, ["seen", "worth"], orient="row") for rows in cells)
+    assert ours.sort("seen", "worth").equals(with_commas(theirs).sort("seen", "worth"))
