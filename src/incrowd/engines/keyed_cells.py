@@ -41,13 +41,14 @@ class KeyedCells:
         from incrowd.recoding import SUPPRESSED
 
         columns = {}
-        for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
+        for attribute, domain, cells in zip(schema.quasi, recoding.domains, recoding.cells, strict=True):
             positions, labels = cells.released
             number = np.append(positions[cells.codes], len(labels))
             # There are many more keys than texts.
             small = number.astype(np.min_scalar_type(len(labels)))
             used = np.bincount(number, minlength=len(labels) + 1).tolist()
-            texts = [text if met else None for text, met in zip([*labels, SUPPRESSED], used, strict=True)]
+            shown = domain.written([*labels, SUPPRESSED])
+            texts = [text if met else None for text, met in zip(shown, used, strict=True)]
             columns[attribute.name] = pl.Series(small), pl.Series(texts, dtype=pl.String)
         return cls(columns)
 

@@ -241,7 +241,7 @@ class MemoryCount(Counted):
         rows, frame = self.frequency.key_of_row("recoding a frame"), self.rows.frame
         released = schema.released(self.rows.columns)
 
-        def texts_of(attribute: Attribute, cells: Cells) -> Any:
+        def texts_of(attribute: Attribute, domain: Domain, cells: Cells) -> Any:
             positions, labels = cells.released
             of_key = positions[cells.codes]
             if self.frequency.suppressed:
@@ -250,9 +250,10 @@ class MemoryCount(Counted):
                 labels = [*labels, SUPPRESSED]
             # There are many more rows than texts.
             small = of_key.astype(np.min_scalar_type(len(labels)))
-            return column_like(frame, attribute.name, small[rows], labels)
+            return column_like(frame, attribute.name, small[rows], domain.written(labels))
 
-        tasks = [partial(texts_of, *pair) for pair in zip(schema.quasi, recoding.cells, strict=True)]
+        each = zip(schema.quasi, recoding.domains, recoding.cells, strict=True)
+        tasks = [partial(texts_of, *column) for column in each]
         names = [attribute.name for attribute in schema.quasi]
         columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
         shown = {name: columns[name] if name in columns else frame[name] for name in released}

@@ -180,7 +180,7 @@ def check_cells(recoding: Recoding, null_values: tuple[str, ...]) -> None:
     means = null_values_of(null_values).mean
     for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
         labels = {cells.labels[entry] for entry in np.unique(cells.codes).tolist()}
-        if any(label is not None and means(label) for label in labels):
+        if any(label is not None and means(label) for label in [*labels, *domain.written([*labels])]):
             raise SchemaError(
                 f"column {domain.name!r}: {READS_AS_MISSING}, since {null_values_setting()} "
                 "names its text; take another output style for it, other labels in its hierarchy or another "

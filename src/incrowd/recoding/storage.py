@@ -48,6 +48,7 @@ class _Attribute(BaseModel):
     depth: list[StrictInt]
     grid: StrictStr | None = None
     recipe: dict[str, Any] | None = None
+    decimal: Literal[","] | None = None
 
 
 class _Decisions(BaseModel):
@@ -175,7 +176,10 @@ class _Reader(Generic[R]):
         if grid is not None and not grid.fits(entry.kind if tree is None else "category"):
             self.refuse(f"{entry.name!r}: its grid is none")
         recipe = None if tree is None or entry.recipe is None else self.recipe(entry, tree, texts)
-        domain = Domain(entry.name, entry.kind, texts, tree, numbers, entry.missing, grid=grid, recipe=recipe)
+        domain = Domain(
+            entry.name, entry.kind, texts, tree, numbers, entry.missing,
+            grid=grid, recipe=recipe, commas=entry.decimal is not None,
+        )  # fmt: skip
         known_numbers = numbers[:known]
         if domain.ordered and not (known_numbers[1:] >= known_numbers[:-1]).all():
             self.refuse(f"{entry.name!r}: its values are not in order")
@@ -353,6 +357,7 @@ def domain_to_dict(domain: Domain) -> dict[str, Any]:
         "missing": domain.missing,
         **({} if domain.grid is None else {"grid": domain.grid.spec}),
         **({} if domain.recipe is None else {"recipe": domain.recipe.spec()}),
+        **({"decimal": ","} if domain.commas else {}),
         "hierarchy": None
         if tree is None
         else {"labels": list(tree.labels), "parents": tree.parents.tolist()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "Kind",
     "Role",
     "Style",
+    "WithCommas",
     "attribute_of",
 ]
 
@@ -176,7 +177,16 @@ class Attribute:
         """Return how its cells in a release are read: those of a quasi-identifier are texts."""
         if self.role != "quasi":
             return self
-        return self.as_texts().unspelled()
+        plain = self.as_texts().unspelled()
+        if not self.commas:
+            return plain
+        return WithCommas(**{each.name: getattr(plain, each.name) for each in fields(plain)})
+
+    @property
+    def commas(self) -> bool:
+        """Whether its released cells have decimal commas; a hierarchy that names values has its own texts."""
+        ours = self.hierarchy is None or not getattr(self.hierarchy, "names_values", True)
+        return self.decimal == "," and self.kind != "category" and ours
 
     def unspelled(self) -> Attribute:
         """Return it for values that are written plainly: ``2020-03-05``, ``1234.5``."""
@@ -203,6 +213,11 @@ def _check_levels(name: str, levels: object) -> None:
         case [low, high] if _is_level(low) and (high is None or (_is_level(high) and high >= low)):
             return
     raise SchemaError(f"column {name!r}: levels must be [least, largest], whole numbers from 0 up")
+
+
+@dataclass(frozen=True, slots=True)
+class WithCommas(Attribute):
+    """A column of a release, the cells of which have decimal commas; see `Attribute.as_released`."""
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

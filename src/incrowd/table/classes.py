@@ -266,8 +266,8 @@ class EquivalenceClasses(ClassCounts):
         key = int(self.members[self.indptr[number]])
         places = range(len(frequency.domains)) if self.known is None else self.known
         return {
-            frequency.domains[j].name: frequency.domains[j].values[int(frequency.codes[j][key])]
-            for j in places
+            domain.name: domain.written([domain.values[int(frequency.codes[j][key])]])[0]
+            for j, domain in ((j, frequency.domains[j]) for j in places)
         }
 
     def subset_groups(self, subset: Sequence[int]) -> tuple[NDArray[np.int32], EquivalenceClasses]:

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
+from incrowd.table.attribute import WithCommas
 from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.grids import Grid, grid_of
 from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
-from incrowd.table.spellings import read_spelled
+from incrowd.table.spellings import read_spelled, with_comma, without_comma
 from incrowd.table.texts import column_of, picked
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class Domain:
         Where the ends of ranges of numbers or dates are rounded to; None where they are exact.
     recipe
         What made the hierarchy, where a recipe did; it says where values go that the column has not got.
+    commas
+        Whether released cells have decimal commas; in all texts here, the sign is a point.
     """
 
     name: str
@@ -123,6 +126,7 @@ class Domain:
     typed: bool = False
     grid: Grid | None = None
     recipe: Builder | None = None
+    commas: bool = False
 
     def __repr__(self) -> str:
         return f"Domain({self.name!r}, {self.size:,} values)"
@@ -189,6 +193,13 @@ class Domain:
         """
         if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
             return cls._spelled(attribute, found, null_values)
+        if isinstance(attribute, WithCommas):
+            plain = [without_comma(text) for text in found.texts]
+            if plain != list(found.texts):
+                place = {text: number for number, text in enumerate(dict.fromkeys(plain))}
+                read = replace(found, texts=list(place), in_order=False)
+                domain, ranks = cls.build(attribute, read, null_values)
+                return domain, ranks[[*(place[text] for text in plain), len(place)]]
         kind, numbers = _kind(attribute, found)
         hierarchy = followed(attribute, kind)
         if attribute.output in ("range", "mean") and hierarchy is not None:
@@ -221,7 +232,8 @@ class Domain:
         by_number = tree is None and kind != "category" and attribute.output not in ("set", "suppress")
         if attribute.rounded and by_number and found.texts:
             grid = grid_of(attribute.grid, kind, values[: len(found.texts)], attribute.name)
-        return cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe), ranks
+        commas = isinstance(attribute, WithCommas)
+        return cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas), ranks
 
     @classmethod
     def _spelled(
@@ -241,7 +253,11 @@ class Domain:
         domain, ranks = cls.build(plain, Dictionary(known, missing, kind, numbers[kept]))
         # What means missing has the last place, that of the missing value.
         place = np.where(kept, np.cumsum(kept) - 1, len(known))
-        return domain, ranks[np.append(place[places], len(known))]
+        return replace(domain, commas=attribute.commas), ranks[np.append(place[places], len(known))]
+
+    def written(self, cells: Sequence[str | None]) -> list[str | None]:
+        """Return cells as a release writes them."""
+        return [with_comma(cell) for cell in cells] if self.commas else list(cells)
 
     @property
     def height(self) -> int:

@@ -19,7 +19,17 @@ from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, null_values_setting, quoted
 
-__all__ = ["DECIMALS", "OPEN", "THOUSANDS", "Spelling", "check_spelling", "open_spelling", "read_spelled"]
+__all__ = [
+    "DECIMALS",
+    "OPEN",
+    "THOUSANDS",
+    "Spelling",
+    "check_spelling",
+    "open_spelling",
+    "read_spelled",
+    "with_comma",
+    "without_comma",
+]
 
 OPEN = "?"
 """A spelling that a draft asks about; no schema has it."""
@@ -36,6 +46,43 @@ _UNIT = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|%|‰)"
 _DAY = 86_400
 _LONGEST = 400
 """Characters of a number that is read."""
+
+
+def _cells(sign: str, between: str) -> re.Pattern[str]:
+    """Return the form of cells of numbers: number, range, bin, open range, set and mask."""
+    number = rf"-?[0-9]+(?:{sign}[0-9]+)?(?:e[+-][0-9]+)?"
+    member = rf"(?:{number}|<missing>)"
+    return re.compile(
+        rf"{number}(?: or (?:more|less))?|\[{number}(?:-{number}\]|{between}{number}\))"
+        rf"|\{{{member}(?:{between}{member})+\}}|'?-?[0-9]+{sign}[0-9]*\*+"
+    )
+
+
+_POINTS, _COMMAS = _cells(r"\.", ", "), _cells(",", "; ")
+
+
+def with_comma(cell: str | None) -> str | None:
+    """Write a released cell of numbers with decimal commas, and semicolons between numbers.
+
+    Examples
+    --------
+    >>> with_comma("[46.5-65.4]"), with_comma("[1.8, 1.9)"), with_comma("{1, 2.5}")
+    ('[46,5-65,4]', '[1,8; 1,9)', '{1; 2,5}')
+    """
+    if cell is None or not _POINTS.fullmatch(cell):
+        return cell
+    return cell.replace(", ", "; ").replace(".", ",")
+
+
+def without_comma(cell: str) -> str:
+    """Return a cell as it was before `with_comma`; other texts stay, so that plain cells are read, too.
+
+    Examples
+    --------
+    >>> without_comma("[1,8; 1,9)"), without_comma("[1.8, 1.9)")
+    ('[1.8, 1.9)', '[1.8, 1.9)')
+    """
+    return cell.replace(",", ".").replace("; ", ", ") if _COMMAS.fullmatch(cell) else cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,14 @@ from incrowd.verification.script_raw import check_against, check_same_rows, find
 from incrowd.verification.script_tables import Reader, Wanted
 from incrowd.verification.second_names import refuse_second_names
 from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
-from incrowd.verification.spellings import is_spelled, numbers_as_texts, read_spelled, spelled, write_plainly
+from incrowd.verification.spellings import (
+    is_spelled,
+    numbers_as_texts,
+    point_cells,
+    read_spelled,
+    spelled,
+    write_plainly,
+)
 from incrowd.verification.tables import title_of
 from incrowd.verification.weights import find_weights
 
@@ -122,6 +129,11 @@ def _write(script: Script, reader: Reader, tables: _Tables, policy_file: Path, p
     found = _load(script, reader, tables, policy_file, policy)
     released, raw = found["released"], found.get("raw")
     _check_columns(script, policy)
+    for column in policy.named("quasi"):
+        place = released.place(column.name)
+        if column.has_commas and group_of(released.types[place]) == "text":
+            script.note(f"The cells of {column.name} with decimal points.")
+            point_cells(script, released.name, f"c{place}")  # type: ignore[arg-type]
     if raw is not None:
         for column in policy.named("quasi"):
             if column.name in raw.names:

@@ -14,7 +14,7 @@ from incrowd.verification.persons import refuse_several_rows
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.second_names import refuse_second_names
 from incrowd.verification.source import CsvFormat, Table
-from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
+from incrowd.verification.spellings import is_spelled, numbers_as_texts, point_cells, respell
 from incrowd.verification.tables import load
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def _released(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, 
         everything=sources.raw is not None or policy.unlisted == "keep",
     )  # fmt: skip
     _refuse_lacking(table, needed)
+    _point_cells(con, table, policy)
     if sources.beside is None:
         return table
     earlier = load(
@@ -117,6 +118,7 @@ def _released(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, 
         replace(sources.csv_format, escaped=sources.escaped), scratch, everything=False,
     )  # fmt: skip
     _refuse_lacking(earlier, needed)
+    _point_cells(con, earlier, policy)
     common = [
         name for name in dict.fromkeys([*needed, *treated]) if name in table.names and name in earlier.names
     ]
@@ -189,6 +191,14 @@ def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
             f"{table.title}: the policy's column(s) {named(lacking)} are not in the file; check the header's "
             f"spelling and the delimiter{alike_of(lacking, table.names)}"
         )
+
+
+def _point_cells(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> None:
+    """Write decimal points into the released cells that have commas."""
+    for column in policy.named("quasi"):
+        place = table.place(column.name)
+        if column.has_commas and group_of(table.types[place]) == "text":
+            point_cells(con, table.name, f"c{place}")
 
 
 def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Table:

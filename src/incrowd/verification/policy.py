@@ -92,6 +92,13 @@ class Column:
         return None if self.is_by_number and (ordered or self.kind != "auto") else self.hierarchy
 
     @property
+    def has_commas(self) -> bool:
+        """Whether its released cells have decimal commas: a hierarchy that names values has its own texts."""
+        named = isinstance(self.hierarchy, Path) or "order" in (self.hierarchy or {})
+        decimal = None if self.spelling is None else self.spelling.decimal
+        return decimal == "," and self.kind != "category" and not named
+
+    @property
     def measure(self) -> str | None:
         """Number or date, where the policy says that the column holds such; else None."""
         if isinstance(self.hierarchy, dict) and self.kind == "auto":

@@ -1,8 +1,8 @@
 """Numbers and dates that a policy declares to be written in a way of their own, read a second time.
 
 A column's distinct texts are read one by one, with other means than those of the code that made the release:
-numbers by taking signs away, dates by the standard library. Cells of a release are plain; raw values, values
-of a population, and sensitive values are not.
+numbers by taking signs away, dates by the standard library. Cells of a release are plain but for decimal
+commas; raw values, values of a population, and sensitive values are not.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import PolicyError, SchemaError
 from incrowd.verification.missing import means_missing
+from incrowd.verification.source import literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,6 +25,7 @@ __all__ = [
     "Spelling",
     "is_spelled",
     "numbers_as_texts",
+    "point_cells",
     "read_spelled",
     "respell",
     "spelled",
@@ -133,6 +135,23 @@ def is_spelled(spelling: Spelling | None, stored: str) -> bool:
     """
     return spelling is not None and (
         stored == "text" or (spelling.format is not None and stored in ("number", "float"))
+    )
+
+
+def point_cells(con: duckdb.DuckDBPyConnection, table: str, cell: str) -> None:
+    """Write decimal points into the released cells of a column that have commas; others stay as they are."""
+    number = "-?[0-9]+(,[0-9]+)?(e[+-][0-9]+)?"
+    value = f"({number}|<missing>)"
+    forms = (
+        f"{number}( or more| or less)?",
+        f"[[]{number}-{number}[]]",
+        f"[[]{number}; {number}[)]",
+        f"[{{]{value}(; {value})+[}}]",
+        "[0-9'-]+,[0-9]*[*]+",
+    )
+    con.execute(
+        f"UPDATE {table} SET {cell} = replace(replace({cell}, ',', '.'), ';', ',') "
+        f"WHERE regexp_full_match({cell}, {literal('|'.join(forms))})"
     )
 
 

@@ -17,6 +17,7 @@ from fuzz.checks.made import (
     Outcome,
     asked_of,
     is_summarized,
+    pointed,
     raw_columns,
     rid_of,
     skeleton,
@@ -71,7 +72,9 @@ def applied(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     asked = case.get("batches", {})
     names = list(made.quasi)
     before = Left(
-        made.out, made.place.seen[made.origin], {name: made.out.get_column(name).to_list() for name in names}
+        made.out,
+        made.place.seen[made.origin],
+        {name: pointed(case, name, made.out.get_column(name)) for name in names},
     )
     state = Batches(before if asked.get("beside") else None)
     for what in ("batch", "later"):
@@ -149,7 +152,9 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
     yield from _checked(made, case, batch, out, raw, state)
     yield from _written(made, services, batch, state)
     if state.before is not None:
-        state.before = Left(out, raw, {name: out.get_column(name).to_list() for name in made.quasi})
+        state.before = Left(
+            out, raw, {name: pointed(case, name, out.get_column(name)) for name in made.quasi}
+        )
     kind = (
         "as one"
         if given.get("published_as_one")
@@ -180,7 +185,7 @@ def _checked(
 ) -> Iterator[Finding]:
     """Hold the cells and the classes of what left against the oracle."""
     quasi, sensitive, before = raw_columns(case, raw)
-    cells = {name: out.get_column(name).to_list() for name in quasi}
+    cells = {name: pointed(case, name, out.get_column(name)) for name in quasi}
     for name, column in quasi.items():
         known = made.quasi[name]
         if known.paths is not None:

@@ -248,6 +248,15 @@ def raw_columns(case: Case, seen: pl.DataFrame) -> tuple[dict[str, Column], dict
     )
 
 
+def pointed(case: Case, name: str, released: pl.Series) -> list[str | None]:
+    """Read released cells, with decimal points where the column's spelling has a comma."""
+    [column] = (each for each in case["columns"] if each["name"] == name)
+    named = column.get("paths") or "order" in column.get("recipe", {})
+    if column.get("decimal") != "," or column.get("kind") == "category" or named:
+        return released.to_list()
+    return [oracle.pointed(cell) for cell in released.to_list()]
+
+
 def whose(case: Case, seen: pl.DataFrame) -> list[Hashable]:
     """Say whose each row is; nothing where no column does."""
     columns = [column["name"] for column in case["columns"] if column["role"] == "person"]
@@ -296,7 +305,7 @@ def read_release(
         released = out.get_column(name)
         if released.dtype not in (pl.String, pl.Null):
             return None, [Finding("columns", f"{name!r} is released as {released.dtype}")]
-        listed = released.to_list()
+        listed = pointed(case, name, released)
         cells[name] = [listed[row_of[row]] for row in range(len(listed))]
     long = _longest_list(case, place, cells)
     if long > case.get("set_limit", LISTED):

@@ -4,7 +4,16 @@ Nothing of incrowd is imported here, and a test keeps it so. What docs/definitio
 is written down a second time, slowly.
 """
 
-from fuzz.oracle.cells import covers, ends_of_range, narrowest, on_grid, parts_of_set, range_of, same_value
+from fuzz.oracle.cells import (
+    covers,
+    ends_of_range,
+    narrowest,
+    on_grid,
+    parts_of_set,
+    pointed,
+    range_of,
+    same_value,
+)
 from fuzz.oracle.classes import Classes, group, read_people, with_people
 from fuzz.oracle.loss import leaves_under, spread, width_of
 from fuzz.oracle.models import LIMITS, MORE_IS_SAFER, holds, measure
@@ -22,6 +31,6 @@ from fuzz.oracle.values import (
 
 __all__ = [
     "LIMITS", "MORE_IS_SAFER", "STAR", "Classes", "Column", "Key", "Spec", "Spelling", "covers", "ends_of_range", "group", "holds",
-    "is_missing", "leaves_under", "measure", "narrowest", "on_grid", "parts_of_set", "paths_with", "range_of", "read_column", "read_people", "read_population", "same_value", "spread", "width_of",
+    "is_missing", "leaves_under", "measure", "narrowest", "on_grid", "parts_of_set", "paths_with", "pointed", "range_of", "read_column", "read_people", "read_population", "same_value", "spread", "width_of",
     "with_people",
 ]  # fmt: skip

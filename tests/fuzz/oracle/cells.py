@@ -44,6 +44,11 @@ def parts_of_set(cell: str) -> list[str | None] | None:
     return [None if written == "<missing>" else part for part, written in zip(parts, raw, strict=True)]
 
 
+def pointed(cell: str | None) -> str | None:
+    """Read a cell of numbers that has decimal commas: ``[1,5; 2)`` is ``[1.5, 2)``."""
+    return cell and re.sub(r"(?<=[0-9]),(?=[0-9*])", ".", cell).replace("; ", ", ")
+
+
 NOWHERE = Fraction(10**400)
 """Beyond all numbers and days: where an open range ends."""
 

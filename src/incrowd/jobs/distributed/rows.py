@@ -115,10 +115,10 @@ def recode_block(shared: Any, table: Any) -> Any:
         }
         figures = json.dumps({"records": rows, "utility": lost})
         key = frequency.key_of_row("recoding a block")
-        for column in recoding.cells:
+        for domain, column in zip(recoding.domains, recoding.cells, strict=True):
             positions, labels = column.released
             of_row = positions[column.codes][key]
-            cells.append(pa.array(labels, pa.string()).take(pa.array(of_row)))
+            cells.append(pa.array(domain.written(labels), pa.string()).take(pa.array(of_row)))
     columns = [
         _in_utc(table.column(source)) if source else cells[position]
         for source, position in zip(sources, order, strict=True)
