@@ -116,8 +116,8 @@ def test_a_session_ends(postgres):
 
 @pytest.mark.parametrize("kind", STORES)
 def test_rows_that_nobody_fetches_to_the_end(kind, request, monkeypatch):
-    monkeypatch.setattr("incrowd.engines.sql.dialects.sqlite.BATCH", 100)
-    monkeypatch.setattr("incrowd.engines.sql.dialects.duckdb.BATCH", 100)
+    monkeypatch.setattr("incrowd.dialects.sqlite.BATCH", 100)
+    monkeypatch.setattr("incrowd.dialects.duckdb.BATCH", 100)
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
     frame = pl.DataFrame({"q": list("ab") * 5000, "s": ["x"] * 10_000})
     with holding(kind, frame, url) as table:

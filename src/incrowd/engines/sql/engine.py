@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from incrowd.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched, joined_by
 from incrowd.engines.grouped import CELL, PERSON, ROWS, added_up
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.sql.joins import Joins, parted_by_column
 from incrowd.engines.sql.people import PeopleQueries, named_person
 from incrowd.errors import SchemaError, TableError
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from incrowd.dialects.base import Column
+    from incrowd.dialects.duckdb import RelationTable
     from incrowd.engines.base import EngineSettings
-    from incrowd.engines.sql.dialects.base import Column
-    from incrowd.engines.sql.dialects.duckdb import RelationTable
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
     from incrowd.io.streams import Files
@@ -60,7 +60,7 @@ class SqlEngine(FetchedEngine):
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         super().__init__(table, settings)
         if _is_relation(table):
-            from incrowd.engines.sql.dialects.duckdb import RelationTable
+            from incrowd.dialects.duckdb import RelationTable
 
             table = RelationTable(table)
         self.table: DatabaseTable | RelationTable = table
@@ -103,7 +103,7 @@ class SqlEngine(FetchedEngine):
         refused = [name for name in names if columns[name].wrong]
         for name, series in zip(refused, found.get_columns()[len(shown) + 1 :], strict=True):
             if len(series) and series.max():
-                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+                raise SchemaError(f"column {name!r} has {columns[name].why}")
         import polars as pl
 
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(number)
@@ -144,6 +144,7 @@ class SqlEngine(FetchedEngine):
             [str(columns[name].key) for name in names],
             [str(columns[name].key) for name in own],
             [str(column) for column in person],
+            self.table.dialect.whole,
         )
         found = {
             tuple(asked): self._fetched_as(
@@ -193,7 +194,7 @@ class SqlEngine(FetchedEngine):
         found = self.table.fetch(f"SELECT {checks} FROM {self.table.source}")
         for name, series in zip(checked, found.get_columns(), strict=True):
             if series[0]:
-                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+                raise SchemaError(f"column {name!r} has {columns[name].why}")
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows when they are written, or give a relation for one; see `Engine.apply`."""
@@ -334,7 +335,7 @@ class RecodedTable:
             kinds.append(pl.Int64())
         names = [*places, *passed, *([NUMBER] if self.drawn is not None else [])]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
-        query = f"SELECT {listed} FROM {self._source()} ORDER BY {Dialect.random}"
+        query = f"SELECT {listed} FROM {self._source()} ORDER BY {engine.table.dialect.random}"
         for rows in engine.table.batches(query):
             batch = cast_all(rows, names, kinds)
             came = batch.select(column_named(place) for place in places)
@@ -387,7 +388,7 @@ class RecodedTable:
         columns = self.engine.table.read(names)
         alike = ", ".join(str(columns[name].key) for name in names)
         order = self.engine.drawn_order([*self.columns, *self.keyed])
-        ordered = ", ".join(f"CAST(t.{Dialect.quote(name)} AS TEXT)" for name in order)
+        ordered = ", ".join(self.engine.table.dialect.as_text(f"t.{Dialect.quote(name)}") for name in order)
         number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
         return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
 
@@ -416,7 +417,7 @@ class RecodedTable:
 
     def relation(self, table: RelationTable) -> Any:
         """Return the rows as a relation of the connection that those before recoding come from."""
-        from incrowd.engines.sql.dialects.duckdb import KEYS, DuckDB
+        from incrowd.dialects.duckdb import KEYS, DuckDB
 
         if self.by_value or self.drawn is not None:
             # A relation is joined with one frame, which holds the rows then.

@@ -13,7 +13,7 @@ from incrowd.table.missing import null_values_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.engines.sql.dialects.base import Column, Dialect
+    from incrowd.dialects.base import Column, Dialect
 
 __all__ = ["PeopleQueries", "named_person"]
 
@@ -30,12 +30,15 @@ class PeopleQueries:
         SQL of the quasi-identifiers and the sensitive attributes; they come as ``c0``, ... and ``s0``, ...
     person
         SQL of what names a person, NULL where it is missing.
+    whole
+        SQL: the type of the numbers of rows.
     """
 
     source: str
     keys: Sequence[str]
     own: Sequence[str]
     person: Sequence[str]
+    whole: str = "BIGINT"
 
     def listed(self) -> str:
         """List the rows of everybody whose rows are not alike, equal ones as one.
@@ -67,7 +70,7 @@ class PeopleQueries:
             f"CASE WHEN {self._nobody} THEN n ELSE 0 END",
             "n",
         )
-        sums = ", ".join(f"CAST(SUM({amount}) AS BIGINT) AS a{j}" for j, amount in enumerate(amounts))
+        sums = ", ".join(f"CAST(SUM({amount}) AS {self.whole}) AS a{j}" for j, amount in enumerate(amounts))
         return (
             f"SELECT {', '.join(columns)}, {sums} FROM ({self._told()}) AS y "
             f"WHERE m = 1 OR ({self._nobody}) GROUP BY {places}"
@@ -119,7 +122,7 @@ def named_person(
         as_texts = column.wire.upper().startswith(("TEXT", "VARCHAR")) and not kind.is_integer()
         if None in texts or (texts and as_texts):
             return None
-        conditions = [f"{key} = CAST({dialect.text(str(text))} AS {column.wire})" for text in texts]
+        conditions = [f"{key} = {dialect.value(str(text), column.wire)}" for text in texts]
     if not conditions or kind == pl.Null:
         return key
     return f"CASE WHEN {' OR '.join(conditions)} THEN NULL ELSE {key} END"
