@@ -13,6 +13,7 @@ from incrowd.dialects.base import Dialect
 from incrowd.dialects.postgresql import PostgreSQL as PostgreSQL
 from incrowd.dialects.sqlite import SQLite as SQLite
 from incrowd.dialects.duckdb import DuckDB as DuckDB
+from incrowd.dialects.mysql import MySQL as MySQL
 # isort: on
 
 __all__ = ["DIALECTS"]
