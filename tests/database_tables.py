@@ -18,6 +18,7 @@ import incrowd as ic
 
 __all__ = [
     "FRAME",
+    "HOLDERS",
     "MODELS",
     "PLACES",
     "SCHEMA",
@@ -31,8 +32,6 @@ __all__ = [
     "quoted",
     "statement",
 ]
-
-PLACES = ("postgresql", "sqlite", "duckdb", "mysql", "relation")
 
 
 def quoted(name):
@@ -164,8 +163,14 @@ def without_truth(frame):
     return pl.DataFrame(columns)
 
 
+LIKE_SQLITE = ("sqlite",)
+
+
 def as_held(where, frame):
-    return {"sqlite": held, "mysql": without_truth}.get(where, lambda frame: frame)(frame)
+    """What a database can hold of a frame."""
+    if where in LIKE_SQLITE:
+        return held(frame)
+    return without_truth(frame) if where == "mysql" else frame
 
 
 _SERVERS = contextlib.ExitStack()
@@ -180,6 +185,38 @@ def mysql_url():
     return _SERVERS.enter_context(running_server())
 
 
+def in_postgresql(frame, folder, table, url):
+    fill_postgres(url, frame, table)
+    return url
+
+
+def in_sqlite(frame, folder, table, url):
+    fill_sqlite(folder / "people.db", frame, table)
+    return f"sqlite:///{folder}/people.db"
+
+
+def in_duckdb(frame, folder, table, url):
+    with contextlib.closing(duckdb.connect(str(folder / "people.db"))) as connection:
+        fill_duckdb(connection, frame, table)
+    return f"duckdb:///{folder}/people.db"
+
+
+def in_mysql(frame, folder, table, url):
+    fill_mysql(mysql_url(), frame, table)
+    return mysql_url()
+
+
+# One line a database: how a frame gets into it, and its address then.
+HOLDERS = {
+    "postgresql": in_postgresql,
+    "sqlite": in_sqlite,
+    "duckdb": in_duckdb,
+    "mysql": in_mysql,
+}
+STORES = tuple(HOLDERS)
+PLACES = (*STORES, "relation")
+
+
 @contextlib.contextmanager
 def holding(where, frame, url=None, table="people"):
     """Put a frame into a database and give its table (`url` is PostgreSQL's) as incrowd sees it."""
@@ -188,22 +225,11 @@ def holding(where, frame, url=None, table="people"):
             fill_duckdb(connection, frame, table)
             yield connection.table(quoted(table))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.db"
-        if where == "postgresql":
-            fill_postgres(url, frame, table)
-        elif where == "mysql":
-            url = mysql_url()
-            fill_mysql(url, frame, table)
-        elif where == "sqlite":
-            fill_sqlite(path, frame, table)
-            url = f"sqlite:///{path}"
-        else:
-            with contextlib.closing(duckdb.connect(str(path))) as connection:
-                fill_duckdb(connection, frame, table)
-            url = f"duckdb:///{path}"
-        with ic.Database(url) as database:
-            yield database.table(quoted(table))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ic.Database(HOLDERS[where](frame, Path(folder), table, url)) as database,
+    ):
+        yield database.table(quoted(table))
 
 
 def fetched(table):
@@ -216,7 +242,6 @@ def fetched(table):
     return pl.DataFrame(table).with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
 
-STORES = ("postgresql", "sqlite", "duckdb", "mysql")
 SCHEMA = ic.Schema(quasi=["q"], sensitive=["s"])
 MODELS = [ic.KAnonymity(2)]
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})
