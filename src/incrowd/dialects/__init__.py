@@ -14,6 +14,7 @@ from incrowd.dialects.postgresql import PostgreSQL as PostgreSQL
 from incrowd.dialects.sqlite import SQLite as SQLite
 from incrowd.dialects.duckdb import DuckDB as DuckDB
 from incrowd.dialects.mysql import MySQL as MySQL
+from incrowd.dialects.snowflake import Snowflake as Snowflake
 # isort: on
 
 __all__ = ["DIALECTS"]

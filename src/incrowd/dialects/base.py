@@ -150,6 +150,10 @@ class Dialect(ABC):
         """Quote the name of a table."""
         return ".".join(map(self.quote, name))
 
+    def source(self, table: Name) -> str:
+        """Write what stands behind FROM, so that the columns of a table are those of ``t``."""
+        return f"{self.qualified(table)} AS t"
+
     def check_name(self, name: Name) -> None:
         """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
 

@@ -225,7 +225,7 @@ class DatabaseTable:
     @property
     def source(self) -> str:
         """SQL: what stands behind FROM; its columns are ``t.``'s."""
-        return f"{self.dialect.qualified(self.place)} AS t"
+        return self.dialect.source(self.place)
 
     def reading(self) -> int:
         """Return the number of the snapshot."""
