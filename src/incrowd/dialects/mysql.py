@@ -343,11 +343,15 @@ class MySQL(Dialect):
         """Give a cursor of the session, which has one query at a time."""
         if self._streaming is not None:
             raise self.imported("pymysql").err.ProgrammingError(2014)
-        cursor = self._connection.cursor(getattr(self.imported("pymysql.cursors"), kind))
+        connection = self._connection
+        cursor = connection.cursor(getattr(self.imported("pymysql.cursors"), kind))
         try:
             with self._waiting():
                 yield cursor
         finally:
+            if not connection.open and cursor._result is not None:
+                # There are no rows any more, for which the driver would look.
+                cursor._result.unbuffered_active = False
             with contextlib.suppress(Exception):
                 cursor.close()
 
