@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import datetime as dt
+import functools
+import math
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -15,6 +19,7 @@ from incrowd.engines import RecodedTable
 
 __all__ = [
     "FRAME",
+    "HOLDERS",
     "MODELS",
     "PLACES",
     "SCHEMA",
@@ -23,11 +28,11 @@ __all__ = [
     "fetched",
     "held",
     "holding",
+    "mysql_statement",
+    "mysql_url",
     "quoted",
     "statement",
 ]
-
-PLACES = ("postgresql", "sqlite", "duckdb", "relation")
 
 
 def quoted(name):
@@ -104,8 +109,113 @@ def fill_duckdb(connection, frame, table="people"):
     connection.unregister("incoming")
 
 
+def mysql_type(dtype):
+    if isinstance(dtype, pl.Decimal):
+        return f"DECIMAL({dtype.precision},{dtype.scale})"
+    return {
+        pl.Float64: "DOUBLE", pl.Float32: "FLOAT", pl.Int64: "BIGINT", pl.Int32: "INT", pl.UInt8: "TINYINT UNSIGNED",
+        pl.Int16: "SMALLINT", pl.UInt64: "BIGINT UNSIGNED", pl.Boolean: "BOOLEAN", pl.Date: "DATE",
+        pl.Datetime("us", "UTC"): "TIMESTAMP(6)", pl.Datetime("us"): "DATETIME(6)",
+    }.get(dtype, "LONGTEXT CHARACTER SET utf8mb4")  # fmt: skip
+
+
+def mysql_statement(url, *statements):
+    """Run statements in MariaDB; rows of the last if it has some."""
+    from incrowd.dialects import MySQL
+
+    with MySQL.connect(url) as connection, connection.cursor() as cursor:
+        for sql in statements:
+            cursor.execute(sql)
+        return cursor.fetchall()
+
+
+def fill_mysql(url, frame, table="people", types=None):
+    from incrowd.dialects import MySQL
+
+    kinds = {name: (types or {}).get(name, mysql_type(dtype)) for name, dtype in frame.schema.items()}
+    # A TIMESTAMP is a point of time between 1970 and 2038.
+    early = [found.name for found in frame.get_columns() if found.dtype == pl.Datetime("us", "UTC")
+             and any(at is not None and not 1970 < at.year < 2038 for at in found)]  # fmt: skip
+    kinds |= dict.fromkeys(early, "DATETIME(6)")
+    listed = ", ".join(f"{quoted(name)} {kind} NULL" for name, kind in kinds.items())
+    with MySQL.connect(url) as connection, connection.cursor() as cursor:
+        # A session that a failed test left open is told of, not waited for.
+        cursor.execute("SET lock_wait_timeout = 10")
+        cursor.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
+        cursor.execute(f"CREATE TABLE {quoted(table)} ({listed}) ENGINE = InnoDB")
+        marks = ", ".join(["%s"] * frame.width)
+        rows = [[_bare(value) for value in row] for row in frame.iter_rows()]
+        cursor.executemany(f"INSERT INTO {quoted(table).replace('%', '%%')} VALUES ({marks})", rows)
+
+
+def _bare(value):
+    """Points of time as the session's clock shows them; there is no NaN."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
+
+
+def without_truth(frame):
+    """What MariaDB can hold of a frame: truth values are whole numbers, and NaN is missing."""
+    columns = []
+    for found in frame.get_columns():
+        series = found.alias("").fill_nan(None).alias(found.name) if found.dtype.is_float() else found
+        columns.append(series.cast(pl.Int64) if series.dtype == pl.Boolean else series)
+    return pl.DataFrame(columns)
+
+
+LIKE_SQLITE = ("sqlite",)
+
+
 def as_held(where, frame):
-    return held(frame) if where == "sqlite" else frame
+    """What a database can hold of a frame."""
+    if where in LIKE_SQLITE:
+        return held(frame)
+    return without_truth(frame) if where == "mysql" else frame
+
+
+_SERVERS = contextlib.ExitStack()
+atexit.register(_SERVERS.close)
+
+
+@functools.cache
+def mysql_url():
+    """The URL of a MariaDB server, which is started when it is first asked for."""
+    from mariadb_server import running_server
+
+    return _SERVERS.enter_context(running_server())
+
+
+def in_postgresql(frame, folder, table, url):
+    fill_postgres(url, frame, table)
+    return url
+
+
+def in_sqlite(frame, folder, table, url):
+    fill_sqlite(folder / "people.db", frame, table)
+    return f"sqlite:///{folder}/people.db"
+
+
+def in_duckdb(frame, folder, table, url):
+    with contextlib.closing(duckdb.connect(str(folder / "people.db"))) as connection:
+        fill_duckdb(connection, frame, table)
+    return f"duckdb:///{folder}/people.db"
+
+
+def in_mysql(frame, folder, table, url):
+    fill_mysql(mysql_url(), frame, table)
+    return mysql_url()
+
+
+# One line a database: how a frame gets into it, and its address then.
+HOLDERS = {
+    "postgresql": in_postgresql,
+    "sqlite": in_sqlite,
+    "duckdb": in_duckdb,
+    "mysql": in_mysql,
+}
+STORES = tuple(HOLDERS)
+PLACES = (*STORES, "relation")
 
 
 @contextlib.contextmanager
@@ -116,19 +226,11 @@ def holding(where, frame, url=None, table="people"):
             fill_duckdb(connection, frame, table)
             yield connection.table(quoted(table))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.db"
-        if where == "postgresql":
-            fill_postgres(url, frame, table)
-        elif where == "sqlite":
-            fill_sqlite(path, frame, table)
-            url = f"sqlite:///{path}"
-        else:
-            with contextlib.closing(duckdb.connect(str(path))) as connection:
-                fill_duckdb(connection, frame, table)
-            url = f"duckdb:///{path}"
-        with ic.Database(url) as database:
-            yield database.table(quoted(table))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ic.Database(HOLDERS[where](frame, Path(folder), table, url)) as database,
+    ):
+        yield database.table(quoted(table))
 
 
 def fetched(table):
@@ -141,7 +243,6 @@ def fetched(table):
     return pl.DataFrame(table).with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
 
-STORES = ("postgresql", "sqlite", "duckdb")
 SCHEMA = ic.Schema(quasi=["q"], sensitive=["s"])
 MODELS = [ic.KAnonymity(2)]
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})

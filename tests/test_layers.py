@@ -15,8 +15,8 @@ GROUND = {"errors", "parameters", "progress"}
 """The loose modules that everybody may import."""
 
 FLOORS = (
-    {"kernels", "verification"},
-    {"io"},
+    {"kernels", "dialects"},
+    {"io", "verification"},
     {"hierarchy", "treatments"},
     {"table"},
     {"recoding"},
@@ -95,10 +95,12 @@ def test_the_ground_knows_nothing_above():
         assert {room(other) for other in imported(module)} <= GROUND
 
 
-def test_the_verifier_shares_nothing_but_the_errors():
+def test_the_verifier_shares_nothing_but_errors_and_how_a_database_is_reached():
     for module in modules():
         if room(module) == "verification":
-            assert {room(other) for other in imported(module)} <= {"verification", "errors"}, module
+            assert {room(other) for other in imported(module)} <= {"verification", "dialects", "errors"}, (
+                module
+            )
 
 
 def test_kernels_know_nothing_above():
@@ -106,3 +108,9 @@ def test_kernels_know_nothing_above():
         if room(module) == "kernels":
             # A kernel looks whether its job was cancelled before it begins.
             assert {room(other) for other in imported(module)} <= {"kernels", "progress"}, module
+
+
+def test_dialects_know_nothing_above():
+    for module in modules():
+        if room(module) == "dialects":
+            assert {room(other) for other in imported(module)} <= {"dialects", "errors"}, module

@@ -102,7 +102,7 @@ def test_no_command_repeats_a_password(run, tmp_path, monkeypatch, words, name, 
         (tmp_path / file).write_text(text)
     before = sorted(tmp_path.rglob("*"))
     # These may be databases: this one is of a kind that is none.
-    address = ADDRESS.replace("postgresql", "mysql") if name in BASES else ADDRESS
+    address = ADDRESS.replace("postgresql", "oracle") if name in BASES else ADDRESS
     result = run(*call(words, name, callback, address))
     assert result.status == 2, result.out + result.err
     assert PASSWORD not in result.out + result.err

@@ -17,9 +17,12 @@ from database_tables import (
     SCHEMA,
     STORES,
     fill_duckdb,
+    fill_mysql,
     fill_postgres,
     fill_sqlite,
     holding,
+    mysql_statement,
+    mysql_url,
     statement,
 )
 from incrowd.engines import engine_for
@@ -45,6 +48,11 @@ def store(request, tmp_path):
             # Else nobody could write while somebody reads.
             other.execute("PRAGMA journal_mode = WAL")
             yield f"sqlite:///{tmp_path}/a.db", lambda sql: _rows(other.execute(sql).fetchall())
+    elif kind == "mysql":
+        url = mysql_url()
+        fill_mysql(url, FRAME)
+        mysql_statement(url, "DROP TABLE IF EXISTS safe")
+        yield url, lambda sql: _rows(mysql_statement(url, sql))
     else:
         with contextlib.closing(duckdb.connect(str(tmp_path / "a.db"))) as connection:
             fill_duckdb(connection, FRAME)
@@ -59,6 +67,11 @@ def store(request, tmp_path):
         yield f"duckdb:///{tmp_path}/a.db", run
         for connection in held:
             connection.close()
+
+
+def _home(url):
+    """The schema that tables are in unless another is named."""
+    return {"postgresql": "public", "mysql": "clinic"}.get(url.partition("://")[0], "main")
 
 
 def _rows(rows):
@@ -230,7 +243,7 @@ def test_tables_that_exist(store):
     with ic.Database(url) as database:
         table = database.table("people")
         for force in (False, True):
-            for name in ("people", "main.people" if "postgres" not in url else "public.people"):
+            for name in ("people", f"{_home(url)}.people"):
                 with pytest.raises(ic.TableError, match="is the table that is released"):
                     ic.anonymize(table, SCHEMA, MODELS).into(name, force=force)
         ic.anonymize(table, SCHEMA, MODELS).into("safe")

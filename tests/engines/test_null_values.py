@@ -79,6 +79,9 @@ def test_other_frames_count_it_so(frame):
 def test_every_database_counts_it_so(kind, request):
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
     columns = ["c0", "c3", "c10"] if kind == "sqlite" else NAMES
+    if kind == "mysql":
+        # Truth values are whole numbers there.
+        columns = [name for name in NAMES if table().schema[name] != pl.Boolean]
     quasi, sensitive = columns[:2], columns[2:]
     expected = MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
     with holding(kind, table().select(columns), url) as held:

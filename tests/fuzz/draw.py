@@ -95,8 +95,10 @@ PARTITIONED = ("folder-partitions",)
 FRAMES = ("polars", "pandas", "pandas-arrow", "pyarrow")
 FILES = ("csv", "csv-semicolon", "csv-tab", "csv-pipe", "csv-latin1", "csv-utf16", "csv-gz", "parquet")
 STREAMS = ("polars-lazy", "folder-csv", "folder-parquet", *PARTITIONED)
-DATABASES = ("sqlite", "duckdb", "relation", "postgresql", "spark")
-CASELESS = ("sqlite", "duckdb", "relation")
+SERVERS = ("spark", "postgresql", "mysql")
+"""Sources that are sessions of a server, which a process may lack."""
+DATABASES = ("sqlite", "duckdb", "relation", *SERVERS)
+CASELESS = ("sqlite", "duckdb", "relation", "mysql")
 """Where two columns cannot have names that differ by case alone."""
 SOURCES = (*FRAMES, *FILES, *STREAMS, *DATABASES)
 IN_MEMORY = (*FRAMES, *FILES)
@@ -173,7 +175,7 @@ class Draw:
 
     def case(self, source: str | None = None) -> Case:
         r = self.random
-        source = source or r.choice([name for name in self.sources if name not in ("spark", "postgresql")])
+        source = source or r.choice([name for name in self.sources if name not in SERVERS])
         algorithm = self.rarest(
             "algorithm", [name for name in self.algorithms if source in IN_MEMORY or name not in BY_RECORD]
         )

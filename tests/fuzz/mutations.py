@@ -225,7 +225,7 @@ def seconds_to_find(name: str, seed: int, seconds: float) -> tuple[int, float, s
 
     Seconds are those of the processor, which other programs do not lengthen.
     """
-    sources = [source for source in draw.SOURCES if source not in ("spark", "postgresql")]
+    sources = [source for source in draw.SOURCES if source not in draw.SERVERS]
     met: Counter[Any] = Counter()
     drawing = draw.Draw(seed, MODELS.names(), ALGORITHMS.names(), sources, met)
     with tempfile.TemporaryDirectory() as folder:

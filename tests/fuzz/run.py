@@ -33,7 +33,7 @@ SCRIPT = "script: "
 """How reasons begin for which no script of checks is written."""
 WHOLE = 3.0
 """Minutes from which everything has to be met."""
-SLOW = ("spark", "postgresql")
+SLOW = ("spark", "postgresql", "mysql")
 """Sources that are sessions of a server, which a process may lack."""
 ENDLESS = 7 * 24 * 60.0
 """Minutes of a run that ends after some cases."""
@@ -130,7 +130,7 @@ class Limits:
 def work(number: int, seed: int, folder: str, results: Any, limits: Limits) -> None:
     """Try case after case until the limits are reached.
 
-    Every process has a server of PostgreSQL, process 0 has a session of Spark.
+    Every process has a server of PostgreSQL and one of MariaDB, process 0 has a session of Spark.
     """
     faulthandler.enable()
     os.setpgrp()
@@ -189,7 +189,7 @@ def _try(case: dict[str, Any], services: Any, met: Counter[Any], known: set[str]
 
 def _turn(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
     """Return the source whose turn it is: slow ones now and then, sooner while they were not met."""
-    for name, first, turn in (("spark", 6, 90), ("postgresql", 8, 25)):
+    for name, first, turn in (("spark", 6, 90), ("postgresql", 8, 25), ("mysql", 10, 30)):
         seen = met["source", name] and met["person", name]
         if name in here and cases % (turn if seen else first) == 3:
             return name
@@ -227,7 +227,8 @@ def _servers(number: int, services: Any, engine: str | None) -> Iterator[None]:
     """Start the servers that a process needs; with an engine, no others."""
     import pytest
 
-    from postgres_server import running_server
+    import mariadb_server
+    import postgres_server
     from spark_session import local_session, require_spark
 
     with contextlib.ExitStack() as stack:
@@ -241,13 +242,14 @@ def _servers(number: int, services: Any, engine: str | None) -> Iterator[None]:
                 stack.callback(services.spark.stop)
         except refused as why:
             services.skipped["spark"] = str(why)
-        try:
-            if engine not in (None, "postgresql"):
-                services.skipped["postgresql"] = ""
-            else:
-                services.postgres = stack.enter_context(running_server())
-        except refused as why:
-            services.skipped["postgresql"] = str(why)
+        for name, server in (("postgresql", postgres_server), ("mysql", mariadb_server)):
+            try:
+                if engine not in (None, name):
+                    services.skipped[name] = ""
+                else:
+                    services.urls[name] = stack.enter_context(server.running_server())
+            except refused as why:
+                services.skipped[name] = str(why)
         yield
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 import incrowd as ic
-from database_tables import fill_duckdb, fill_postgres, held, quoted
+from database_tables import fill_duckdb, fill_mysql, fill_postgres, held, quoted, without_truth
 from incrowd.engines import RecodedTable
 
 DTYPES = {
@@ -33,7 +33,7 @@ class Services:
     """What is started once: a folder, and sessions where there are such."""
 
     folder: Path
-    postgres: str | None = None
+    urls: dict[str, str] = field(default_factory=dict)
     spark: Any = None
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -215,10 +215,14 @@ def _places(source: str, frame: pl.DataFrame, folder: Path, services: Services) 
             with ic.Database(f"duckdb:///{folder}/people.db") as database:
                 yield Placed(database.table("people"), frame, ordered=False)
         case "postgresql":
-            assert services.postgres is not None
             seen = pl.DataFrame([_without_nul(c) if c.dtype == pl.String else c for c in frame.get_columns()])
-            fill_postgres(services.postgres, seen, "people")
-            with ic.Database(services.postgres) as database:
+            fill_postgres(services.urls["postgresql"], seen, "people")
+            with ic.Database(services.urls["postgresql"]) as database:
+                yield Placed(database.table("people"), seen, ordered=False)
+        case "mysql":
+            seen = without_truth(frame)
+            fill_mysql(services.urls["mysql"], seen)
+            with ic.Database(services.urls["mysql"]) as database:
                 yield Placed(database.table("people"), seen, ordered=False)
         case "spark":
             table = _to_spark(frame, services.spark)

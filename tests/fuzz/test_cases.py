@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 
 from crossed import quick
+from database_tables import mysql_url
 from fuzz.checks import QUICK, again, run
 from fuzz.crowds import ABOUT, has_persons, rows_of_people
-from fuzz.draw import CASELESS, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
+from fuzz.draw import CASELESS, SERVERS, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
 from fuzz.run import Limits, main
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
 from incrowd.privacy import MODELS
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
-HERE = [name for name in SOURCES if name not in ("spark", "postgresql")]
+HERE = [name for name in SOURCES if name not in SERVERS]
 
 
 @pytest.fixture
@@ -29,7 +30,9 @@ def services(tmp_path, request):
     found = Services(tmp_path)
     source = json.loads(request.getfixturevalue("path").read_text())["case"]["source"]
     if source == "postgresql":
-        found.postgres = request.getfixturevalue("postgres")
+        found.urls[source] = request.getfixturevalue("postgres")
+    if source == "mysql":
+        found.urls[source] = mysql_url()
     if source == "spark":
         found.spark = request.getfixturevalue("spark")
     return found

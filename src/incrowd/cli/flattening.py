@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from incrowd.cli.helping import HELP_ALL
 from incrowd.cli.logs import UNSHOWN
+from incrowd.dialects.addresses import BEGINNINGS
 from incrowd.errors import ParameterError, options_taken
 from incrowd.io.addresses import looks_like_address
 
@@ -125,6 +126,5 @@ def _refuse_addresses(given: dict[str, Any]) -> None:
                 # The address itself may have a password.
                 raise ParameterError(
                     f"{name.replace('_', ' ')}: an address stands where a file belongs; a database is "
-                    "taken by assess, anonymize, lattice and verify alone, as DATA (postgresql://, "
-                    "sqlite:///, duckdb:///)"
+                    f"taken by assess, anonymize, lattice and verify alone, as DATA ({', '.join(BEGINNINGS)})"
                 )

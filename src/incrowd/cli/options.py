@@ -15,6 +15,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import completing
 from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
+from incrowd.dialects.addresses import EXAMPLES
 from incrowd.errors import IN_A_POLICY, ParameterError, SchemaError, TableError, named
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
@@ -26,7 +27,8 @@ from incrowd.treatments.base import treatment_of, treatment_texts
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.engines.sql.databases import Address, Database
+    from incrowd.dialects.addresses import Address
+    from incrowd.engines.sql.databases import Database
     from incrowd.hierarchy import Builder
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.policy import Policy
@@ -143,8 +145,8 @@ FileOrAddress = Annotated[
     typer.Argument(
         metavar="DATA",
         parser=file_or_address,
-        help="A file, a folder or a pattern, or a database: postgresql://user@host/db, sqlite:///path, "
-        "duckdb:///path, or env:NAME for an address in an environment variable.",
+        help=f"A file, a folder or a pattern, or a database: {', '.join(EXAMPLES)}, or env:NAME for an "
+        "address in an environment variable.",
     ),
 ]
 Released = Annotated[
@@ -152,8 +154,7 @@ Released = Annotated[
     typer.Argument(
         metavar="OUT",
         parser=file_or_address,
-        help="The release: a file, a folder or a pattern, or a database: postgresql://user@host/db, "
-        "sqlite:///path, duckdb:///path, env:NAME.",
+        help=f"The release: a file, a folder or a pattern, or a database: {', '.join(EXAMPLES)}, env:NAME.",
     ),
 ]
 Table = Annotated[

@@ -12,7 +12,7 @@ from incrowd.errors import ParameterError, TableError, require_extra
 from incrowd.table.documents import to_json
 
 if TYPE_CHECKING:
-    from incrowd.engines.sql.databases import Address
+    from incrowd.dialects.addresses import Address
     from incrowd.io.targets import Outputs, Target
 
 __all__ = ["added", "added_report", "outputs_of", "print_json", "released_file"]

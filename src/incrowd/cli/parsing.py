@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS, Algorithm
+from incrowd.dialects.addresses import BEGINNINGS, Address, either, is_address
 from incrowd.errors import ParameterError, quoted
-from incrowd.io.addresses import is_address
 
 if TYPE_CHECKING:
-    from incrowd.engines.sql.databases import Address
+    from incrowd.dialects.addresses import Address
 
 __all__ = ["algorithms_of", "file_or_address", "levels_of", "listed", "named", "numbers_of"]
 
@@ -27,8 +27,6 @@ def file_or_address(text: str) -> Path | Address:
     ParameterError
         When the variable is not set or holds no address; the message does not show what it holds.
     """
-    from incrowd.engines.sql.databases import Address
-
     if not text.startswith(_VARIABLE):
         return Address(text) if is_address(text) else Path(text)
     name = text.removeprefix(_VARIABLE)
@@ -41,7 +39,7 @@ def file_or_address(text: str) -> Path | Address:
     if not is_address(found):
         raise ParameterError(
             f"{quoted(text)}: the environment variable {quoted(name)} holds no address of a database; it "
-            "begins with postgresql://, sqlite:/// or duckdb:///"
+            f"begins with {either(BEGINNINGS)}"
         )
     return Address(found)
 

@@ -38,6 +38,8 @@ class PeoplePlan:
         SQL: the rows that a line of the source stands for, where lines are grouped already.
     place
         SQL: the place of a row, where rows have an order.
+    whole
+        SQL: the type of the numbers of rows.
     hashed
         SQL: a whole number made of some columns, ``{}`` being a list of them. With it no sort needs all
         people at once.
@@ -49,6 +51,7 @@ class PeoplePlan:
     person: Sequence[str]
     weight: str = ""
     place: str = ""
+    whole: str = "BIGINT"
     hashed: str = ""
 
     def kinds(self) -> str:
@@ -83,7 +86,8 @@ class PeoplePlan:
         amounts = [f"CASE WHEN {gone} THEN n ELSE 1 END"]
         amounts += [f"CASE WHEN {gone} THEN n ELSE 0 END", "n"] if totals else []
         columns = ", ".join([*self._keys, *(f"s{j}" for j in attributes)])
-        return f"SELECT {columns}, {_sums(*amounts)} FROM {kinds} WHERE m = 1 OR ({gone}) GROUP BY {columns}"
+        kept = f"m = 1 OR ({gone})"
+        return f"SELECT {columns}, {self._sums(*amounts)} FROM {kinds} WHERE {kept} GROUP BY {columns}"
 
     def listed(self, kinds: str) -> str:
         """List the rows of everybody else, equal ones as one: a number of the person, and how many rows.
@@ -156,12 +160,12 @@ class PeoplePlan:
         This and what follows reads columns of the source by their names alone.
         """
         by, people = ", ".join(columns), f"CASE WHEN {nobody(self.person)} THEN n ELSE 1 END"
-        return f"SELECT {by}, {_sums(people)} FROM ({self._pairs(columns)}) AS x GROUP BY {by}"
+        return f"SELECT {by}, {self._sums(people)} FROM ({self._pairs(columns)}) AS x GROUP BY {by}"
 
     def totals(self) -> str:
         """Count the people, the rows, and the rows without a name."""
         gone = nobody(self.person)
-        sums = _sums(f"CASE WHEN {gone} THEN n ELSE 1 END", "n", f"CASE WHEN {gone} THEN n ELSE 0 END")
+        sums = self._sums(f"CASE WHEN {gone} THEN n ELSE 1 END", "n", f"CASE WHEN {gone} THEN n ELSE 0 END")
         return f"SELECT {sums} FROM ({self._pairs([])}) AS x"
 
     def alone(self) -> str:
@@ -173,7 +177,7 @@ class PeoplePlan:
         )
         lone = "CASE WHEN size = 1 THEN 1 ELSE 0 END"
         each = f"SELECT {names}, SUM(n) AS n, SUM({lone}) AS lone FROM ({sized}) AS y GROUP BY {names}"
-        sums = _sums(own, f"CASE WHEN {gone} OR lone = 0 THEN lone ELSE 1 END")
+        sums = self._sums(own, f"CASE WHEN {gone} OR lone = 0 THEN lone ELSE 1 END")
         return f"SELECT {sums} FROM ({each}) AS z"
 
     def _pairs(self, columns: Sequence[str]) -> str:
@@ -184,6 +188,10 @@ class PeoplePlan:
         )
         return f"SELECT {names}, {amount} AS n FROM {self.source} GROUP BY {names}"
 
+    def _sums(self, *amounts: str) -> str:
+        sums = (f"COALESCE(SUM({amount}), 0)" for amount in amounts)
+        return ", ".join(f"CAST({total} AS {self.whole}) AS a{j}" for j, total in enumerate(sums))
+
     @property
     def _keys(self) -> list[str]:
         return [f"c{j}" for j in range(len(self.keys))]
@@ -191,11 +199,6 @@ class PeoplePlan:
     @property
     def _names(self) -> list[str]:
         return [f"p{j}" for j in range(len(self.person))]
-
-
-def _sums(*amounts: str) -> str:
-    sums = (f"COALESCE(SUM({amount}), 0)" for amount in amounts)
-    return ", ".join(f"CAST({total} AS BIGINT) AS a{j}" for j, total in enumerate(sums))
 
 
 def nobody(names: Sequence[str]) -> str:
@@ -207,6 +210,7 @@ class _Writer(Protocol):
     """Writes texts, and conditions on texts, in the SQL of one system."""
 
     def text(self, text: str) -> str: ...
+    def value(self, text: str, wire: str) -> str: ...
     def matches(self, key: str, pattern: str) -> str: ...
 
 
@@ -234,7 +238,7 @@ def named_person(
         as_texts = wire.upper().startswith(("TEXT", "VARCHAR")) and not kind.is_integer()
         if None in texts or (texts and as_texts):
             return None
-        conditions = [f"{key} = CAST({writer.text(str(text))} AS {wire})" for text in texts]
+        conditions = [f"{key} = {writer.value(str(text), wire)}" for text in texts]
     if not conditions or kind == pl.Null:
         return key
     return f"CASE WHEN {' OR '.join(conditions)} THEN NULL ELSE {key} END"

@@ -12,8 +12,9 @@ from enum import Enum, auto
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import TableError, exists_already
-from incrowd.io.addresses import Address, file_path, is_address
+from incrowd.io.addresses import file_path
 from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_unfinished
 from incrowd.io.scratch import PrivateFolder, remove_dead
 from incrowd.io.seals import reason, refuse_strangers, seal
@@ -22,8 +23,6 @@ __all__ = ["HIDDEN", "Hidden", "Outputs", "Target", "is_folder", "is_pattern", "
 
 INTERNAL = "internal"
 """A folder of this name stays private where all else in a released folder gets the usual modes."""
-
-_SIDES = {"sqlite": ("-wal", "-journal", "-shm"), "duckdb": (".wal", ".tmp")}
 
 
 def is_folder(target: Path) -> bool:
@@ -72,11 +71,9 @@ class _Inputs:
             self._add_path(os.fsdecode(source))
 
     def _add_database(self, address: Address) -> None:
-        if address.scheme not in _SIDES:
-            return
-        self._add_file(os.fspath(address.path))
-        for ending in _SIDES[address.scheme]:
-            self._add_file(f"{address.path}{ending}")
+        if not address.dialect.server:
+            for ending in ("", *address.dialect.sides):
+                self._add_file(f"{address.path}{ending}")
 
     def _add_path(self, text: str) -> None:
         if is_pattern(text):

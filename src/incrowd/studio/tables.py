@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from incrowd.dialects.addresses import Address
 from incrowd.errors import InputError, ParameterError, TableError
 from incrowd.io.columns import columns_named
 from incrowd.io.passing import passing
@@ -17,7 +18,6 @@ from incrowd.progress import check, interrupting
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.io.addresses import Address
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
 
@@ -104,8 +104,6 @@ def in_database(address: str, table: str, copy: Path) -> Source:
     InputError
         When that is no address, or it holds a password, which a command would show.
     """
-    from incrowd.io.addresses import Address
-
     found = Address(address)
     try:
         secret = urlsplit(found.url).password
@@ -113,8 +111,8 @@ def in_database(address: str, table: str, copy: Path) -> Source:
         secret = None
     if secret is not None:
         raise ParameterError(
-            "leave the password out of the address: put it into PGPASSWORD or the password file, since the "
-            "address is part of the command that makes the release again"
+            f"leave the password out of the address: put it into {found.dialect.secret}, since the address "
+            "is part of the command that makes the release again"
         )
     if not table:
         raise ParameterError("write the name of a table of the database, as people or schema.people")

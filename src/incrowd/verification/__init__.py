@@ -19,12 +19,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incrowd.dialects.addresses import is_address
 from incrowd.errors import ParameterError, TableError, setting
 from incrowd.verification.account import differences
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.classes import count_records, fetch_row, group, smallest_class
 from incrowd.verification.conformity import Remarks, remark, remark_truth
-from incrowd.verification.databases import is_address
 from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.gate import gate_findings
 from incrowd.verification.loading import Sources, Tables, load_tables, write_plainly

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from incrowd.dialects.addresses import is_address
 from incrowd.errors import TableError
-from incrowd.verification.databases import is_address
 
 __all__ = ["differences"]
 

@@ -1,32 +1,30 @@
-"""Tables of PostgreSQL, SQLite and DuckDB, read whole by sessions of the verifier's own."""
+"""Tables of databases, read whole by sessions of the verifier's own."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import secrets
-import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from incrowd.dialects.addresses import Address
 from incrowd.errors import MissingExtraError, TableError
 from incrowd.verification.source import Part, literal
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Address", "duckdb_name", "is_address", "part_of", "quoted_name"]
+__all__ = ["duckdb_name", "part_of", "quoted_name"]
 
 T = TypeVar("T")
 
-_ADDRESS = re.compile(r"(?i)(postgres|postgresql|sqlite|duckdb)://")
-_SERVER = re.compile(r"(?P<host>[A-Za-z0-9._:,%\[\]-]*)(?P<base>/[^@/?#:]*)?(?:\?[^@]*)?")
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+_ROWS = 10_000
+_TYPES = {"int": "BIGINT", "float": "DOUBLE", "date": "DATE", "datetime": "TIMESTAMP"}
 _AS_THEY_ARE = {
     "int2": "BIGINT", "int4": "BIGINT", "int8": "BIGINT", "float4": "FLOAT", "float8": "DOUBLE",
     "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE",
@@ -55,42 +53,6 @@ FROM made JOIN pg_catalog.pg_type t ON t.oid = made.type ORDER BY made.attnum, m
 """The columns and their types; a domain is what it is made of in the end."""
 
 
-def is_address(named: str) -> bool:
-    """Say whether a text is the address of a database rather than the path of a file."""
-    return _ADDRESS.match(named) is not None
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a database is; nothing of it but `title` is ever shown."""
-
-    url: str = field(repr=False)
-
-    @property
-    def scheme(self) -> str:
-        """``postgresql``, ``sqlite`` or ``duckdb``."""
-        scheme = self.url.partition("://")[0].lower()
-        return "postgresql" if scheme == "postgres" else scheme
-
-    @property
-    def title(self) -> str:
-        """The address without user, password and options; of an odd one the scheme alone."""
-        if self.scheme != "postgresql":
-            rest = self.url.partition("://")[2]
-            return f"{self.scheme}://{rest}" if rest.startswith("/") else f"{self.scheme}://..."
-        rest = self.url.partition("://")[2]
-        plain = _SERVER.fullmatch(rest.rpartition("@")[2]) if rest.count("@") <= 1 else None
-        return f"postgresql://{plain['host']}{plain['base'] or ''}" if plain else "postgresql://..."
-
-    @property
-    def path(self) -> Path:
-        """The file of an SQLite or DuckDB address: relative after three slashes, absolute after four."""
-        rest = self.url.partition("://")[2]
-        if not rest.startswith("/") or len(rest) < 2:
-            raise TableError(f"{self.scheme}: write {self.scheme}:///path/of/the/file")
-        return Path(rest[1:])
-
-
 def part_of(con: duckdb.DuckDBPyConnection, url: str, table: str, scratch: Path) -> Part:
     """Read a table of a database.
 
@@ -99,18 +61,19 @@ def part_of(con: duckdb.DuckDBPyConnection, url: str, table: str, scratch: Path)
     TableError
         There is no such database or table, or it cannot be read.
     MissingExtraError
-        The driver of PostgreSQL is not installed.
+        The driver is not installed.
     """
     address = Address(url)
     parts = _split(table)
-    readers = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
     try:
-        return readers[address.scheme](con, address, parts, scratch)
+        if not address.dialect.server and not address.path.is_file():
+            raise TableError(f"{address}: there is no such file")
+        return _READERS.get(address.scheme, _by_row)(con, address, parts, scratch)
     except (TableError, MissingExtraError):
         raise
     except Exception:
         # A driver's message may quote the address, or a value.
-        raise TableError(f"{address.title}: the table {table} cannot be read") from None
+        raise TableError(f"{address}: the table {table} cannot be read") from None
 
 
 def _split(table: str) -> list[str]:
@@ -133,8 +96,6 @@ def quoted_name(*parts: str) -> str:
 
 
 def _duckdb(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
-    if not address.path.is_file():
-        raise TableError(f"{address.title}: there is no such file")
     base, copied = f"base_{secrets.token_hex(8)}", f"copied_{secrets.token_hex(8)}"
     con.execute(f"ATTACH {literal(str(address.path.resolve()))} AS {base} (READ_ONLY)")
     where = duckdb_name(".".join(quoted_name(part) for part in parts))
@@ -149,31 +110,30 @@ def _duckdb(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], 
     )
 
 
-def _sqlite(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
-    if not address.path.is_file():
-        raise TableError(f"{address.title}: there is no such file")
-    base = sqlite3.connect(f"{address.path.resolve().as_uri()}?mode=ro", uri=True)
+def _by_row(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
+    """Read a table row by row, by whatever driver: a column is of the type that its values have in Python."""
+    dialect = address.dialect
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     met: list[set[str]]
-    try:
-        cursor = base.execute(f"SELECT * FROM {quoted_name(*parts)}")
+    with contextlib.closing(dialect.connect(address.url if dialect.server else address.path)) as base:
+        cursor = base.cursor()
+        cursor.execute(f"SELECT * FROM {quoted_name(*parts)}")
         names = tuple(entry[0] for entry in cursor.description)
         met = [set() for _ in names]
         with copy.open("w", encoding="utf-8", newline="") as file:
-            for row in cursor:
-                for kinds, value in zip(met, row, strict=True):
-                    if value is not None:
-                        kinds.add(type(value).__name__)
-                file.write(",".join(map(_field, row)) + "\n")
-    finally:
-        base.close()
+            while rows := cursor.fetchmany(_ROWS):
+                for row in rows:
+                    for kinds, value in zip(met, row, strict=True):
+                        if value is not None:
+                            kinds.add(type(value).__name__)
+                    file.write(",".join(map(_field, row)) + "\n")
     types = []
     for name, kinds in zip(names, met, strict=True):
         if kinds == {"int", "float"}:
             kinds.discard("int")
         if len(kinds) > 1:
-            raise TableError(f"{address.title}: column {name!r} mixes values of several types")
-        types.append({"int": "BIGINT", "float": "DOUBLE"}.get(next(iter(kinds), "str"), "VARCHAR"))
+            raise TableError(f"{address}: column {name!r} mixes values of several types")
+        types.append(_TYPES.get(next(iter(kinds), "str"), "VARCHAR"))
     columns = ", ".join(f"'c{place}': '{kind}'" for place, kind in enumerate(types))
     return Part(
         f"read_csv({literal(str(copy))}, auto_detect = false, header = false, columns = {{{columns}}}, "
@@ -194,15 +154,12 @@ def _field(value: Any) -> str:
 
 def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
     try:
-        dbapi: Any = import_module("adbc_driver_postgresql.dbapi")
-        import_module("pyarrow")
-    except ImportError:
-        raise MissingExtraError("adbc-driver-postgresql", "postgres", "reading PostgreSQL") from None
-    try:
-        connection = dbapi.connect(address.url)
+        connection = address.dialect.connect(address.url)
+    except MissingExtraError:
+        raise
     except Exception:
         raise TableError(
-            f"{address.title}: no connection; look at host, port, database, user and password"
+            f"{address}: no connection; look at host, port, database, user and password"
         ) from None
     cursor = connection.cursor()
 
@@ -213,7 +170,7 @@ def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[st
 
     described, arrow = _until_a_signal(cursor, fetch)
     if not described:
-        raise TableError(f"{address.title}: there is no table {'.'.join(parts)}")
+        raise TableError(f"{address}: there is no table {'.'.join(parts)}")
     fetched = f"fetched_{secrets.token_hex(8)}"
     con.register(fetched, arrow)
     types = tuple(_AS_THEY_ARE.get(kind, "VARCHAR") for _, kind in described)
@@ -277,3 +234,7 @@ def _cancel(cursor: Any) -> None:
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()
     asking.join(1.0)
+
+
+_READERS = {"postgresql": _postgresql, "duckdb": _duckdb}
+"""Whole columns at a time, where a driver gives them."""

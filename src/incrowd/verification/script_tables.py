@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import ParameterError, TableError
 from incrowd.verification.classes import count_rows, fetch_row
-from incrowd.verification.databases import Address, duckdb_name, is_address, part_of, quoted_name
+from incrowd.verification.databases import duckdb_name, part_of, quoted_name
 from incrowd.verification.other_kinds import is_json_lines, is_other_kind
 from incrowd.verification.script import Script
 from incrowd.verification.source import CsvFormat, Part, Table, glob_free, literal
@@ -192,11 +193,11 @@ class Reader:
         address = Address(wanted.given)
         if address.scheme != "duckdb":
             raise ParameterError(
-                f"{address.title}: DuckDB reads tables of {address.scheme} with an extension alone, which it "
+                f"{address}: DuckDB reads tables of {address.scheme} with an extension alone, which it "
                 f"would fetch over the network; {_WAY_OUT}"
             )
         if wanted.table is None:
-            raise ParameterError(f"{address.title}: name a table of the database")
+            raise ParameterError(f"{address}: name a table of the database")
         part = part_of(self.script.con, wanted.given, wanted.table, self.scratch)
         base = f"base_of_{wanted.variable}"
         self.script.execute(f"ATTACH {literal(str(address.path))} AS {base} (READ_ONLY)")

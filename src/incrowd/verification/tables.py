@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import ParameterError, TableError, setting
-from incrowd.verification.databases import Address, is_address, part_of
+from incrowd.verification.databases import part_of
 from incrowd.verification.source import CsvFormat, Part, Table, literal, open_file, reworded
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 def title_of(named: str) -> str:
     """Return what a table is called in messages: of a database without user and password."""
-    return Address(named).title if is_address(named) else named
+    return str(Address(named)) if is_address(named) else named
 
 
 def load(
@@ -68,7 +69,7 @@ def load(
                 f"or {setting('against_table=', '--against-table')} of the raw one"
             )
         part = part_of(con, named, table, scratch)
-        return load_parts(con, name, Address(named).title, [part], wanted, everything=everything)
+        return load_parts(con, name, title_of(named), [part], wanted, everything=everything)
     if table is not None:
         raise ParameterError("a table is named for databases; leave it out for files")
     parts = parts_of(con, named, wanted, csv_format, scratch)

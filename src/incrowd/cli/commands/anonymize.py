@@ -14,7 +14,7 @@ from incrowd.cli.logs import LOG
 from incrowd.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
-    from incrowd.engines.sql.databases import Address
+    from incrowd.dialects.addresses import Address
     from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.plan import Plan
     from incrowd.jobs.policy import Policy

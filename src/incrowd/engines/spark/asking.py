@@ -41,6 +41,10 @@ class _Writer:
         return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
     @classmethod
+    def value(cls, text: str, wire: str) -> str:
+        return f"CAST({cls.text(text)} AS {wire})"
+
+    @classmethod
     def matches(cls, key: str, pattern: str) -> str:
         # In Java a dollar sign is also the place before the last line break.
         whole = rf"\A{pattern[1:-1]}\z"

@@ -1,21 +1,20 @@
-"""Databases: PostgreSQL, SQLite and DuckDB, read in one snapshot and written in one transaction."""
+"""Databases, read in one snapshot and written in one transaction."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
-from incrowd.engines.sql.dialects.base import cast_all, while_fetching
+from incrowd.dialects.addresses import Address, is_address
+from incrowd.dialects.base import cast_all, while_fetching
 from incrowd.errors import IncrowdError, TableError, exists_already
-from incrowd.io.addresses import DIALECTS, Address, is_address
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.engines.sql.dialects.base import Column, Dialect, Name, Upload
+    from incrowd.dialects.base import Column, Dialect, Name, Upload
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address"]
 
@@ -31,7 +30,7 @@ class Database:
     Parameters
     ----------
     address
-        ``postgresql://user@host/database``, ``sqlite:///path`` or ``duckdb:///path``. A path is relative to
+        As ``postgresql://user@host/database`` or ``sqlite:///path``. A path is relative to
         the working folder after three slashes, and absolute after four. Put a PostgreSQL password into
         ``PGPASSWORD`` or the password file rather than into the address. It is never printed.
 
@@ -51,10 +50,9 @@ class Database:
         self._dialect = self._opened()
 
     def _opened(self) -> Dialect:
-        dialect = _dialect(self.address.scheme)
-        scheme = self.address.scheme
+        dialect = self.address.dialect
         try:
-            return dialect(self.address.url if scheme == "postgresql" else self.address.path)  # type: ignore[call-arg]
+            return dialect(self.address.url if dialect.server else self.address.path)
         except IncrowdError:
             raise
         except Exception as error:
@@ -201,6 +199,8 @@ class DatabaseTable:
     def __init__(self, database: Database, name: Name) -> None:
         self.database = database
         self.name = name
+        self.place = name
+        """Where it is read; a new table may get its name at the end alone."""
 
     @property
     def title(self) -> str:
@@ -210,7 +210,7 @@ class DatabaseTable:
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
-        return self.database.ask(lambda dialect: dialect.names(self.name))
+        return self.database.ask(lambda dialect: dialect.names(self.place))
 
     def __repr__(self) -> str:
         return f"DatabaseTable({str(self.database.address)!r}, {self.title!r})"
@@ -225,7 +225,7 @@ class DatabaseTable:
     @property
     def source(self) -> str:
         """SQL: what stands behind FROM; its columns are ``t.``'s."""
-        return f"{self.dialect.qualified(self.name)} AS t"
+        return self.dialect.source(self.place)
 
     def reading(self) -> int:
         """Return the number of the snapshot."""
@@ -237,7 +237,7 @@ class DatabaseTable:
 
     def read(self, names: Sequence[str]) -> dict[str, Column]:
         """Say how some columns are read."""
-        return self.database.ask(lambda dialect: dialect.read(self.name, names))
+        return self.database.ask(lambda dialect: dialect.read(self.place, names))
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
@@ -312,20 +312,10 @@ class DatabaseTable:
         database = self.database
         name, kind = self.place_for(target, force=force)
         made = DatabaseTable(database, name)
-        with database.writing() as dialect:
-
-            def make() -> None:
-                for uploaded, upload in uploads.items():
-                    dialect.upload(uploaded, upload.frame, upload.types)
-                dialect.joining()
-                if kind is not None:
-                    dialect.execute(f"DROP TABLE {dialect.qualified(name)}")
-                dialect.execute(f"CREATE TABLE {dialect.qualified(name)} AS {query}")
-                for uploaded in uploads:
-                    dialect.drop_uploaded(uploaded)
-
-            database.ask(lambda _: make())
+        with database.writing():
+            made.place = database.ask(lambda d: d.make(name, uploads, query, replace=kind is not None))
             yield made
+        made.place = name
 
 
 def parts(name: str) -> Name:
@@ -348,10 +338,3 @@ def parts(name: str) -> Name:
 
 def _quoted(part: str) -> str:
     return '"' + part.replace('"', '""') + '"'
-
-
-def _dialect(scheme: str) -> type[Dialect]:
-    """Return the dialect of a scheme; its driver is imported then."""
-    module, _, name = DIALECTS[scheme].rpartition(".")
-    found: type[Dialect] = getattr(import_module(module), name)
-    return found

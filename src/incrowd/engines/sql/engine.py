@@ -49,7 +49,7 @@ class SqlEngine(Engine):
     ) -> None:
         super().__init__(table, settings, treated)
         if _is_relation(table):
-            from incrowd.engines.sql.dialects.duckdb import RelationTable
+            from incrowd.dialects.duckdb import RelationTable
 
             table = RelationTable(table)
         self.rows = table if isinstance(table, TableRows) else TableRows(table)

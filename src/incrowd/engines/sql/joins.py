@@ -11,7 +11,7 @@ from incrowd.recoding import SUPPRESSED
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.engines.sql.dialects.base import Dialect, Upload
+    from incrowd.dialects.base import Dialect, Upload
 
 __all__ = ["Joins", "parted_by_column"]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from incrowd.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.base import Counted, Engine, EngineSettings, Unwritten
 from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, FetchedRows, LeavingColumns, joined_by
 from incrowd.engines.fold import CELL, ROWS, added_up, fold
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.sql.joins import Joins, parted_by_column
 from incrowd.io.columns import column_named, columns_named
 from incrowd.recoding import SUPPRESSED
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from incrowd.engines.sql.dialects.base import Column
-    from incrowd.engines.sql.dialects.duckdb import RelationTable
+    from incrowd.dialects.base import Column
+    from incrowd.dialects.duckdb import RelationTable
     from incrowd.engines.sql.rows import TableRows
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
@@ -137,7 +137,7 @@ class RecodedTable:
             kinds.append(pl.Int64())
         names = [*places, *passed, *([NUMBER] if self.drawn is not None else [])]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
-        query = f"SELECT {listed} FROM {self._source()} ORDER BY {Dialect.random}"
+        query = f"SELECT {listed} FROM {self._source()} ORDER BY {self.rows.table.dialect.random}"
         for rows in self.rows.table.batches(query):
             batch = cast_all(rows, names, kinds)
             came = batch.select(column_named(place) for place in places)
@@ -191,7 +191,7 @@ class RecodedTable:
         columns = self.rows.table.read(names)
         alike = ", ".join(str(columns[name].key) for name in names)
         order = self.leaving.drawn_order([*self.columns, *self.keyed])
-        ordered = ", ".join(f"CAST(t.{Dialect.quote(name)} AS TEXT)" for name in order)
+        ordered = ", ".join(self.rows.table.dialect.as_text(f"t.{Dialect.quote(name)}") for name in order)
         number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
         return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
 
@@ -220,7 +220,7 @@ class RecodedTable:
 
     def relation(self, table: RelationTable) -> Any:
         """Return the rows as a relation of the connection that those before recoding come from."""
-        from incrowd.engines.sql.dialects.duckdb import KEYS, DuckDB
+        from incrowd.dialects.duckdb import KEYS, DuckDB
 
         if self.leaving.by_value or self.drawn is not None:
             # A relation is joined with one frame, which holds the rows then.

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from incrowd.dialects.base import cast_all
 from incrowd.engines.fetched import NUMBER
 from incrowd.engines.fold import ROWS
 from incrowd.engines.plan import PeoplePlan, named_person
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.engines.sql.dialects.base import cast_all
 from incrowd.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.dialects.base import Column
+    from incrowd.dialects.duckdb import RelationTable
     from incrowd.engines.plan import ReducedPeople
-    from incrowd.engines.sql.dialects.base import Column
-    from incrowd.engines.sql.dialects.duckdb import RelationTable
     from incrowd.table.schema import Schema
 
 __all__ = ["TableRows"]
@@ -52,7 +52,7 @@ class TableRows:
         refused = [name for name in names if columns[name].wrong]
         for name, series in zip(refused, found.get_columns()[len(shown) + 1 :], strict=True):
             if len(series) and series.max():
-                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+                raise SchemaError(f"column {name!r} has {columns[name].why}")
         import polars as pl
 
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(number)
@@ -91,7 +91,9 @@ class TableRows:
         if None in person:
             return None
         keys, values = ([str(columns[name].key) for name in listed] for listed in (names, own))
-        plan = PeoplePlan(self.table.source, keys, values, list(map(str, person)))
+        plan = PeoplePlan(
+            self.table.source, keys, values, list(map(str, person)), whole=self.table.dialect.whole
+        )
         return plan.reduced(
             own,
             lists,
@@ -131,7 +133,7 @@ class TableRows:
         found = self.table.fetch(f"SELECT {checks} FROM {self.table.source}")
         for name, series in zip(checked, found.get_columns(), strict=True):
             if series[0]:
-                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+                raise SchemaError(f"column {name!r} has {columns[name].why}")
 
     def check_snapshot(self) -> None:
         """Refuse to go on where another snapshot began since the rows were counted.

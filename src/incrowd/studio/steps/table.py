@@ -6,6 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.dialects.addresses import EXAMPLES, either
 from incrowd.errors import InputError
 from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
@@ -67,7 +68,7 @@ class Table:
 
     def _database(self) -> None:
         address = ui.input("Address of the database").classes("w-full")
-        told = "postgresql://user@host/db, sqlite:////path or duckdb:////path; no password"
+        told = f"{either([each.replace(':///', ':////') for each in EXAMPLES])}; no password"
         hinted(address.props("outlined dense data-field=address"), told)
         table = ui.input("Name of the table").classes("w-full")
         table.props("outlined dense data-field=table")

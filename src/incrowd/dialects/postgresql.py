@@ -8,11 +8,10 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from incrowd.engines.sql.dialects.base import Column, Dialect, Name
-from incrowd.errors import IncrowdError, MissingExtraError, TableError
+from incrowd.dialects.base import Column, Dialect, Name
+from incrowd.errors import IncrowdError, TableError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,18 +69,23 @@ class PostgreSQL(Dialect):
     """A session of a PostgreSQL server, version 13 or later."""
 
     title: ClassVar[str] = "PostgreSQL"
+    scheme: ClassVar[str] = "postgresql"
+    other_schemes: ClassVar[Sequence[str]] = ("postgres",)
+    example: ClassVar[str] = "postgresql://user@host/db"
+    server: ClassVar[bool] = True
+    secret: ClassVar[str] = "PGPASSWORD or the password file"
+    driver: ClassVar[tuple[str, str] | None] = ("adbc-driver-postgresql", "postgres")
     view_guards: ClassVar[bool] = True
     temporary: ClassVar[re.Pattern[str]] = re.compile(r"pg_(toast_)?temp(_\d+)?")
 
     def __init__(self, url: str) -> None:
-        try:
-            # The driver has no types; its results come through PyArrow.
-            driver: Any = import_module("adbc_driver_postgresql.dbapi")
-            import_module("pyarrow")
-        except ImportError:
-            raise MissingExtraError("adbc-driver-postgresql", "postgres", "reading PostgreSQL") from None
-        self._connection: Any = driver.connect(url, autocommit=True)
+        self._connection = self.connect(url)
         self._known: dict[Name, dict[str, tuple[str, str, str, int]]] = {}
+
+    @classmethod
+    def connect(cls, where: str) -> Any:
+        """Connect by ADBC, whose results come through PyArrow."""
+        return cls.imported("adbc_driver_postgresql.dbapi", "pyarrow").connect(where, autocommit=True)
 
     @classmethod
     def text(cls, text: str) -> str:

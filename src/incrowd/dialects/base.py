@@ -6,9 +6,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from incrowd.errors import IncrowdError, TableError
+from incrowd.errors import IncrowdError, MissingExtraError, TableError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,6 +42,8 @@ class Column:
         SQL: a value of that type, in place of NULL where NULL cannot be joined.
     wrong
         SQL: a condition that holds for values that are refused, as an infinite date; `key` gives NULL.
+    why
+        What such values are, and the way out.
     plain
         SQL: the column as it is released into a file, of a type that Arrow and Polars know.
     plain_dtype
@@ -58,6 +61,7 @@ class Column:
     plain: str = ""
     plain_dtype: pl.DataType | None = None
     stays: str = ""
+    why: str = "infinite values; replace them, or turn it into text"
 
 
 class Upload(NamedTuple):
@@ -77,14 +81,63 @@ class Dialect(ABC):
     title: ClassVar[str]
     """The database in words."""
 
+    scheme: ClassVar[str]
+    """How its addresses begin."""
+
+    other_schemes: ClassVar[Sequence[str]] = ()
+    """Other words for the scheme."""
+
+    example: ClassVar[str]
+    """An address, for `--help`."""
+
+    server: ClassVar[bool] = False
+    """Whether an address names a server; else it names a file."""
+
+    secret: ClassVar[str] = "a file"
+    """Where a password belongs that shall not be in an address."""
+
+    sides: ClassVar[Sequence[str]] = ()
+    """Endings of the files that the database keeps beside a file."""
+
+    driver: ClassVar[tuple[str, str] | None] = None
+    """The package of the driver and the extra that installs it, where one is needed."""
+
     random: ClassVar[str] = "random()"
     """SQL: another random number for every row."""
+
+    whole: ClassVar[str] = "BIGINT"
+    """SQL: the type that sums of counts are cast to."""
 
     view_guards: ClassVar[bool] = False
     """Whether a table that a view reads cannot be dropped."""
 
     temporary: ClassVar[re.Pattern[str]] = re.compile("temp", re.IGNORECASE)
     """Schemas whose tables end with the session."""
+
+    @abstractmethod
+    def __init__(self, where: Any) -> None:
+        """Open a session: of an address, where it names a server, else of a file."""
+
+    @classmethod
+    def imported(cls, *modules: str) -> Any:
+        """Import the modules that the driver needs, and return the first.
+
+        Raises
+        ------
+        MissingExtraError
+            When one is not installed.
+        """
+        try:
+            first, *_ = [import_module(name) for name in modules]
+        except ImportError:
+            library, extra = cls.driver or (modules[0], "")
+            raise MissingExtraError(library, extra, f"reading {cls.title}") from None
+        return first
+
+    @classmethod
+    @abstractmethod
+    def connect(cls, where: Any) -> Any:
+        """Return a connection of the driver as DB-API 2.0 has it; the verifier reads whole tables by one."""
 
     @classmethod
     def quote(cls, name: str) -> str:
@@ -96,6 +149,10 @@ class Dialect(ABC):
     def qualified(self, name: Name) -> str:
         """Quote the name of a table."""
         return ".".join(map(self.quote, name))
+
+    def source(self, table: Name) -> str:
+        """Write what stands behind FROM, so that the columns of a table are those of ``t``."""
+        return f"{self.qualified(table)} AS t"
 
     def check_name(self, name: Name) -> None:
         """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
@@ -124,6 +181,16 @@ class Dialect(ABC):
     def text(cls, text: str) -> str:
         """Write a text as a literal; it must not have the character NUL."""
         return "'" + text.replace("'", "''") + "'"
+
+    @classmethod
+    def as_text(cls, expression: str) -> str:
+        """Write a value as a text, by which rows are ordered."""
+        return f"CAST({expression} AS TEXT)"
+
+    @classmethod
+    def value(cls, text: str, wire: str) -> str:
+        """Write a value that is no text, of the type of a column's `wire`."""
+        return f"CAST({cls.text(text)} AS {wire})"
 
     @classmethod
     @abstractmethod
@@ -194,6 +261,30 @@ class Dialect(ABC):
     @abstractmethod
     def drop_uploaded(self, name: str) -> None:
         """Drop an uploaded table."""
+
+    def make(self, name: Name, uploads: Mapping[str, Upload], query: str, *, replace: bool) -> Name:
+        """Make a table of a query that joins uploaded ones; it is there for good once all is committed.
+
+        Parameters
+        ----------
+        uploads
+            The tables that the query reads, by name; they are there for the time being.
+        replace
+            Whether it stands in the place of a table.
+
+        Returns
+        -------
+        Where the rows can be read until then.
+        """
+        for uploaded, upload in uploads.items():
+            self.upload(uploaded, upload.frame, upload.types)
+        self.joining()
+        if replace:
+            self.execute(f"DROP TABLE {self.qualified(name)}")
+        self.execute(f"CREATE TABLE {self.qualified(name)} AS {query}")
+        for uploaded in uploads:
+            self.drop_uploaded(uploaded)
+        return name
 
     @classmethod
     @abstractmethod

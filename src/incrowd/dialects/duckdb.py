@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from incrowd.engines.sql.dialects.base import BATCH, Column, Dialect, Name, while_fetching
-from incrowd.errors import IncrowdError, MissingExtraError, TableError
+from incrowd.dialects.base import BATCH, Column, Dialect, Name, while_fetching
+from incrowd.errors import IncrowdError, TableError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,18 +46,24 @@ class DuckDB(Dialect):
     """A session of a DuckDB file."""
 
     title: ClassVar[str] = "DuckDB"
+    scheme: ClassVar[str] = "duckdb"
+    example: ClassVar[str] = "duckdb:///path"
+    sides: ClassVar[Sequence[str]] = (".wal", ".tmp")
+    driver: ClassVar[tuple[str, str] | None] = ("pyarrow", "arrow")
 
     def __init__(self, path: Path) -> None:
-        import duckdb
-
-        _needs_arrow()
-        if not path.is_file():
-            # DuckDB would make one.
-            raise TableError(f"{self.title}: {path}: there is no such file")
-        # Reading needs no rights to write; where there are none, `into` will say so.
-        self._connection: Any = duckdb.connect(str(path), read_only=not os.access(path, os.W_OK))
+        self._connection = self.connect(path)
         self._connection.execute("SET python_enable_replacements = false")
         self._streams: list[Generator[pl.DataFrame, None, None]] = []
+
+    @classmethod
+    def connect(cls, where: Path) -> Any:
+        """Connect to a file; DuckDB would make one that is not there."""
+        duckdb = cls.imported("duckdb", "pyarrow")
+        if not where.is_file():
+            raise TableError(f"{cls.title}: {where}: there is no such file")
+        # Reading needs no rights to write; where there are none, `into` will say so.
+        return duckdb.connect(str(where), read_only=not os.access(where, os.W_OK))
 
     def begin(self) -> None:
         """Begin a transaction, which sees one snapshot."""
@@ -237,7 +242,7 @@ class RelationTable:
     source: ClassVar[str] = '"incrowd rows" AS t'
 
     def __init__(self, relation: Any) -> None:
-        _needs_arrow()
+        DuckDB.imported("pyarrow")
         self.relation = relation
         self._types = dict(zip(relation.columns, map(str, relation.types), strict=True))
 
@@ -278,14 +283,6 @@ class RelationTable:
             return self.relation.query("incrowd rows", sql)
 
         return _told(lambda: query(frame))
-
-
-def _needs_arrow() -> None:
-    """Refuse to begin without PyArrow, through which rows come and go."""
-    try:
-        import_module("pyarrow")
-    except ImportError:
-        raise MissingExtraError("pyarrow", "arrow", "reading DuckDB") from None
 
 
 def _told(work: Callable[[], T]) -> T:

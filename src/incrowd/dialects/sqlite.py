@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.engines.sql.dialects.base import BATCH, Column, Dialect, Name
+from incrowd.dialects.base import BATCH, Column, Dialect, Name
 from incrowd.errors import IncrowdError, SchemaError, TableError
 
 if TYPE_CHECKING:
@@ -43,14 +43,21 @@ class SQLite(Dialect):
     """
 
     title: ClassVar[str] = "SQLite"
+    scheme: ClassVar[str] = "sqlite"
+    example: ClassVar[str] = "sqlite:///path"
+    sides: ClassVar[Sequence[str]] = ("-wal", "-journal", "-shm")
 
     def __init__(self, path: Path) -> None:
-        # A file that is not there shall not be made.
-        uri = f"{path.resolve().as_uri()}?mode=rw"
-        self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        self._connection = self.connect(path)
         self._known: dict[tuple[Name, str], Column] = {}
         self._connection.create_function("incrowd_matches", 2, _matches, deterministic=True)
         self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
+
+    @classmethod
+    def connect(cls, where: Path) -> sqlite3.Connection:
+        """Connect to a file; one that is not there shall not be made."""
+        uri = f"{where.resolve().as_uri()}?mode=rw"
+        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def begin(self) -> None:
         """Begin a transaction; what is read first fixes its snapshot."""
