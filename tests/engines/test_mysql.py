@@ -58,8 +58,8 @@ def test_types_are_counted_as_in_memory_and_come_back(url, name):
         connection.commit()
     schema = ic.Schema(quasi=[name], sensitive=["g"])
     with ic.Database(url) as database:
-        found = engine_for(database.table("people")).count(schema)
-        same(in_order_of_codes(MemoryEngine(frame).count(schema)), in_order_of_codes(found))
+        found = engine_for(database.table("people")).count(schema).frequency
+        same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(found))
         ic.anonymize(
             database.table("people"), ic.Schema(quasi=["g"], unlisted="keep"), [ic.KAnonymity(1)]
         ).into("safe")
@@ -79,8 +79,8 @@ def test_long_texts_are_told_apart_or_refused(url):
         [ic.Attribute("p", "person"), ic.Attribute("q", "quasi"), ic.Attribute("s", "sensitive")]
     )
     with ic.Database(url) as database:
-        found = engine_for(database.table("people")).count(schema)
-    same(in_order_of_codes(MemoryEngine(frame).count(schema)), in_order_of_codes(found))
+        found = engine_for(database.table("people")).count(schema).frequency
+    same(in_order_of_codes(MemoryEngine(frame).count(schema).frequency), in_order_of_codes(found))
     fill_mysql(url, frame.with_columns(p=pl.lit("x" * 70_000)))
     with (
         ic.Database(url) as database,
@@ -128,8 +128,9 @@ def test_nothing_private_stays(url, monkeypatch):
     fill_mysql(url, FRAME)
     mysql_statement(url, "CREATE TABLE safe (q INT)")
     with ic.Database(url) as database:
+        before = set(mysql_statement(url, "SHOW TABLES"))
         ic.anonymize(database.table("people"), SCHEMA, MODELS).into("safe", force=True)
-        assert mysql_statement(url, "SHOW TABLES") == (("people",), ("safe",))
+        assert set(mysql_statement(url, "SHOW TABLES")) == before
         release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
         measured = type(release)._measured
 
@@ -140,7 +141,7 @@ def test_nothing_private_stays(url, monkeypatch):
         monkeypatch.setattr(type(release), "_measured", meanwhile)
         with pytest.raises(ic.TableError, match="was made by another session meanwhile"):
             release.into("other")
-        assert mysql_statement(url, "SHOW TABLES") == (("other",), ("people",), ("safe",))
+        assert set(mysql_statement(url, "SHOW TABLES")) == before | {("other",)}
         assert mysql_statement(url, "SELECT COUNT(*) FROM other") == ((0,),)
         # The session goes on.
         assert ic.assess(database.table("people"), SCHEMA).records == 6

@@ -37,7 +37,7 @@ def test_local_workers_run_the_drivers_python(spark, other, monkeypatch):
 
 def test_an_error_says_how_workers_get_the_drivers_python(spark, other, monkeypatch):
     monkeypatch.setenv("PYSPARK_PYTHON", other)
-    with pytest.raises(ic.TableError, match=r"lacks incrowd .* --archives.* PYSPARK_PYTHON") as caught:
+    with pytest.raises(ic.TableError, match=r"lacks incrowd .*spark.archives.* PYSPARK_PYTHON") as caught:
         in_blocks(spark)
     assert "lazy_loader" not in str(caught.value)
 

@@ -243,6 +243,9 @@ class Draw:
         if r.random() < 0.35:
             for place in r.sample(range(len(names)), r.choice([1, 2, 4])):
                 names[place] = r.choice(NASTY_NAMES)
+        if source == "mysql":
+            # There a name has no blank at its end.
+            names = [name.rstrip() or "blank" for name in names]
         if source in CASELESS:
             names = list({name.lower(): name for name in names}.values())
         names = list(dict.fromkeys(names))

@@ -122,10 +122,10 @@ def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListErr
 def _ways(column: str) -> str:
     # The draft of init has a hierarchy for every column of codes.
     drafted = setting("", "; incrowd init drafts one")
-    prefix, flat = (f"--hierarchy {shlex.quote(f'{column}={recipe}')}" for recipe in ("prefix", "flat"))
+    prefix, flat = (shlex.quote(f"{column}={recipe}") for recipe in ("prefix", "flat"))
     hierarchy = setting(
         "a prefix for codes, a flat one for the value or *",
-        f"{prefix} for codes, {flat} for the value or *",
+        f"--hierarchy {prefix} for codes, --hierarchy {flat} for the value or *",
         "hierarchy = { prefix = true } for codes, hierarchy = { flat = true } for the value or *",
     )
     return (

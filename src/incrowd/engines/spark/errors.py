@@ -130,8 +130,8 @@ def translated(error: Exception) -> Exception:
         return TableError(
             "the Python of Spark's workers does not start, has another version than the driver's, or lacks "
             "incrowd or a package that it needs; pack the driver's environment, send it to the workers "
-            "(spark-submit --archives, or spark.archives), and set PYSPARK_PYTHON to its python before the "
-            "session starts; nothing was released"
+            "(spark.archives, or the archives of spark-submit), and set PYSPARK_PYTHON to its python before "
+            "the session starts; nothing was released"
         )
     named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
     return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
