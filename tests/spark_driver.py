@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 warnings.simplefilter("ignore")
 
 import incrowd as ic  # noqa: E402
-from incrowd.engines.spark import SparkEngine, in_random_order  # noqa: E402
+from incrowd.engines.spark import in_random_order  # noqa: E402
 from spark_session import local_session  # noqa: E402
 
 
@@ -84,10 +84,10 @@ def main(master: str, source: str) -> None:
             release(held_up(rows.repartition(6), folder), f"{folder}/second", blocks)
             continue
 
-        def reordered(_, made, __, folder=folder):
-            return held_up(in_random_order(made), folder)
+        def reordered(rows, folder=folder):
+            return held_up(in_random_order(rows), folder)
 
-        with patch.object(SparkEngine, "reordered", reordered):
+        with patch("incrowd.engines.spark.in_random_order", reordered):
             release(rows, f"{folder}/second", blocks)
 
 

@@ -131,6 +131,9 @@ def test_odd_names_in_databases(kind, request):
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
     # PostgreSQL and SQLite hold no empty name or none that differs by case from another; nor does DuckDB.
     names = held_by_databases(ALL)
+    if kind == "mysql":
+        # No name begins or ends with a blank there, and marks on letters tell none apart.
+        names = [name for name in names if name == name.strip() and name not in ("Ä", "İ")]
     frame, asked = table(names), schema(names[::-1])
     one = ic.anonymize(frame, asked, [ic.KAnonymity(2)], max_suppression=0.9)
     with holding(kind, frame, url) as held:

@@ -19,8 +19,9 @@ import numpy as np
 from fuzz import draw
 from fuzz.checks import run
 from fuzz.sources import Services
-from incrowd import engines, verification
+from incrowd import verification
 from incrowd.algorithms import ALGORITHMS
+from incrowd.engines.scan import StreamedCount
 from incrowd.jobs import apply, carried, checks
 from incrowd.jobs.batch import Earlier
 from incrowd.jobs.judging import Judging
@@ -105,7 +106,7 @@ def _only_together(wrapped: Wrap) -> Any:
 def _reversed(wrapped: Wrap) -> Wrap:
     def apply(self: Any, *arguments: Any, **named: Any) -> Any:
         made = wrapped(self, *arguments, **named)
-        return made.reverse() if hasattr(made, "reverse") else made
+        return replace(made, table=made.table.reverse()) if hasattr(made.table, "reverse") else made
 
     return apply
 
@@ -139,7 +140,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "later rows are judged only together with the earlier release": ((Earlier, "beside", _only_together),),
     "rows that were held are lost": ((apply, "with_held", lambda f: lambda table, held: (table, 0)),),
     "rows that wait leave, too": ((apply, "rows_at", lambda f: lambda table, places: table),),
-    "lazy rows come out reversed": ((engines.ScanEngine, "apply", _reversed),),
+    "lazy rows come out reversed": ((StreamedCount, "apply", _reversed),),
     "labels are those of a level lower": (("incrowd.recoding.cells", "level_cells", _up),),
     "means are one too high": (("incrowd.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
     "days that are written in a way of their own are first days": (

@@ -467,10 +467,13 @@ def _by_category(met: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
 
 def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Join rows with a table by some columns, missing values being equal; return its further columns."""
+    import polars as pl
+
     places = [f"\0by {place}" for place in range(len(names))]
     renamed = dict(zip(names, places, strict=True))
     others = [name for name in table.columns if name not in renamed]
     left = rows.select(columns_named(names)).rename(renamed)
-    right = table.rename(renamed)
+    # Texts of keys may have come as categories.
+    right = table.rename(renamed).cast({pl.Categorical: pl.String})
     joined = left.join(right, on=places, how="left", nulls_equal=True, maintain_order="left")
     return joined.select(columns_named(others))
