@@ -279,7 +279,10 @@ def _summary(column: Column, keys: Sequence[Key], cell: str | None) -> str | Non
 def _half_step(column: Column, written: Fraction) -> Fraction:
     """How far a mean may be from what it was rounded to."""
     if column.grid in ("day", "month", "year"):
-        return Fraction({"day": 1, "month": 17, "year": 184}[str(column.grid)])
+        last = dt.date(9999, 12, 1) if column.grid == "month" else dt.date(9999, 1, 1)
+        # No month and no year begins after the last one.
+        steps = 2 if column.grid != "day" and written == last.toordinal() else 1
+        return steps * Fraction({"day": 1, "month": 17, "year": 184}[str(column.grid)])
     if column.grid == "digits":
         size = abs(written)
         return (on_grid("digits", size * Fraction(1001, 1000), "up") - on_grid("digits", size, "down")) / 2
