@@ -179,18 +179,23 @@ def test_the_whole_way_goes_by_the_keyboard_alone(visit):
     press("[data-mark=sample]")
     visit.reads("2,000 rows, 12 columns")
     following("What is each column?")
-    role = tab_to('[data-column="8"] [data-field=role]')
-    role.send_keys(Keys.ENTER)
-    visit.wait(".q-menu .q-item")
 
     def on(option: str) -> bool:
         return any(option in each.text for each in visit.all(".q-menu .q-manual-focusable--focused"))
 
-    for _ in range(10):
-        if on("insensitive"):
-            break
-        focused().send_keys(Keys.ARROW_DOWN)
-    focused().send_keys(Keys.ENTER)
+    def release_as_it_is(column: int) -> None:
+        tab_to(f'[data-column="{column}"] [data-field=role]').send_keys(Keys.ENTER)
+        visit.wait(".q-menu .q-item")
+        for _ in range(10):
+            if on("insensitive"):
+                break
+            focused().send_keys(Keys.ARROW_DOWN)
+        focused().send_keys(Keys.ENTER)
+        visit.until(lambda: not visit.all(".q-menu .q-item"), "the end of the menu")
+
+    # What numbers the patients is a finding before the release leaves.
+    release_as_it_is(0)
+    release_as_it_is(8)
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the role")
     following("How are values generalized?")
     visit.wait("[data-mark=tree] .tree-row")
@@ -201,7 +206,11 @@ def test_the_whole_way_goes_by_the_keyboard_alone(visit):
     visit.wait("[data-mark=verdict]")
     press("[data-mark=look]")
     visit.reads("Rows 1 to 8")
-    following("Take it with you")
+    following("Before you publish")
+    for number in range(len(visit.all('[data-mark^="finding-"]'))):
+        tab_to(f"[data-field=why-{number}]").send_keys("looked at")
+    press("[data-mark=accept]")
+    visit.reads("Take it with you")
     target = visit.downloads / "release.csv"
     target.unlink(missing_ok=True)
     press("[data-mark=get-release]")
