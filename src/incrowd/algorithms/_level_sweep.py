@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms._sets import PricedKeys
 from incrowd.algorithms._sweep import level_rung, sweep
 from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.algorithms.lattice import Limits
+from incrowd.lazy import np
 from incrowd.recoding import SingleDimensional, level_cells
 from incrowd.recoding.labels import SUPPRESSED
 from incrowd.table.classes import EquivalenceClasses

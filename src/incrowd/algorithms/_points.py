@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.costs import Costs, farthest, farthest_from, measure, nearest, reach, take
@@ -15,6 +14,7 @@ from incrowd.kernels.few import least_of
 from incrowd.kernels.grouping import group_columns, group_members
 from incrowd.kernels.growing import grow
 from incrowd.kernels.jit import over_ranges, so_few
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.table.domain import Domain

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms._points import class_cells, costs_of
 from incrowd.kernels.costs import Costs, cell_costs
+from incrowd.lazy import np
 from incrowd.recoding.labels import effective_style
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.costs import cell_costs
 from incrowd.kernels.grouping import group_codes
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.algorithms._sets import PricedKeys

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms.lattice import Explorer, Node
@@ -37,8 +37,6 @@ class Tags:
     """
 
     def __init__(self, explorer: Explorer, name: str) -> None:
-        import numpy as np
-
         if not explorer.settles:
             raise ParameterError(
                 f"{name} needs models under which generalizing never hurts (with suppression: under which a "
@@ -70,8 +68,6 @@ class Tags:
 
     def minimal(self) -> list[tuple[int, ...]]:
         """Return the anonymous nodes that have no anonymous node below, in the order of their levels."""
-        import numpy as np
-
         good = self.status > 0
         lowest = good.copy()
         for axis in range(good.ndim):

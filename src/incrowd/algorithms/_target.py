@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.table.domain import Domain

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.algorithms.mondrian import Mondrian
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms._sets import PricedKeys
@@ -120,8 +120,6 @@ class _Search:
     """The state of one search: a number for each key, in every round others."""
 
     def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
-        import numpy as np
-
         from incrowd.algorithms._sets import PricedKeys, in_columns
         from incrowd.kernels.keyed_classes import Points, tabulate
 
@@ -143,8 +141,6 @@ class _Search:
 
     def run(self) -> tuple[NDArray[np.int32], int]:
         """Search: the class of each key, and how many there are."""
-        import numpy as np
-
         rounds = self.settings.rounds
         class_of = np.full(self.problem.frequency.keys, -1, np.int64)
         if self.size > _LARGEST_BLOCK:
@@ -191,8 +187,6 @@ class _Search:
         self, class_of: NDArray[np.integer]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the cells of each class, and how many keys it has."""
-        import numpy as np
-
         indptr, members = _members(class_of)
         lows, highs = self._ends(indptr, members)
         return lows, highs, np.diff(indptr)
@@ -201,8 +195,6 @@ class _Search:
         self, indptr: NDArray[np.int64], members: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the lowest and the highest rank of each class in every column."""
-        import numpy as np
-
         ranks = self.points.ranks[members]
         return np.minimum.reduceat(ranks, indptr[:-1]), np.maximum.reduceat(ranks, indptr[:-1])
 
@@ -216,8 +208,6 @@ class _Search:
         fresh
             Whether what a cut saves counts as it is; else by chance more or less, for other blocks.
         """
-        import numpy as np
-
         from incrowd.kernels.halving import halve
 
         members = np.arange(len(ranks))
@@ -241,8 +231,6 @@ class _Search:
 
     def _improve(self, block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> None:
         """Improve the classes within each block; `class_of` gets the new ones."""
-        import numpy as np
-
         from incrowd.kernels.jit import over_ranges
         from incrowd.kernels.rebuild import Blocks, improve_blocks
 
@@ -268,8 +256,6 @@ def _members(number_of: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray
 
 def _by_cost(keys: PricedKeys) -> list[int]:
     """Order the attributes by what two keys far apart in their rows cost, the dearest first."""
-    import numpy as np
-
     from incrowd.kernels.costs import cell_costs
 
     frequency = keys.frequency
@@ -288,8 +274,6 @@ def _by_cost(keys: PricedKeys) -> list[int]:
 
 def _parted(block_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Part blocks that are larger than that, wherever: what is all alike was not cut."""
-    import numpy as np
-
     order = np.argsort(block_of, kind="stable")
     first = np.searchsorted(block_of[order], block_of[order])
     place = np.empty(len(order), np.int64)
@@ -303,8 +287,6 @@ def _with_enough(block_of: NDArray[np.int64], records: NDArray[np.int64], least:
 
     A cut beside a frequent value can leave few keys. Blocks that come after each other lie near each other.
     """
-    import numpy as np
-
     number_of = np.zeros(int(block_of.max()) + 1, np.int64)
     number, held = 0, 0
     for block, size in enumerate(np.bincount(block_of, records).astype(np.int64).tolist()):
@@ -318,8 +300,6 @@ def _with_enough(block_of: NDArray[np.int64], records: NDArray[np.int64], least:
 
 def _within(block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the classes with numbers from 0 in each block; each class lies in one block."""
-    import numpy as np
-
     order = np.lexsort((class_of, block_of))
     new = np.ones(len(order), np.bool_)
     new[1:] = class_of[order][1:] != class_of[order][:-1]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import Configured
 from incrowd.progress import Silent
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms.lattice.space import SolutionSpace
@@ -220,8 +220,6 @@ def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel])
     ------
     InfeasibleError
     """
-    import numpy as np
-
     from incrowd.table.classes import EquivalenceClasses
 
     whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
@@ -245,8 +243,6 @@ def least_size(models: Sequence[PrivacyModel]) -> int:
 
 def all_hold(models: Sequence[PrivacyModel], classes: EquivalenceClasses) -> NDArray[np.bool_]:
     """Say for each class whether it satisfies every model: bool[classes]."""
-    import numpy as np
-
     verdict = np.ones(len(classes), np.bool_)
     for model in models:
         verdict &= model.holds(classes)

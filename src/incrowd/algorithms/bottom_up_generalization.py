@@ -14,10 +14,10 @@ from incrowd.algorithms.base import (
     refuse_every_class,
     refuse_infeasible,
 )
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.frequency import FrequencyTable
@@ -62,8 +62,6 @@ class BottomUpGeneralization(Algorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Generalize until every model holds; see `Algorithm.search`."""
-        import numpy as np
-
         from incrowd.kernels.grouping import group_columns
         from incrowd.recoding import SingleDimensional, node_cells
         from incrowd.table.classes import EquivalenceClasses
@@ -126,8 +124,6 @@ class _Cut:
     """
 
     def __init__(self, frequency: FrequencyTable, j: int) -> None:
-        import numpy as np
-
         from incrowd.algorithms._target import TargetTable
 
         self.attribute = j
@@ -144,8 +140,6 @@ class _Cut:
         self.open = {node: self._loss(node) for node, missing in self.waiting.items() if not missing}
 
     def _loss(self, node: int) -> float:
-        import numpy as np
-
         parts = np.array([int(self.tree.lo[child]) for child in self.children[node]])
         return self.table.gain(int(self.tree.lo[node]), int(self.tree.hi[node]), parts) / self.records
 
@@ -163,8 +157,6 @@ class _Cut:
         self, node: int, columns: Sequence[NDArray[np.int32]], sizes: Sequence[int], frequency: FrequencyTable
     ) -> int:
         """Return the size of the smallest class once a node stands for all values below it."""
-        import numpy as np
-
         from incrowd.kernels.grouping import group_columns
 
         lo, hi = self.tree.lo[node], self.tree.hi[node]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.schema import Attribute, Style
@@ -73,8 +73,6 @@ class CellSuppression(LocalAlgorithm):
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Blank set after set of attributes, then deal with what is left."""
-        import numpy as np
-
         from incrowd.algorithms._joining import join_failing
         from incrowd.algorithms._points import costs_of
         from incrowd.algorithms.base import all_hold
@@ -134,8 +132,6 @@ def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
 
 def _blanked(problem: SearchProblem, class_of_key: NDArray[np.int32], count: int) -> int:
     """Count the cells of released records that are blanked."""
-    import numpy as np
-
     from incrowd.algorithms._points import class_cells
     from incrowd.kernels.grouping import group_members
 

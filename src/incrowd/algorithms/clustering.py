@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -49,8 +49,6 @@ class Clustering(LocalAlgorithm):
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
-        import numpy as np
-
         from incrowd.algorithms._points import Points, UnusedByCost, costs_of
         from incrowd.kernels.costs import nearest_centroid
 

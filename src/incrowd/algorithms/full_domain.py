@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold
 from incrowd.errors import InfeasibleError, ParameterError, listed, setting
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.progress import Silent
 from incrowd.utility import AGGREGATES, METRICS, STEERING
@@ -16,7 +17,6 @@ from incrowd.utility import AGGREGATES, METRICS, STEERING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms.lattice import Explorer, Lattice, Limits, Node
@@ -142,8 +142,6 @@ class FullDomainAlgorithm(Algorithm):
         self, problem: SearchProblem, levels: tuple[int, ...], suppressed: NDArray[np.bool_]
     ) -> Recoding:
         """Recode what was suppressed, again and again, while that releases a record."""
-        import numpy as np
-
         frequency = problem.frequency
         round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
         rounds = [levels]
@@ -268,8 +266,6 @@ def _rounded_up(share: float) -> float:
 
 def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int:
     """Return the largest k for which a node suppresses no more records than allowed; 0 where none does."""
-    import numpy as np
-
     ordered = np.sort(explorer.class_sizes(levels))
     # Records of `*` throughout are suppressed whatever k is.
     gone = explorer.problem.frequency.rows - int(ordered.sum())

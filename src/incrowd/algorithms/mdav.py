@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms._points import Points, Unused
@@ -52,8 +52,6 @@ class MDAV(LocalAlgorithm):
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
-        import numpy as np
-
         from incrowd.algorithms._points import Points, Unused
 
         points = Points(problem.frequency)
@@ -95,8 +93,6 @@ class _Space:
     """The coordinates of the ranks, and the records that are left, for averages."""
 
     def __init__(self, problem: SearchProblem, points: Points, unused: Unused) -> None:
-        import numpy as np
-
         frequency = problem.frequency
         self.points = points
         self.unused = unused
@@ -132,8 +128,6 @@ class _Space:
 
     def leave(self, rows: NDArray[np.int64]) -> None:
         """Take records out of the average."""
-        import numpy as np
-
         np.subtract.at(self.left, self.points.spots[self.points.point_of_row[rows]].ravel(), 1)
 
     def aim_at(self, row: int) -> None:
@@ -143,8 +137,6 @@ class _Space:
 
     def outermost(self) -> int:
         """Return the record that is farthest from the average of the records that are left."""
-        import numpy as np
-
         starts = self.first[:-1]
         records = np.add.reduceat(np.where(self.known, self.left, 0), starts)
         sums = np.add.reduceat(np.where(self.known, self.left * self.number, 0.0), starts)
@@ -154,8 +146,6 @@ class _Space:
         return self.unused.farthest_from_aim()
 
     def _aim(self, centre: NDArray[np.float64], spots: NDArray[np.integer]) -> None:
-        import numpy as np
-
         gap = (self.place - centre[self.attribute_of]) ** 2
         apart = np.ones(len(gap))
         apart[spots] = 0.0

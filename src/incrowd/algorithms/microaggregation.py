@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.errors import ParameterError, named
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Microaggregation"]
@@ -49,8 +49,6 @@ class Microaggregation(LocalAlgorithm):
         ParameterError
             When there is not exactly one quasi-identifier, or it is no number or date.
         """
-        import numpy as np
-
         from incrowd.kernels.groups import least_squares_groups
 
         domains = problem.frequency.domains

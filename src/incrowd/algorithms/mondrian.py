@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.hierarchy import Hierarchy
@@ -130,8 +130,6 @@ class _Runs(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[_Runs]) -> _Runs:
         """Return the runs of all parts, one after the other; none of no parts."""
-        import numpy as np
-
         none = cls(*np.zeros((3, 0), np.int64))
         return cls(*(np.concatenate(each) for each in zip(none, *parts, strict=True)))
 
@@ -140,8 +138,6 @@ class _Search:
     """The state of one search: keys in an order in which every partition is a run."""
 
     def __init__(self, settings: Mondrian, problem: SearchProblem) -> None:
-        import numpy as np
-
         from incrowd.kernels import partition
         from incrowd.kernels.jit import so_few
         from incrowd.kernels.partition_arrays import ORDERED, Keys
@@ -184,8 +180,6 @@ class _Search:
 
         Classes are numbered in the order in which a queue of partitions finishes them.
         """
-        import numpy as np
-
         starts = np.zeros(1, np.int64)
         stops = np.array([self.frequency.keys], np.int64)
         totals = np.array([self.frequency.records], np.int64)
@@ -212,8 +206,6 @@ class _Search:
 
     def _sums(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add up the records of each run of keys."""
-        import numpy as np
-
         from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
 
@@ -229,8 +221,6 @@ class _Search:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> tuple[_Runs, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Cut every partition once: the parts, and starts and stops of what could not be cut."""
-        import numpy as np
-
         from incrowd.kernels import few, partition
         from incrowd.kernels.jit import over_ranges
 
@@ -268,8 +258,6 @@ class _Search:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> Partitions:
         """Return partitions of which nothing is known but where they are and how many records they have."""
-        import numpy as np
-
         from incrowd.kernels.partition_arrays import Partitions
 
         codes, count = self.keys.codes, len(starts)
@@ -289,8 +277,6 @@ class _Search:
 
     def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
         """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
-        import numpy as np
-
         from incrowd.kernels import few, partition
         from incrowd.kernels.jit import over_ranges
 
@@ -325,8 +311,6 @@ class _Search:
 
     def _holds(self, runs: _Runs) -> NDArray[np.bool_]:
         """Say which runs of keys satisfy the models as classes."""
-        import numpy as np
-
         from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
         from incrowd.table.classes import EquivalenceClasses
@@ -343,8 +327,6 @@ class _Search:
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
     """Make room for the sides of the cuts that are proposed for some partitions."""
-    import numpy as np
-
     from incrowd.kernels.partition_arrays import Sides
 
     many = parts.many[waiting]
@@ -362,8 +344,6 @@ def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
 
 def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """Keys before each partition, for sharing the partitions among the cores."""
-    import numpy as np
-
     work = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(stops - starts, out=work[1:])
     return work
@@ -371,8 +351,6 @@ def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int
 
 def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
     """Lay the domains out for the compiled loops."""
-    import numpy as np
-
     from incrowd.kernels.partition_arrays import Axes
 
     domains = problem.frequency.domains
@@ -421,8 +399,6 @@ def _way(settings: Mondrian, domain: Domain) -> int:
 
 def _positions(domain: Domain) -> NDArray[np.float64]:
     """Return where each value lies: its number, or its rank where values have no distances."""
-    import numpy as np
-
     return domain.positions if domain.ordered else np.arange(domain.size, dtype=np.float64)
 
 
@@ -437,8 +413,6 @@ def _extent(domain: Domain) -> float:
 
 def _ladder(tree: Hierarchy) -> NDArray[np.int32]:
     """Return the ancestor of each leaf at each depth, the root's first."""
-    import numpy as np
-
     # Ancestor at depth d = climbed (own depth - d) steps; go up rung by rung from the leaves.
     at = [tree.leaves.astype(np.int32)]
     for depth in range(tree.height - 1, -1, -1):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.errors import ParameterError, quoted
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms.base import SearchProblem
@@ -140,8 +140,6 @@ class _Search:
     """The state of a search over all nodes: what each can reach at best, and which are settled."""
 
     def __init__(self, explorer: Explorer) -> None:
-        import numpy as np
-
         self.explorer = explorer
         self.lattice = explorer.lattice
         self.deadline = explorer.limits.budget.begin()
@@ -170,8 +168,6 @@ class _Search:
 
         Otherwise the order of looking would decide.
         """
-        import numpy as np
-
         from incrowd.algorithms.lattice import better, least, score_of_equals
 
         first = least(node for node in self.explorer.nodes.values() if node.anonymous)
@@ -255,8 +251,6 @@ class _Search:
 
     def _rule_out(self) -> bool:
         """Find the nodes that fail by models under which failing settles those below; others cost more."""
-        import numpy as np
-
         sizes = self.explorer.absorbing()
         if sizes is None:
             return True
@@ -280,8 +274,6 @@ class _Search:
 
     def _in_order(self) -> bool:
         """Look at what is left, the least losses first, until none can be better."""
-        import numpy as np
-
         place = 0
         while True:
             alive = self.alive()
@@ -301,8 +293,6 @@ class _Search:
                 self._learn(node)
 
     def _next(self, alive: NDArray[np.bool_]) -> list[int]:
-        import numpy as np
-
         from incrowd.kernels.lattice import choose_nodes
 
         # What is learned first settles most, so few are chosen before.
@@ -318,8 +308,6 @@ class _Search:
         return self.deadline.spent(self.explorer.looked)
 
     def _learn(self, node: Node) -> None:
-        import numpy as np
-
         from incrowd.algorithms.lattice import better
 
         self.dead[self.lattice.node(node.levels)] = True

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Random"]
@@ -38,8 +38,6 @@ class Random(LocalAlgorithm):
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cut a random order of the records into runs of k."""
-        import numpy as np
-
         records = problem.frequency.keys
         order = np.arange(records)
         np.random.RandomState(problem.seed % 2**32).shuffle(order)

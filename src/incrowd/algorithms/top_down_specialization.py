@@ -14,10 +14,10 @@ from incrowd.algorithms.base import (
     refuse_every_class,
     refuse_infeasible,
 )
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms._target import TargetTable
@@ -61,8 +61,6 @@ class TopDownSpecialization(Algorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Specialize until nothing is left; see `Algorithm.search`."""
-        import numpy as np
-
         from incrowd.algorithms._target import TargetTable
         from incrowd.recoding import SingleDimensional, interval_cells
 
@@ -127,8 +125,6 @@ class _State:
     """The classes under the present cells, and what a step would make of them."""
 
     def __init__(self, problem: SearchProblem) -> None:
-        import numpy as np
-
         frequency = problem.frequency
         self.frequency = frequency
         self.checked = problem.to_be_asked
@@ -140,8 +136,6 @@ class _State:
 
     def step(self, tables: Sequence[TargetTable], j: int, lo: int, hi: int) -> _Step | None:
         """Describe the specialization of some ranks; None where there is none or the target is one."""
-        import numpy as np
-
         from incrowd.algorithms._target import children_of
 
         domain, table = self.frequency.domains[j], tables[j]
@@ -161,8 +155,6 @@ class _State:
         -------
         The class of every key where all models hold; whether they do; and what the smallest class falls by.
         """
-        import numpy as np
-
         from incrowd.table.classes import EquivalenceClasses
 
         codes = self.frequency.codes[step.attribute]
@@ -188,8 +180,6 @@ class _State:
 
     def carry_out(self, step: _Step, ids: NDArray[np.int32]) -> None:
         """Take over the classes after a step."""
-        import numpy as np
-
         _, numbers = np.unique(ids, return_inverse=True)
         self.class_of_key = numbers.astype(np.int32)
         self.sizes = np.bincount(numbers, self.frequency.weights).astype(np.int64)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Setting
 from incrowd.errors import TableError
+from incrowd.lazy import np
 from incrowd.progress import check
 
 __all__ = ["composition", "composition_by_order"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack
 from incrowd.attacks.setting import Setting, nearest_records
+from incrowd.lazy import np
 
 __all__ = ["inference"]
 

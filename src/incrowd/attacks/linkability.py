@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack
 from incrowd.attacks.setting import Setting, nearest_records
+from incrowd.lazy import np
 
 __all__ = ["linkability"]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.errors import SchemaError, TableError, those_are
+from incrowd.lazy import np
 
 __all__ = ["linkage"]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from incrowd.attacks.base import Attack, Rate, risk_of, wilson
 from incrowd.attacks.setting import Setting, nearest_records
+from incrowd.lazy import np
 
 __all__ = ["membership"]
 

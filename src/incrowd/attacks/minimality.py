@@ -17,17 +17,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.means import as_type, type_of_means
+from incrowd.lazy import np, nw, pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.jobs.policy import Policy
 
 __all__ = ["minimality"]
@@ -173,8 +171,6 @@ class _World:
 
     @classmethod
     def of(cls, raw: Any, policy: Policy, secret: str) -> _World:
-        import narwhals as nw
-
         from incrowd.engines import loaded
 
         if policy.algorithm.settings().get("budget") is not None:
@@ -189,8 +185,6 @@ class _World:
 
     @staticmethod
     def _made(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-        import polars as pl
-
         from incrowd.jobs.anonymize import anonymize
 
         made: pl.DataFrame = anonymize(frame, policy, force=True).texts
@@ -198,9 +192,6 @@ class _World:
 
     def is_of(self, release: Any) -> bool:
         """Say whether a release has these rows, in whatever order."""
-        import narwhals as nw
-        import polars as pl
-
         from incrowd.engines import loaded
 
         other: pl.DataFrame = nw.from_native(loaded(release), eager_only=True).to_polars()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Column, Setting
+from incrowd.lazy import np
 
 __all__ = ["order", "ordered_columns"]
 

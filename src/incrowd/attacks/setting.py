@@ -7,20 +7,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named
+from incrowd.lazy import np, nw, pl
 from incrowd.recoding import SUPPRESSED
 from incrowd.recoding.observed import listed_of, ranks_of, read_intervals
 from incrowd.table.domain import exponent_of
 from incrowd.table.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.kernels.nearest import Cloud
     from incrowd.table.domain import Domain
     from incrowd.table.sensitive import SensitiveCounts
@@ -238,9 +236,6 @@ class Setting:
     """
 
     def __init__(self, raw: Any, release: Any, schema: Schema, control: Any, seed: int) -> None:
-        import narwhals as nw
-        import polars as pl
-
         from incrowd.engines import engine_for, loaded
 
         self.seed = seed
@@ -343,8 +338,6 @@ _SPARE = "\0spare"
 
 def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -> SensitiveCounts:
     """Count one column on its own, as a sensitive one, so that no row counts as suppressed."""
-    import polars as pl
-
     from incrowd.engines import engine_for
 
     alone = frame.select(column_named(attribute.name), pl.lit("").alias(_SPARE))

@@ -11,14 +11,12 @@ import numbers
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.io.addresses import file_path
+from incrowd.lazy import pd
 from incrowd.table.schema import require_columns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "NoColumnError",
@@ -55,8 +53,6 @@ def _type(value: object) -> str:
 
 def check_frame(value: Any, argument: str, *, empty: bool = False) -> pd.DataFrame:
     """Return a pandas frame with one column of each name, and with a row unless it may be empty."""
-    import pandas as pd
-
     if not isinstance(value, pd.DataFrame):
         raise _wrong(argument, "a pandas DataFrame", value)
     if not value.columns.is_unique:
@@ -70,8 +66,6 @@ def check_frame(value: Any, argument: str, *, empty: bool = False) -> pd.DataFra
 
 def check_series(value: Any, argument: str) -> pd.Series[Any]:
     """Return a pandas series."""
-    import pandas as pd
-
     if not isinstance(value, pd.Series):
         raise _wrong(argument, "a pandas Series, e.g. df['age']", value)
     return value

@@ -12,13 +12,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms import BottomUp
 from incrowd.errors import HierarchyError, InfeasibleError, ParameterError
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.grouping import group_columns
+from incrowd.lazy import np
 
 __all__ = ["Records", "nodes_of"]
 

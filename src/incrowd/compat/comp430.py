@@ -19,10 +19,9 @@ from incrowd.compat._arguments import check_path, check_whole_number
 from incrowd.errors import HierarchyError, IncrowdError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, find_files
 from incrowd.io.columns import column_named
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.algorithms import Algorithm
     from incrowd.privacy import PrivacyModel
     from incrowd.table.schema import Schema
@@ -180,8 +179,6 @@ def _renamed(tree: Hierarchy) -> Hierarchy:
 
 
 def _table(path: Path) -> tuple[list[str], pl.DataFrame]:
-    import polars as pl
-
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file, strict=True))

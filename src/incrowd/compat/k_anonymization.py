@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.compat._arguments import check_frame, check_items, check_whole_number
 from incrowd.errors import HierarchyError, ParameterError, TableError
+from incrowd.lazy import np, pd
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
     from numpy.typing import NDArray
 
 __all__ = ["NCP"]
@@ -61,8 +60,6 @@ class NCP:
             When an argument is of a wrong type or empty, the arguments do not fit each other, a column of
             numbers has a value that is none, or a category is in no hierarchy. It names the argument.
         """
-        import numpy as np
-
         quasi = _quasi(org_data, qids_idx, is_categorical)
         _check_anonymized(anon_data, org_data)
         penalties = 0.0
@@ -146,8 +143,6 @@ class NCP:
 
 def _quasi(org_data: Any, qids_idx: Any, is_categorical: Any) -> list[tuple[int, bool]]:
     """Return position and flag of every quasi-identifier."""
-    import numpy as np
-
     check_frame(org_data, "org_data")
     places = [
         check_whole_number(place, "qids_idx", least=0)
@@ -178,9 +173,6 @@ def _check_anonymized(anon_data: Any, org_data: pd.DataFrame) -> None:
 
 def _numbers(cells: pd.Series[Any], where: str) -> pd.Series[Any]:
     """Return a column as numbers."""
-    import numpy as np
-    import pandas as pd
-
     wrong = TableError(
         f"{where} is not categorical and has values that are no finite numbers; fill them in, or flag the "
         "column as categorical (is_categorical)"
@@ -199,8 +191,6 @@ def _numbers(cells: pd.Series[Any], where: str) -> pd.Series[Any]:
 
 def _values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Sequence[Any]]:
     """Return a code for every record, and the value of each code; missing is a value."""
-    import pandas as pd
-
     try:
         codes, met = pd.factorize(cells, use_na_sentinel=False)
     except TypeError:
@@ -227,9 +217,6 @@ class _Groups(NamedTuple):
 
 
 def _rows(groups: Any, org_data: pd.DataFrame) -> _Rows:
-    import numpy as np
-    import pandas as pd
-
     wanted = "a list of groups, each a list of records"
     held = [check_items(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
     records = [tuple(check_items(record, "groups", wanted)) for group in held for record in group]
@@ -249,8 +236,6 @@ def _value_counts(rows: _Rows, place: int) -> _Groups:
 
     Positions are not given to pandas as the level of an index: it takes one for the level's *name* first.
     """
-    import numpy as np
-
     codes, met = _values(rows.cells.iloc[:, place], f"groups: column {place}")
     wide = max(len(met), 1)
     cells, counts = np.unique(rows.group * wide + codes, return_counts=True)

@@ -23,10 +23,9 @@ from incrowd.compat._arguments import (
     check_whole_number,
 )
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
+from incrowd.lazy import np, pd
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from incrowd.privacy import PrivacyModel
 
 __all__ = [
@@ -223,9 +222,6 @@ def build_anonymized_dataset(
     InputError
         When a column is missing or has missing numbers, or a row is unknown or named twice.
     """
-    import numpy as np
-    import pandas as pd
-
     _check(df, feature_columns, sensitive_column)
     if "count" in (*feature_columns, sensitive_column):
         raise SchemaError("feature_columns: the table that is made has a column 'count'; rename yours")
@@ -260,8 +256,6 @@ def build_anonymized_dataset(
 
 
 def _is_number(cells: pd.Series[Any]) -> bool:
-    import pandas as pd
-
     return pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
 
 
@@ -274,8 +268,6 @@ def _span(cells: pd.Series[Any]) -> Any:
 
 def _rows(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
     """Return a partition that names rows of the frame."""
-    import pandas as pd
-
     check_frame(df, "df", empty=True)
     if not isinstance(partition, pd.Index):
         partition = pd.Index(check_items(partition, "partition", "an index of rows, e.g. df.index"))
@@ -429,8 +421,6 @@ def _text_of(df: pd.DataFrame, name: Any) -> str:
 def _compiled(
     df: pd.DataFrame, features: Sequence[str], models: Sequence[PrivacyModel], sensitive: Sequence[str]
 ) -> list[pd.Index]:
-    import numpy as np
-
     from incrowd.algorithms import Mondrian, SearchProblem
     from incrowd.engines import engine_for
     from incrowd.kernels.grouping import group_members

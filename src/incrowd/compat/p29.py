@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.compat._arguments import (
     check_column,
@@ -20,9 +20,7 @@ from incrowd.compat._arguments import (
     check_whole_number,
 )
 from incrowd.errors import TableError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from incrowd.lazy import np, pd
 
 __all__ = [
     "calculate_P_29_score",
@@ -46,8 +44,6 @@ def calculate_k_anonymity(group: pd.DataFrame) -> int:
 
 def calculate_normalized_entropy(series: pd.Series[Any]) -> float:
     """Return the entropy of a class's values over log2 of how many there are; 0 for one value or none."""
-    import numpy as np
-
     shares = _shares(check_series(series, "series")).to_numpy(dtype=float)
     shares = shares[shares > 0]
     if len(shares) < 2:
@@ -91,8 +87,6 @@ def compute_t_closeness(series: pd.Series[Any], global_distribution: Mapping[Any
 
 def _one_missing(shares: Mapping[Any, float]) -> dict[Any, float]:
     """Key the missing value by None: one NaN does not equal another."""
-    import pandas as pd
-
     return {
         None if pd.api.types.is_scalar(key) and pd.isna(key) else key: share for key, share in shares.items()
     }
@@ -110,9 +104,6 @@ def calculate_t_closeness(
     InputError
         When the table has no rows or lacks a column, or a list is empty; the message names the argument.
     """
-    import numpy as np
-    import pandas as pd
-
     # An index may have the name of a column, which pandas could not tell apart.
     df = check_frame(df, "df").reset_index(drop=True)
     columns = check_columns(quasi_identifiers, "quasi_identifiers", df)
@@ -212,8 +203,6 @@ def calculate_P_29_score(  # noqa: N802
 
 def _figures(value: Any, argument: str) -> pd.DataFrame:
     """Return the figures of classes, in columns after the one that names them."""
-    import numpy as np
-
     frame = check_frame(value, argument, empty=True)
     check_column(_NAME, argument, frame)
     rest = frame.drop(columns=_NAME)

@@ -7,12 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from incrowd.errors import IncrowdError, MissingExtraError, TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["BATCH", "Column", "Dialect", "Name", "Upload", "cast_all", "while_fetching"]
 
@@ -301,8 +299,6 @@ def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | N
 
 def cast_all(frame: pl.DataFrame, names: Sequence[str], dtypes: Sequence[Any]) -> pl.DataFrame:
     """Name the columns of a result, and turn those into their type that have one."""
-    import polars as pl
-
     columns = {}
     for series, name, dtype in zip(frame.get_columns(), names, dtypes, strict=True):
         columns[name] = series if dtype is None else series.cast(dtype)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from incrowd.dialects.base import BATCH, Column, Dialect, Name, while_fetching
 from incrowd.errors import IncrowdError, TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import duckdb, pl
 
 __all__ = ["KEYS", "DuckDB", "RelationTable", "column_of"]
 
@@ -84,8 +82,6 @@ class DuckDB(Dialect):
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        import polars as pl
-
         return pl.DataFrame(self._connection.sql(sql).to_arrow_table())
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
@@ -151,8 +147,6 @@ class DuckDB(Dialect):
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
         """Tell an error by its class."""
-        import duckdb
-
         if not isinstance(error, duckdb.Error):
             return None
         for kind in type(error).__mro__:
@@ -161,8 +155,6 @@ class DuckDB(Dialect):
         return TableError(f"{cls.title}: the database refused a statement ({type(error).__name__})")
 
     def _types(self, table: Name) -> dict[str, str]:
-        import duckdb
-
         try:
             relation = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
         except duckdb.CatalogException:
@@ -172,8 +164,6 @@ class DuckDB(Dialect):
 
 def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
     """Fetch a relation some rows at a time; one empty batch where there are none."""
-    import polars as pl
-
     reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
     batches = reader(BATCH)
     none = True
@@ -190,8 +180,6 @@ def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
 
 def column_of(c: str, kind: str) -> Column:
     """Say how a column of a type is read, `c` being its name in SQL."""
-    import polars as pl
-
     if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM("):
         # Whatever collation the column has, texts are compared by their bytes.
         text = c if kind == "VARCHAR" else f"CAST({c} AS VARCHAR)"
@@ -264,8 +252,6 @@ class RelationTable:
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        import polars as pl
-
         return _told(lambda: pl.DataFrame(self.relation.query("incrowd rows", sql).to_arrow_table()))
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:

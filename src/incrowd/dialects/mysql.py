@@ -7,14 +7,12 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from incrowd.dialects.base import BATCH, Column, Dialect, Name, Upload
 from incrowd.errors import IncrowdError, TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["MySQL"]
 
@@ -203,14 +201,10 @@ class MySQL(Dialect):
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        import polars as pl
-
         return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time; one empty batch where there are none."""
-        import polars as pl
-
         for names, kinds, rows in self._rows(sql):
             columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
             made = {
@@ -429,8 +423,6 @@ class MySQL(Dialect):
         return self._known[table]
 
     def _column(self, c: str, base: str, words: str, precision: int | None, scale: int | None) -> Column:
-        import polars as pl
-
         if base in _TEXTS or base in ("enum", "set"):
             text = f"CONVERT({c} USING utf8mb4)"
             wrong = f"OCTET_LENGTH({text}) > {_SORTED}" if base.endswith("text") else None
@@ -471,8 +463,6 @@ class MySQL(Dialect):
 
 def _dtype(described: Sequence[Any], values: Sequence[Any]) -> pl.DataType:
     """Return the type of a column of a result, by the protocol's number of it."""
-    import polars as pl
-
     kind = described[1]
     if kind in _WHOLE:
         return pl.UInt64() if any(value is not None and value >= 2**63 for value in values) else pl.Int64()

@@ -8,13 +8,11 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from incrowd.dialects.base import Column, Dialect, Name
 from incrowd.errors import IncrowdError, TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["PostgreSQL"]
 
@@ -122,8 +120,6 @@ class PostgreSQL(Dialect):
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
-        import polars as pl
-
         with _Cursor(self._connection) as cursor:
             cursor.wait(lambda driver: driver.execute(sql))
             reader = cursor.wait(lambda driver: driver.fetch_record_batch())
@@ -223,8 +219,6 @@ class PostgreSQL(Dialect):
     # --- the catalog -----------------------------------------------------------------------------------
 
     def _asked(self, sql: str, *parameters: str) -> pl.DataFrame:
-        import polars as pl
-
         with _Cursor(self._connection) as cursor:
             cursor.wait(lambda driver: driver.execute(sql, *([parameters] if parameters else ())))
             # Through PyArrow: an error that comes while rows do is the driver's then.
@@ -250,8 +244,6 @@ class PostgreSQL(Dialect):
         return self._known[table]
 
     def _column(self, name: str, base: str, kind: str, words: str, mode: int) -> Column:
-        import polars as pl
-
         c = f"t.{self.quote(name)}"
         # Of a domain the new table shall have the type alone, and not the values that it allows.
         stays = f"CAST({c} AS {words})"

@@ -6,14 +6,12 @@ import contextlib
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from incrowd.dialects.base import Column, Dialect, Name, Upload
 from incrowd.errors import IncrowdError, TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["Snowflake"]
 
@@ -128,16 +126,12 @@ class Snowflake(Dialect):
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        import polars as pl
-
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
             return pl.DataFrame(cursor.fetch_arrow_all(force_return_table=True))
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time; one empty batch where there are none."""
-        import polars as pl
-
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
             none = True
@@ -230,8 +224,6 @@ class Snowflake(Dialect):
 
     @staticmethod
     def _column(c: str, base: str, precision: int | None, scale: int | None) -> Column:
-        import polars as pl
-
         if base == "TEXT":
             # Whatever collation the column has, texts are compared by their bytes.
             key = f"COLLATE({c}, 'utf8')"

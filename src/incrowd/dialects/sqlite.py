@@ -7,13 +7,11 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd.dialects.base import BATCH, Column, Dialect, Name
 from incrowd.errors import IncrowdError, SchemaError, TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["SQLite"]
 
@@ -79,14 +77,10 @@ class SQLite(Dialect):
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        import polars as pl
-
         return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time; one empty batch where there are none."""
-        import polars as pl
-
         cursor = self._connection.execute(sql)
         try:
             names = [entry[0] for entry in cursor.description]
@@ -195,8 +189,6 @@ class SQLite(Dialect):
             self._known[table, name] = self._column(name, met, wide=bool(wide))
 
     def _column(self, name: str, met: set[str], *, wide: bool) -> Column:
-        import polars as pl
-
         c = f"t.{self.quote(name)}"
         if met == {"integer", "real"} and not wide:
             # A column declared as decimal keeps whole numbers as integers.

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from incrowd.errors import SchemaError
 from incrowd.io.frames import without_negative_zero
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Dictionary
@@ -34,8 +33,6 @@ def require_countable(column: str, dtype: pl.DataType) -> None:
     SchemaError
         When the column is neither text, number nor date.
     """
-    import polars as pl
-
     texts = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
     if not (dtype.is_numeric() or dtype in (*texts, pl.Date, pl.Datetime)):
         raise SchemaError(
@@ -53,8 +50,6 @@ def dictionary(
     SchemaError
         When the column is neither text, number nor date, or has infinite values.
     """
-    import polars as pl
-
     from incrowd.io.columns import nameless
     from incrowd.table.missing import null_values_of
 
@@ -72,8 +67,6 @@ def dictionary(
 
 def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct texts in order, and each row's place among them."""
-    import polars as pl
-
     from incrowd.io.numbering import in_order_of_texts, numbered
     from incrowd.kernels.jit import PARALLEL_FROM
     from incrowd.table.domain import Dictionary
@@ -100,8 +93,6 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
 
 def _alone(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
     """Return distinct texts of a column; the column is not held in memory for them if it is much larger."""
-    import polars as pl
-
     from incrowd.table.texts import Texts
 
     if len(distinct) <= _FEW:
@@ -124,8 +115,6 @@ def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> N
     order
         The values in order.
     """
-    import numpy as np
-
     place = np.full(count, len(order), np.min_scalar_type(count))
     place[order] = np.arange(len(order))
     placed: NDArray[np.integer] = place[ids]
@@ -134,8 +123,6 @@ def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> N
 
 def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
     """Return the distinct values in order without the missing one, and each row's place; missing is last."""
-    import numpy as np
-
     from incrowd.io.numbering import numbered
     from incrowd.kernels.grouping import group_numbers
 
@@ -156,8 +143,6 @@ def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct numbers in order; NaN is missing."""
-    import polars as pl
-
     from incrowd.table.texts import Texts
 
     if series.dtype.is_float():
@@ -172,8 +157,6 @@ def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.int
 
 def _days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct dates or points of time in order; those have no zone."""
-    import polars as pl
-
     from incrowd.table.texts import Texts
 
     if series.dtype == pl.Date:
@@ -198,8 +181,6 @@ def _dictionary(
 
 def _plain(numbers: pl.Series) -> pl.Series:
     """Write numbers; a whole float as the integer that it is."""
-    import polars as pl
-
     return numbers.cast(pl.String).str.strip_suffix(".0")
 
 

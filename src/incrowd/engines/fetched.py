@@ -28,10 +28,9 @@ from incrowd.engines.fold import (
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.engines.plan import ReducedPeople
@@ -190,9 +189,6 @@ class LeavingColumns:
         The frame has the values of `drawn_from` as they are fetched, a number that counts the rows of the
         same values from 1 on (`NUMBER`), and what they become (`CELL`).
         """
-        import numpy as np
-        import polars as pl
-
         names = self.drawn_from
         raw = self.raw(names)
         records = raw[ROWS].to_numpy()
@@ -268,8 +264,6 @@ class FetchedCount(Counted):
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Look up the keys of the rows as they are drawn; see `Counted.places_of`."""
-        import numpy as np
-
         keyed = self.keyed_by
         table = self._recoded(lambda _, key: column_named(key))
         found = joined_by(self.leaving.drawn.select(columns_named(keyed)), table, keyed).to_series()
@@ -294,8 +288,6 @@ class FetchedCount(Counted):
 
     def _recoded(self, looked_up: Callable[[str, str], pl.Expr]) -> pl.DataFrame:
         """Look up the cells of every fetched combination; see `recoded_keys`."""
-        import polars as pl
-
         names = self.keys.names
         cells = [CELL.format(name) for name in names]
         found = self.keys.added(self.fetched.lazy()).with_columns(
@@ -418,8 +410,6 @@ class _FetchedValues(Values):
         self, frame: pl.LazyFrame, names: Sequence[str], form: str = "{}", *, ordered: bool = False
     ) -> pl.LazyFrame:
         """Add the places of values; see `Values.coded`."""
-        import polars as pl
-
         kinds = frame.collect_schema()
         held = [name for name in names if isinstance(kinds[name], pl.Categorical)]
         for name in held:
@@ -434,8 +424,6 @@ class _FetchedValues(Values):
 
 def _texts_of(raw: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return a column of fetched combinations; of one of categories the distinct ones alone, as texts."""
-    import polars as pl
-
     column = column_named(name)
     is_held = isinstance(raw.schema[name], pl.Categorical)
     return raw.select(column.unique().cast(pl.String)) if is_held else raw.select(column)
@@ -451,9 +439,6 @@ def _by_category(met: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
     codes
         The code of each.
     """
-    import numpy as np
-    import polars as pl
-
     if codes.null_count():
         raise TableError(CHANGED)
     known = met.is_not_null()
@@ -467,8 +452,6 @@ def _by_category(met: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
 
 def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Join rows with a table by some columns, missing values being equal; return its further columns."""
-    import polars as pl
-
     places = [f"\0by {place}" for place in range(len(names))]
     renamed = dict(zip(names, places, strict=True))
     others = [name for name in table.columns if name not in renamed]

@@ -14,11 +14,10 @@ from incrowd.engines.fold import Values, fold
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, made_whole, treated
 from incrowd.engines.spilling import SpilledRows, reads_alike
+from incrowd.lazy import np, pl
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
@@ -51,8 +50,6 @@ class _Recoded:
 
     def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
         """Count the released cells by what was counted before, None where that does not tell."""
-        import numpy as np
-
         from incrowd.recoding import SUPPRESSED
         from incrowd.table.union import Shown, together
 
@@ -188,8 +185,6 @@ class FilesEngine(Engine):
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
         """Treat columns while the rows stream, file by file; see `Engine.treated`."""
-        import polars as pl
-
         placed = any(each.by_row for each in columns)
         files, types = self.files.parts, self.types
         made = made_whole(pl.concat(files) if placed else self.frame, columns)

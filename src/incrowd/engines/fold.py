@@ -12,11 +12,10 @@ from incrowd.engines.row_keys import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
+from incrowd.lazy import np, pl
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
@@ -92,8 +91,6 @@ class Values:
 
     def cleaned(self, name: str) -> pl.Expr:
         """Make what is the same value the same for grouping."""
-        import polars as pl
-
         kind = self.types[name]
         column = column_named(name)
         if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
@@ -106,8 +103,6 @@ class Values:
         self, frame: pl.LazyFrame, names: Sequence[str], form: str = "{}", *, ordered: bool = False
     ) -> pl.LazyFrame:
         """Add each column's places among its distinct values, which take less memory than the values."""
-        import polars as pl
-
         for name in names:
             distinct = self[name]
             kind = smallest(len(distinct))
@@ -163,16 +158,12 @@ class Keys:
     @cached_property
     def _row_keys(self) -> RowKeys:
         """Made once for all files: their table is large."""
-        import polars as pl
-
         live = self.numbers >= 0
         sizes = [len(self.values[name]) for name in self.names]
         return RowKeys(self.lines.filter(pl.Series(live)), self.numbers[live], sizes)
 
     def of(self, grouped: pl.DataFrame) -> NDArray[np.integer]:
         """Return the key of each line of places; -1 for a suppressed one."""
-        import polars as pl
-
         places = [_CODE.format(place) for place in range(len(self.names))]
         table = self.lines.rename(dict(zip(self.names, places, strict=True)))
         found = grouped.select(
@@ -378,9 +369,6 @@ def _numbered(
     keys
         The key of each combination of values.
     """
-    import numpy as np
-    import polars as pl
-
     from incrowd.kernels.grouping import group_columns
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import smallest_codes
@@ -409,9 +397,6 @@ def _numbered(
 
 def _suppressed(grouped: pl.DataFrame, names: Sequence[str], values: Values) -> NDArray[np.bool_]:
     """Say which combinations are ``*`` in every quasi-identifier."""
-    import numpy as np
-    import polars as pl
-
     from incrowd.recoding import SUPPRESSED
 
     gone = np.ones(len(grouped), np.bool_)
@@ -439,15 +424,11 @@ class _Counts(NamedTuple):
 
     def grouped(self, columns: Sequence[str]) -> Grouped:
         """Group the rows by some columns and their key."""
-        import numpy as np
-
         groups, key = self.rows.keyed(columns, self.keys)
         return groups, key, groups[ROWS].to_numpy().astype(np.int64)
 
     def of(self, attribute: Attribute) -> SensitiveCounts:
         """Count the values of an attribute per key."""
-        import numpy as np
-
         from incrowd.kernels.counting import counts_per_key
         from incrowd.table.sensitive import SensitiveCounts
 
@@ -459,8 +440,6 @@ class _Counts(NamedTuple):
 
     def joint(self, sensitive: Sequence[SensitiveCounts]) -> Any:
         """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
-        import numpy as np
-
         from incrowd.kernels.counting import counts_per_key
         from incrowd.kernels.grouping import group_columns
         from incrowd.table.sensitive import JointCounts
@@ -510,8 +489,6 @@ class _Counts(NamedTuple):
 
         They have `PERSON`, or `ROWS` says how many people without a number each stands for.
         """
-        import numpy as np
-
         from incrowd.table.people import PersonRows
 
         grouped, key = lines
@@ -525,8 +502,6 @@ class _Counts(NamedTuple):
 
     def _with_everybody(self, frequency: FrequencyTable) -> FrequencyTable:
         """Count the people by listing all of them: rows are grouped once more by what names a person."""
-        import numpy as np
-
         from incrowd.table.people import PersonRows
 
         own, names = [counts.name for counts in frequency.sensitive], self.schema.person
@@ -545,8 +520,6 @@ def added_up(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 def smallest(size: int) -> type[pl.DataType]:
     """Return the smallest type of codes below `size`."""
-    import polars as pl
-
     return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
 
 
@@ -554,8 +527,6 @@ def _in_order_of_codes(
     ids: NDArray[np.int32], first: NDArray[np.int64], codes: Sequence[NDArray[np.integer]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Sort groups by the codes of their first member, the first column before the others."""
-    import numpy as np
-
     order = np.lexsort([column[first] for column in reversed(codes)])
     numbers = np.empty(len(order), ids.dtype)
     numbers[order] = np.arange(len(order), dtype=ids.dtype)

@@ -8,10 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.recoding import Recoding
     from incrowd.table.schema import Schema
 
@@ -35,9 +34,6 @@ class KeyedCells:
     @classmethod
     def of(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
         """Take the texts that a recoding gives the keys."""
-        import numpy as np
-        import polars as pl
-
         from incrowd.recoding import SUPPRESSED
 
         columns = {}
@@ -60,16 +56,12 @@ class KeyedCells:
         )
 
     def _looked_up(self, name: str, key: str) -> pl.Expr:
-        import polars as pl
-
         numbers, texts = self.columns[name]
         keys = column_named(key).fill_null(len(numbers) - 1)
         return pl.lit(texts).gather(pl.lit(numbers).gather(keys).cast(pl.get_index_type()))
 
     def streamed(self, name: str, key: str) -> pl.Expr:
         """Return the texts of a column where rows stream; `key` is the column of their keys."""
-        import polars as pl
-
         return column_named(key).map_batches(
             partial(self._of_batch, name), return_dtype=pl.String(), is_elementwise=True
         )
@@ -86,6 +78,4 @@ class KeyedCells:
         return numbers.gather(keys.fill_null(len(numbers) - 1))
 
     def _of_batch(self, name: str, keys: pl.Series) -> pl.Series:
-        import polars as pl
-
         return self.columns[name][1].gather(self._numbers_of(name, keys).cast(pl.get_index_type()))

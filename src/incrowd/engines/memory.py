@@ -11,15 +11,13 @@ from incrowd.engines.distinct import dictionary, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
+from incrowd.lazy import np, nw, pl
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    import narwhals as nw
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
@@ -46,8 +44,6 @@ class MemoryEngine(Engine):
     @classmethod
     def takes(cls, table: Any) -> bool:
         """Say whether this is a pandas, Polars or PyArrow table (lazy frames are not)."""
-        import narwhals as nw
-
         kinds = nw.dependencies
         return (
             kinds.is_pandas_dataframe(table)
@@ -56,8 +52,6 @@ class MemoryEngine(Engine):
         )
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
-        import narwhals as nw
-
         super().__init__(table, settings)
         names = _column_names(table)
         wrong = sum(1 for name in names if not isinstance(name, str))
@@ -76,8 +70,6 @@ class MemoryEngine(Engine):
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
         """Count the rows; see `Engine.count`."""
-        import numpy as np
-
         from incrowd.kernels.jit import at_once
         from incrowd.table.frequency import FrequencyTable
 
@@ -121,8 +113,6 @@ class MemoryEngine(Engine):
 
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
         """Give rows of the same values the same number; see `Engine.numbered`."""
-        import numpy as np
-
         from incrowd.table.schema import require_columns
 
         require_columns(columns, self._names)
@@ -133,9 +123,6 @@ class MemoryEngine(Engine):
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns; see `Engine.values_of`."""
-        import numpy as np
-        import polars as pl
-
         if len(columns) == 1:
             # Those who treat the rows want the codes, too.
             [name] = columns
@@ -147,8 +134,6 @@ class MemoryEngine(Engine):
 
     def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:
         """Treat columns; see `Engine.treated`."""
-        import polars as pl
-
         from incrowd.io.frames import with_columns
 
         made = {}
@@ -177,16 +162,12 @@ class MemoryEngine(Engine):
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
         """Give columns of texts a type; see `Engine.typed`."""
-        import narwhals as nw
-
         from incrowd.io.means import frame_of_types
 
         return frame_of_types(self.frame, nw.from_native(released, eager_only=True), types)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame | Files:
         """Write the rows and read them again, or open them where they are many; see `Engine.write`."""
-        import polars as pl
-
         from incrowd.io.files import CsvFormat as Format
         from incrowd.io.files import is_parquet, read_table, write_table
 
@@ -203,8 +184,6 @@ class MemoryEngine(Engine):
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""
-        import polars as pl
-
         from incrowd.io.columns import nameless
 
         column = self.frame[name]
@@ -232,8 +211,6 @@ class MemoryCount(Counted):
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
         """Recode the rows; see `Counted.apply`."""
-        import numpy as np
-
         from incrowd.io.frames import column_like, without_traces
         from incrowd.kernels.jit import at_once
         from incrowd.recoding import SUPPRESSED
@@ -262,8 +239,6 @@ class MemoryCount(Counted):
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Look up each row's key; see `Counted.places_of`."""
-        import numpy as np
-
         # Rows without a key have number -1, which picks the entry that is appended here.
         return np.flatnonzero(np.append(keys, False)[self.frequency.key_of_row("drawing anew")])
 
@@ -276,8 +251,6 @@ class MemoryCount(Counted):
 
 def frame_in_order(frame: Any, order: RandomOrder) -> Any:
     """Put the rows of a frame in a random order; a pandas index is numbered anew."""
-    import narwhals as nw
-
     from incrowd.io.shuffle import gathered
 
     rows = nw.from_native(frame, eager_only=True)
@@ -323,9 +296,6 @@ def _column_names(table: Any) -> list[Any]:
 
 
 def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
-    import numpy as np
-    import polars as pl
-
     from incrowd.recoding import SUPPRESSED
 
     if series.dtype not in (pl.String, pl.Categorical) and not isinstance(series.dtype, pl.Enum):
@@ -337,8 +307,6 @@ def _ranked(
     series: pl.Series, attribute: Attribute, null_values: tuple[str, ...], live: NDArray[np.bool_] | None
 ) -> tuple[Domain, NDArray[np.integer]]:
     """Build a column's domain and rank its rows; rows that are not live do not shape the domain."""
-    import numpy as np
-
     from incrowd.table.domain import Domain
 
     found, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
@@ -367,9 +335,6 @@ def number_persons(
     SchemaError
         When a column is neither text, number nor date.
     """
-    import numpy as np
-    import polars as pl
-
     from incrowd.io.numbering import numbered
     from incrowd.table.missing import null_values_of
 

@@ -13,13 +13,12 @@ from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import SqlEngine
 from incrowd.engines.sql.recoded import RecodedEngine
 from incrowd.errors import TableError
+from incrowd.lazy import pl
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent, interrupting
 from incrowd.recoding.people import carry_people, carry_sensitive
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.engines.sql.databases import DatabaseTable
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
@@ -131,8 +130,6 @@ def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.Dat
     TableError
         When it has no rows, or a file is damaged.
     """
-    import polars as pl
-
     from incrowd.io.streams import Files, reading
 
     if isinstance(table, pl.DataFrame):

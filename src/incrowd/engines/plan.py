@@ -6,13 +6,11 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from incrowd.engines.fold import PERSON, ROWS
+from incrowd.lazy import pl
 from incrowd.table.missing import null_values_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["PeoplePlan", "ReducedPeople", "named_person", "nobody"]
 
@@ -226,8 +224,6 @@ def named_person(
     kind
         The type that its values are fetched as.
     """
-    import polars as pl
-
     nulls = null_values_of(null_values)
     if kind == pl.String:
         conditions = [f"{key} = {writer.text(text)}" for text in nulls.texts if "\0" not in text]

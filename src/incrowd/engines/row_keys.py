@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from incrowd.io.columns import columns_named, nameless
 from incrowd.kernels.jit import so_few
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["RowKeys", "place_of"]
@@ -37,9 +36,6 @@ class RowKeys:
     """
 
     def __init__(self, written: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
-        import numpy as np
-        import polars as pl
-
         from incrowd.kernels.finding import KnownWords
 
         self._sizes = tuple(sizes)
@@ -61,8 +57,6 @@ class RowKeys:
         name
             What the new column is called.
         """
-        import polars as pl
-
         words = _words(columns_named(columns), self._sizes)
         if self._known is not None:
             found = words[0].map_batches(self._of_batch, return_dtype=pl.UInt32(), is_elementwise=True)
@@ -76,8 +70,6 @@ class RowKeys:
         )
 
     def _of_batch(self, words: pl.Series) -> pl.Series:
-        import polars as pl
-
         assert self._known is not None
         found = self._known.find(words.fill_null(0).to_numpy())
         if words.null_count():
@@ -102,8 +94,6 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
     -------
     None where a join is the way to find the places.
     """
-    import polars as pl
-
     # Series look themselves up by their name, which may be a pattern of names.
     known = nameless(distinct).drop_nulls()
     if not len(known):
@@ -129,17 +119,12 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
 
 def _table(ranks: NDArray[np.int64], between: int, first: int) -> NDArray[np.int64]:
     """Return the place of each number, -1 where it has none; the last entry is for all other numbers."""
-    import numpy as np
-
     table = np.full(between + 1, -1, np.int64)
     table[ranks] = np.arange(first, first + len(ranks))
     return table
 
 
 def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], values: pl.Series) -> pl.Series:
-    import numpy as np
-    import polars as pl
-
     other = len(table) - 1
     # A missing value becomes a number without a place; one below the least 64-bit number would not fit.
     outside = low - 1 if low > -(2**63) else low + other
@@ -152,8 +137,6 @@ def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], value
 
 def _words(places: Sequence[pl.Expr], sizes: Sequence[int]) -> list[pl.Expr]:
     """Write places, each below its size, as numbers of 64 bits, as few as hold them; missing if one is."""
-    import polars as pl
-
     words: list[pl.Expr] = []
     room = 0
     for place, size in zip(places, sizes, strict=True):

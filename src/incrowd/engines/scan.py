@@ -14,14 +14,13 @@ from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.passing import passing
+from incrowd.lazy import np, pl
 from incrowd.table.row_order import ColumnOrder
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
@@ -56,8 +55,6 @@ class ScanEngine(Engine):
     @classmethod
     def takes(cls, table: Any) -> bool:
         """Say whether this is a lazy Polars frame."""
-        import polars as pl
-
         return isinstance(table, pl.LazyFrame)
 
     def __init__(self, table: pl.LazyFrame, settings: EngineSettings | None = None) -> None:
@@ -90,8 +87,6 @@ class ScanEngine(Engine):
         Whoever collects the frame gets columns without the buffers of the rows that it was made from. Rows in
         a random order spill to a private folder where they do not fit into a part of the machine's memory.
         """
-        import polars as pl
-
         from incrowd.io.frames import written_anew
         from incrowd.io.shuffle import ShuffledRows
         from incrowd.io.streams import usual_memory
@@ -108,8 +103,6 @@ class ScanEngine(Engine):
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns while the rows stream; see `Engine.values_of`."""
-        import polars as pl
-
         places = [f"c{place}" for place in range(len(columns))]
         named = self.frame.select(
             column.alias(place) for column, place in zip(columns_named(columns), places, strict=True)
@@ -123,8 +116,6 @@ class ScanEngine(Engine):
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
-        import polars as pl
-
         try:
             return self.frame.select(column_named(column)).head(rows).collect().to_series()
         except pl.exceptions.PolarsError:
@@ -193,16 +184,11 @@ class StreamedCount(Counted):
 
     def _plain(self, name: str) -> pl.Expr:
         """Pass a column on; categories would take their dictionary along."""
-        import polars as pl
-
         held = isinstance(self.rows.types[name], pl.Categorical | pl.Enum)
         return column_named(name).cast(pl.String) if held else column_named(name)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Go over the rows once more; see `Counted.places_of`."""
-        import numpy as np
-        import polars as pl
-
         keyed = self.keys.added(self.rows.frame.with_row_index(_PLACE))
         wanted = column_named(KEY).is_in(pl.Series(np.flatnonzero(keys)).implode())
         found = passing(keyed.select(columns_named([_PLACE, KEY]))).filter(wanted).collect(engine="streaming")
@@ -273,8 +259,6 @@ class StreamedRows(GroupedRows):
 
     def _of_rows(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by the codes of some columns: `ROWS`, and the place of the first, in this order."""
-        import polars as pl
-
         self.look(names)
         columns = columns_named(names)
         frame: pl.DataFrame = (
@@ -288,8 +272,6 @@ class StreamedRows(GroupedRows):
 
 def learn(values: Values, frame: pl.LazyFrame, names: Sequence[str]) -> None:
     """Find the distinct values of some columns in one pass over the rows, unless they are known."""
-    import polars as pl
-
     wanted = [name for name in dict.fromkeys(names) if name not in values]
     frames = pl.collect_all(
         [
@@ -339,8 +321,6 @@ def treated(
     start
         The place of the first row in the table: what is drawn goes by the places of rows.
     """
-    import polars as pl
-
     placed = any(each.by_row for each, _ in columns)
     if placed:
         frame = frame.with_row_index(_PLACE, offset=start)
@@ -360,8 +340,6 @@ def treated(
 
 def _all_of_rows(columns: _Columns, rows: pl.Series) -> pl.Series:
     """Treat columns of a batch, which come as one column of structs, and give them back as one."""
-    import polars as pl
-
     frame, codes = rows.struct.unnest(), Codes()
     made = [_of_rows(column, done, frame, codes).alias(f"c{i}") for i, (column, done) in enumerate(columns)]
     return nameless(pl.DataFrame(made).to_struct(""))

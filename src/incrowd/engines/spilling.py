@@ -27,13 +27,11 @@ from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.scan import learn
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
+from incrowd.lazy import duckdb, np, pl
 from incrowd.progress import check
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    import duckdb
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.streams import Files
@@ -92,8 +90,6 @@ class _Packed(NamedTuple):
 
 def reads_alike(kind: pl.DataType, null_values: tuple[str, ...]) -> bool:
     """Say whether DuckDB reads a column of some type as Polars does."""
-    import polars as pl
-
     if isinstance(kind, pl.Datetime):
         if kind.time_zone is not None and null_values_of(null_values).moments:
             # Null values are what a clock in that zone shows.
@@ -139,8 +135,6 @@ class SpilledRows(GroupedRows):
         cls, files: Files, values: Values, names: Sequence[str], progress: Progress
     ) -> Iterator[SpilledRows]:
         """Open a database without tables of its own, which spills into a private folder."""
-        import duckdb
-
         from incrowd.io.scratch import PrivateFolder
         from incrowd.kernels.jit import thread_count
 
@@ -185,8 +179,6 @@ class SpilledRows(GroupedRows):
 
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
         """Count the keys, and keep them on the disk; see `GroupedRows.grouped`."""
-        import polars as pl
-
         keys = self._group("keys", names)
         found = keys.select(pl.len()).collect().item()
         self._check_room(found, found * (_KEY_BYTES + 8 * len(names)), "keys")
@@ -194,9 +186,6 @@ class SpilledRows(GroupedRows):
 
     def keyed(self, columns: Sequence[str], keys: Keys) -> tuple[pl.DataFrame, NDArray[np.integer]]:
         """Count columns per key, which alone are fetched; see `GroupedRows.keyed`."""
-        import numpy as np
-        import polars as pl
-
         names = keys.names
         # Combinations of several attributes are numbered by their first row.
         pairs = self._group("pairs", [*names, *columns], ordered=len(columns) > 1)
@@ -222,9 +211,6 @@ class SpilledRows(GroupedRows):
 
     def people(self, asked: PeopleAsked) -> CodedPeople:
         """Reduce the people on disk; see `GroupedRows.people`."""
-        import numpy as np
-        import polars as pl
-
         names, own = asked.keys.names, [f"s{j}" for j in range(len(asked.own))]
         forms = [f"c{j}" for j in range(len(names))]
         person = [f"p{j}" for j in range(len(asked.schema.person))]
@@ -296,8 +282,6 @@ class SpilledRows(GroupedRows):
 
     def _pack(self) -> dict[str, _Packed]:
         """Find out which columns have few texts or a small range, and number their values."""
-        import polars as pl
-
         packed: dict[str, _Packed] = {}
         texts: list[str] = []
         whole: list[str] = []
@@ -375,9 +359,6 @@ class SpilledRows(GroupedRows):
 
     def _unpacked(self, numbers: pl.Series) -> pl.Series:
         """Turn the integers by which a column was grouped into places among its values."""
-        import numpy as np
-        import polars as pl
-
         name, numbers = numbers.name, nameless(numbers)
         packed = self._packed[name]
         met = numbers.unique().sort(nulls_last=True)
@@ -404,8 +385,6 @@ class SpilledRows(GroupedRows):
 
     def _read_as(self, name: str) -> pl.DataType:
         """Return the type that a fetched column gets: the file's, texts for categories."""
-        import polars as pl
-
         kind = self.values.types[name]
         return pl.String() if isinstance(kind, pl.Categorical | pl.Enum) else kind
 
@@ -426,8 +405,6 @@ class SpilledRows(GroupedRows):
 
     def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
         """Save what a query finds, telling how far it is and letting an interrupt through."""
-        import polars as pl
-
         database, path = self._database, self._folder / f"{table}.parquet"
         statement = f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"
         with ThreadPoolExecutor(1) as pool:
@@ -451,8 +428,6 @@ def _enumerated(plain: _Packed, kind: str, texts: Sequence[str]) -> _Packed:
 
     What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for each row.
     """
-    import polars as pl
-
     text, given, *_ = plain
     integer = next(name for name, most in _INTEGERS if len(texts) <= most)
     found = f"CAST(enum_code(TRY_CAST({text} AS {kind})) AS {integer})"
@@ -469,8 +444,6 @@ def _missing(
     text: str, given: list[Any], kind: pl.DataType, null_values: tuple[str, ...]
 ) -> tuple[list[str], list[Any]]:
     """Write in SQL when a column means missing: conditions, any of which says so, and their parameters."""
-    import polars as pl
-
     nulls = null_values_of(null_values)
     texts = kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)
     values = list(nulls.texts) if texts else nulls.of_type(kind)

@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError
+from incrowd.lazy import np, pl
 from incrowd.table.missing import null_values_of
 from incrowd.table.survey import Households, Sampling, read_weights
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
@@ -110,8 +108,6 @@ def of_groups(
 
 def _as_text(values: pl.Series) -> pl.Series:
     """Take truth values and categories for texts, as everywhere."""
-    import polars as pl
-
     kind = values.dtype
     textual = isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean)
     return values.cast(pl.String) if textual else values

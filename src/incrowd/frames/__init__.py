@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import polars as pl
-
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.assess import Assessment, assess
 from incrowd.jobs.evaluate import Evaluation, evaluate
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
+from incrowd.lazy import pl
 from incrowd.table.schema import Schema
 
 __all__ = ["Incrowd"]

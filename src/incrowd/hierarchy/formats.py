@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from incrowd.errors import HierarchyError, TableError, quoted
 from incrowd.hierarchy.foreign import is_amnesia, read_amnesia, read_hrc
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 from incrowd.io.addresses import file_path, require_regular
+from incrowd.lazy import np
 
 __all__ = ["kept_as", "read", "write"]
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError
 from incrowd.io.addresses import file_path
 from incrowd.kernels.trees import shape_of
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.hierarchy.builders import Dates, Flat, Intervals, Order, Prefix

@@ -7,12 +7,9 @@ sorted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
+from incrowd.lazy import np, pa, pc, pd, pl
 
 __all__ = ["arrow_categories", "pandas_categories", "polars_categories"]
 
@@ -22,8 +19,6 @@ _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime
 
 def polars_categories(series: pl.Series) -> pl.Series:
     """Make a column of Polars' `Categorical` or `Enum` anew."""
-    import polars as pl
-
     texts = series.cast(pl.String)
     met = texts.drop_nulls().unique().sort()
     count = len(met)
@@ -43,9 +38,6 @@ def arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Chu
     values
         The same column without its dictionary, written anew.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     try:
         met = values.combine_chunks().unique().drop_null()
@@ -63,9 +55,6 @@ def arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Chu
 
 def pandas_categories(series: pd.Series[Any]) -> tuple[Any, pd.Series[Any], bool] | None:
     """Find the codes, categories and order of a column of pandas; None where it is better told as text."""
-    import numpy as np
-    import pandas as pd
-
     held: Any = series.array
     if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
         return None

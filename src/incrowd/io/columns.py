@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.errors import setting
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    import polars as pl
 
 _SHOWN = 20
 
@@ -31,8 +31,6 @@ def address(name: str) -> str:
 
 def column_named(name: str) -> pl.Expr:
     """Return the column of a name, whatever the name looks like."""
-    import polars as pl
-
     return pl.col(address(name))
 
 

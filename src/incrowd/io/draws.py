@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Draws"]
@@ -40,8 +41,6 @@ class Draws:
 
     def numbers(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the random numbers of the rows from `start` to before `stop`: uint64[stop - start]."""
-        import numpy as np
-
         first = start // _BLOCK
         made = np.random.Philox(key=self._key, counter=first).random_raw(stop - first * _BLOCK)
         found: NDArray[np.uint64] = np.asarray(made, np.uint64)[start - first * _BLOCK :]

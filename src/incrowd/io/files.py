@@ -23,10 +23,9 @@ from incrowd.io.kinds.base import Kept, Reading
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
 from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import writing
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = [
@@ -142,8 +141,6 @@ def read_table(
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed, two rows
         of names.
     """
-    import polars as pl
-
     csv_format = csv_format or CsvFormat()
     path = file_path(path)
     kind = kind_of(path)
@@ -174,9 +171,6 @@ def read_table(
 
 
 def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, CsvFormat]:
-    import numpy as np
-    import polars as pl
-
     from incrowd.kernels.lines import without_blank_lines
 
     data = _as_utf8(data, path, asked.encoding)
@@ -333,8 +327,6 @@ def missing_alone(name: str) -> pl.Expr:
 
     Other programs write a missing value there as ``""``, because they skip blank lines.
     """
-    import polars as pl
-
     column = column_named(name)
     return pl.when(column != "").then(column).alias(name)
 
@@ -355,8 +347,6 @@ def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
     ------
     TableError
     """
-    import polars as pl
-
     refuse_other_format(target)
     for name, dtype in types.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["escape", "unescape"]
 
@@ -19,8 +18,6 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 def escape(table: Frame) -> Frame:
     """Put ``'`` before texts that begin as formulas do and are no plain numbers."""
-    import polars as pl
-
     texts = [name for name, kind in table.lazy().collect_schema().items() if _is_text(kind)]
     columns = []
     for name in texts:
@@ -32,8 +29,6 @@ def escape(table: Frame) -> Frame:
 
 def unescape(table: Frame) -> Frame:
     """Take off what `escape` put there."""
-    import polars as pl
-
     texts = [name for name, kind in table.lazy().collect_schema().items() if kind == pl.String]
     columns = []
     for name in texts:
@@ -45,8 +40,6 @@ def unescape(table: Frame) -> Frame:
 
 
 def _is_text(kind: pl.DataType) -> bool:
-    import polars as pl
-
     return isinstance(kind, pl.String | pl.Categorical | pl.Enum)
 
 

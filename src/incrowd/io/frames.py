@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import SchemaError
 from incrowd.io.columns import nameless
+from incrowd.lazy import np, nw, pa, pd, pl
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    import narwhals as nw
-    import numpy as np
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 __all__ = ["column_like", "with_columns", "without_negative_zero", "without_traces", "written_anew"]
@@ -36,8 +32,6 @@ def without_negative_zero(series: pl.Series) -> pl.Series:
     >>> without_negative_zero(pl.Series([-0.0, 1.5, None])).to_list()
     [0.0, 1.5, None]
     """
-    import polars as pl
-
     nonzero = (series != 0).fill_null(value=True)
     return series.zip_with(nonzero, pl.Series([0.0], dtype=series.dtype))
 
@@ -46,10 +40,6 @@ def column_like(
     frame: nw.DataFrame[Any], name: str, codes: NDArray[np.integer], labels: Sequence[str | None]
 ) -> nw.Series[Any]:
     """Make a text column of a frame's kind: ``labels[codes]``."""
-    import narwhals as nw
-    import numpy as np
-    import polars as pl
-
     # Labels that no row has may be values of suppressed rows.
     used = np.bincount(codes, minlength=len(labels)) > 0
     shown = [label for label, met in zip(labels, used.tolist(), strict=True) if met]
@@ -59,12 +49,8 @@ def column_like(
         return nw.from_native(texts, series_only=True)
     native: Any
     if frame.implementation.is_pyarrow():
-        import pyarrow as pa
-
         native = pa.chunked_array([texts.to_arrow()])
         return nw.from_native(native, series_only=True)
-    import pandas as pd
-
     native = pd.Series(texts.to_arrow().to_pandas(), name=name)
     return nw.from_native(native, series_only=True)
 
@@ -91,9 +77,6 @@ def with_columns(frame: nw.DataFrame[Any], columns: Mapping[str, pl.Series]) -> 
 
 def _pandas_like(series: pl.Series, came: Any) -> Any:
     """Return an array of pandas for a column, of the type that it came in where that holds the values."""
-    import pandas as pd
-    import polars as pl
-
     made = series.to_arrow().to_pandas()
     types = pd.api.types
     # Texts stay texts, where 007 would become a number, and have no categories, which were raw values.
@@ -127,8 +110,6 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any], made: C
         When a column is of a type that cannot be written anew.
     """
     if frame.implementation.is_polars():
-        import polars as pl
-
         # Of a list, a series with an empty name would be renamed.
         return pl.DataFrame(
             {
@@ -137,12 +118,8 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any], made: C
             }
         )
     if frame.implementation.is_pyarrow():
-        import pyarrow as pa
-
         # Names and arrays alone: schema and field metadata stay behind.
         return pa.table({name: _arrow_anew(name, series.to_native()) for name, series in columns.items()})
-    import pandas as pd
-
     return pd.DataFrame({name: _pandas_anew(name, series.to_native()) for name, series in columns.items()})
 
 
@@ -157,8 +134,6 @@ def _refuse(name: str, kind: object) -> SchemaError:
 
 
 def _polars_anew(series: pl.Series) -> pl.Series:
-    import polars as pl
-
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         from incrowd.io.categories import polars_categories
 
@@ -174,9 +149,6 @@ def written_anew(series: pl.Series) -> pl.Series:
     SchemaError
     """
     import io
-
-    import numpy as np
-    import polars as pl
 
     name, kind = series.name, _without_categories(series.dtype)
     series = nameless(series)
@@ -200,8 +172,6 @@ def written_anew(series: pl.Series) -> pl.Series:
 
 
 def _without_categories(kind: pl.DataType) -> pl.DataType:
-    import polars as pl
-
     if isinstance(kind, pl.Categorical | pl.Enum):
         return pl.String()
     if isinstance(kind, pl.List):
@@ -220,8 +190,6 @@ def _without_categories(kind: pl.DataType) -> pl.DataType:
 
 def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Write a column of PyArrow into buffers of its own; views become text."""
-    import pyarrow as pa
-
     from incrowd.io.categories import arrow_categories
 
     kind = _without_views(column.type)
@@ -237,8 +205,6 @@ def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _without_views(kind: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
     types = pa.types
     if types.is_dictionary(kind):
         return _without_views(kind.value_type)
@@ -256,15 +222,10 @@ def _without_views(kind: pa.DataType) -> pa.DataType:
 
 def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
     """Copy a column of pandas without index and attributes, and without values beneath a missing one."""
-    import numpy as np
-    import pandas as pd
-
     native: pd.Series[Any] = series.reset_index(drop=True)
     if isinstance(native.dtype, pd.CategoricalDtype):
         return _pandas_categories_anew(name, native)
     if isinstance(native.dtype, pd.ArrowDtype):
-        import pyarrow as pa
-
         column = native.array.__arrow_array__()
         column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
         return pd.Series(pd.arrays.ArrowExtensionArray(_arrow_anew(name, column)))
@@ -277,9 +238,6 @@ def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _pandas_categories_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
-    import numpy as np
-    import pandas as pd
-
     from incrowd.io.categories import pandas_categories
 
     found = pandas_categories(series)

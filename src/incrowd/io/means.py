@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.io.columns import column_named, nameless
+from incrowd.lazy import pd, pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import narwhals as nw
-    import pandas as pd
-    import polars as pl
 
 __all__ = ["as_type", "frame_of_types", "plan_of_types", "type_of_means"]
 
@@ -21,8 +20,6 @@ def type_of_means(came: pl.DataType) -> pl.DataType | None:
 
     A mean of whole numbers need not be whole, so every number becomes a double.
     """
-    import polars as pl
-
     if came.is_numeric():
         return pl.Float64()
     return came if came == pl.Date or isinstance(came, pl.Datetime) else None
@@ -30,8 +27,6 @@ def type_of_means(came: pl.DataType) -> pl.DataType | None:
 
 def as_type(texts: pl.Expr, kind: pl.DataType) -> pl.Expr:
     """Read texts as doubles or days; what is none becomes missing."""
-    import polars as pl
-
     if kind.is_numeric():
         return texts.cast(kind, strict=False)
     days = texts.str.to_date("%Y-%m-%d", strict=False)
@@ -55,8 +50,6 @@ def frame_of_types(
     -------
     A native frame of the same kind; `released` stays as it is.
     """
-    import polars as pl
-
     native: Any = released.to_native()
     made = {}
     for name, kind in types.items():
@@ -82,8 +75,6 @@ def frame_of_types(
 
 def _to_pandas(series: pl.Series, came: Any) -> pd.Series[Any]:
     """Make a column of pandas; one that knows missing values by a mask or by Arrow does so again."""
-    import pandas as pd
-
     kind = came
     if series.dtype.is_numeric():
         if not pd.api.types.is_extension_array_dtype(came):

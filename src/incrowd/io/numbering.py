@@ -6,10 +6,9 @@ import itertools
 from typing import TYPE_CHECKING, cast
 
 from incrowd.io.columns import columns_named
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["in_order_of_texts", "numbered"]
@@ -37,9 +36,6 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     >>> numbered(pl.DataFrame({"ward": ["b", "a", None, "b"]}))[0].tolist()
     [0, 1, 2, 0]
     """
-    import numpy as np
-    import polars as pl
-
     from incrowd.kernels.grouping import group_columns, group_numbers
 
     if frame.width == 1 and (whole := _whole(frame.to_series())) is not None:
@@ -68,8 +64,6 @@ def in_order_of_texts(texts: pl.Series) -> NDArray[np.int64]:
     >>> in_order_of_texts(pl.Series(["ward 10", None, "ward 1", "ward 2"])).tolist()
     [2, 0, 3]
     """
-    import numpy as np
-
     from incrowd.kernels.ordering import order_of_texts
 
     if not texts.null_count():
@@ -80,9 +74,6 @@ def in_order_of_texts(texts: pl.Series) -> NDArray[np.int64]:
 
 def _bytes_of(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the bytes of texts, and how many there are before each text and in all; see `order_of_texts`."""
-    import numpy as np
-    import polars as pl
-
     before = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(texts.str.len_bytes().to_numpy(), out=before[1:])
     data = np.zeros(before[-1] + _MORE, np.uint8)
@@ -100,8 +91,6 @@ def _whole(column: pl.Series) -> pl.Series | None:
 
     None where it holds anything else, or every number there is.
     """
-    import numpy as np
-
     if not column.dtype.is_integer() or str(column.dtype).endswith("128"):
         return None
     if not column.null_count():

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named
 from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.io.passing import passing
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["has_second_names", "refuse_second_names"]
 
@@ -141,8 +138,6 @@ def _is_word(text: str) -> bool:
 
 def _below(rows: pl.LazyFrame, words: Mapping[str, str]) -> dict[str, _Below]:
     """Look at what columns have below the first record."""
-    import polars as pl
-
     asked: list[pl.Expr] = []
     for number, (name, word) in enumerate(words.items()):
         cells = column_named(name)

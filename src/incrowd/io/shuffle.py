@@ -17,10 +17,9 @@ from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.draws import Draws
 from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["RandomOrder", "ShuffledRows", "gathered", "spilled"]
@@ -67,8 +66,6 @@ class RandomOrder(Draws):
 
     def pieces(self, count: int, size: int) -> Iterator[NDArray[np.int64]]:
         """Yield `rows` piece by piece, so that about `size` numbers are held at a time."""
-        import numpy as np
-
         for low, high in _ranges(-(-count // max(size, 1))):
             rows, numbers = [], []
             for start in range(0, count, size):
@@ -81,9 +78,6 @@ class RandomOrder(Draws):
 
 def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the places of numbers in ascending order, the first of equal ones first; on all cores."""
-    import numpy as np
-    import polars as pl
-
     found = pl.DataFrame({_NUMBER: numbers}).select(
         pl.arg_sort_by(column_named(_NUMBER), maintain_order=True)
     )
@@ -92,8 +86,6 @@ def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 def _ranges(parts: int) -> Iterator[tuple[np.uint64, np.uint64]]:
     """Part the numbers of 64 bits into ranges that are equally long: first and last of each."""
-    import numpy as np
-
     for part in range(max(parts, 1)):
         low, high = (2**64 * edge // max(parts, 1) for edge in (part, part + 1))
         yield np.uint64(low), np.uint64(high - 1)
@@ -122,7 +114,6 @@ class ShuffledRows:
 
     def lazy(self) -> pl.LazyFrame:
         """Return a lazy frame of the rows in their random order."""
-        import polars as pl
         from polars.io.plugins import register_io_source
 
         came = self.frame.collect_schema()
@@ -183,9 +174,6 @@ class ShuffledRows:
 
         Yields rows with their places, as `_in_pieces` takes them.
         """
-        import numpy as np
-        import polars as pl
-
         names = rows.collect_schema().names()
         ranges = list(_ranges(-(-count // at_once)))
         runs = []
@@ -215,8 +203,6 @@ class ShuffledRows:
 
 def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
     """Write rows in their order into a temporary file: the same rows, easily sliced, and their number."""
-    import polars as pl
-
     passing(frame).sink_parquet(path, maintain_order=True, compression="lz4")
     rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     count: int = rows.select(pl.len()).collect().item()
@@ -225,8 +211,6 @@ def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
 
 def gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
     """Return the rows at some places, in this order."""
-    import polars as pl
-
     if not rows.width:
         return rows
     # Texts in many pieces take ten times as long.
@@ -236,9 +220,6 @@ def gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
 
 def _index() -> type[np.unsignedinteger]:
     """Return the integers by which Polars finds rows; it would turn others into these for each column."""
-    import numpy as np
-    import polars as pl
-
     return np.uint32 if pl.get_index_type() == pl.UInt32 else np.uint64
 
 
@@ -249,8 +230,6 @@ def _width(rows: pl.DataFrame) -> float:
 
 def _bytes(column: pl.Series) -> int:
     """Return about how many bytes of memory a column takes, texts with what finds them."""
-    import polars as pl
-
     if column.dtype == pl.String:
         lengths = nameless(column).str.len_bytes()
         return _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())

@@ -39,11 +39,10 @@ from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import is_pattern
+from incrowd.lazy import np, pl
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.shuffle import ShuffledRows
@@ -119,8 +118,6 @@ class Files:
 
 def damaged(files: Files, names: Sequence[str]) -> Path | None:
     """Return the first file that has columns of these names which cannot be read to their end, if any."""
-    import polars as pl
-
     while files.stored is None and isinstance(files.kept, Files):
         files = files.kept
     for source, stored in zip(files.sources, files.stored or (), strict=False):
@@ -155,8 +152,6 @@ def reading(files: Files, names: Sequence[str]) -> Iterator[None]:
     ------
     TableError
     """
-    import polars as pl
-
     try:
         yield
     except pl.exceptions.ComputeError as error:
@@ -240,8 +235,6 @@ def scan(
         When there is no such file, one is not readable, has two rows of names, or other columns than the
         first.
     """
-    import polars as pl
-
     if csv_format is not None:
         refuse_sheet(Path(path), csv_format.sheet)
     limit = usual_memory() if memory is None else bytes_of(memory)
@@ -316,8 +309,6 @@ def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None,
 
 def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files as they stand, without columns that folders tell."""
-    import polars as pl
-
     return pl.scan_parquet(stored, hive_partitioning=False, glob=False)
 
 
@@ -325,8 +316,6 @@ def _rows_of_each(
     found: Sequence[Path], stored: Sequence[Path], partitions: dict[str, tuple[str | None, ...]]
 ) -> list[pl.LazyFrame]:
     """Return the rows of each file with the columns that its folders tell; refuse unlike columns."""
-    import polars as pl
-
     frames: list[pl.LazyFrame] = []
     for number, file in enumerate(stored):
         frame = _rows_of(file)
@@ -362,9 +351,6 @@ def _staged(
 
 def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
     """Check a CSV and turn it into a Parquet file of texts; return its format."""
-    import numpy as np
-    import polars as pl
-
     plain, kept = folder / "plain.csv", folder / "kept.csv"
     source = _as_plain(file, plain, asked.encoding)
     try:
@@ -406,8 +392,6 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
 
 def _without_blank_lines(content: NDArray[np.uint8], mark: str, kept: Path) -> Path:
     """Copy a CSV without its blank lines; return where it is."""
-    import numpy as np
-
     from incrowd.kernels.lines import without_blank_lines
 
     copy = np.memmap(kept, np.uint8, "w+", shape=content.shape)

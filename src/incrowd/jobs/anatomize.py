@@ -18,12 +18,12 @@ from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import treated_table, treatment_entries
+from incrowd.lazy import np, nw
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.engines import Engine
@@ -114,8 +114,6 @@ class Anatomy(InNotebooks):
 
     def write_to(self, targets: tuple[Target, Target], *, escape_formulas: bool = False) -> None:
         """Write the two files to where `outputs_of` said."""
-        import narwhals as nw
-
         from incrowd.io.files import escaping, write_file
 
         csv_format = escaping(self.csv_format, escape_formulas)
@@ -285,8 +283,6 @@ def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.
 
 def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
     """Put every record into a group that has its value once."""
-    import numpy as np
-
     from incrowd.kernels.buckets import groups_of_distinct
 
     counts = frequency.sensitive[0]
@@ -305,9 +301,6 @@ def _tables(
     table: Any, columns: Sequence[str], sensitive: str, group_of: NDArray[np.int32], frequency: FrequencyTable
 ) -> tuple[Any, Any, Any]:
     """Make the two tables, and the sensitive one with a row per record."""
-    import narwhals as nw
-    import numpy as np
-
     from incrowd.io.frames import without_traces
 
     frame = nw.from_native(table, eager_only=True)

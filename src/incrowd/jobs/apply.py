@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
@@ -21,13 +20,12 @@ from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.types import with_types
 from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
+from incrowd.lazy import np, pl
 from incrowd.recoding import Recoding, check_cells
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.io.files import CsvFormat
     from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.assess import Assessment
@@ -141,8 +139,6 @@ class AppliedBatch(InNotebooks):
         TableError
             When the rows are not in memory.
         """
-        import polars as pl
-
         if self._reason_of_row is None:
             raise TableError("the rows of this batch are not in memory, so they have no numbers")
         found = np.flatnonzero(self._reason_of_row)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
@@ -15,6 +14,7 @@ from incrowd.jobs.both_people import Both, people_of_both
 from incrowd.jobs.carried import Carried, Labels, NewCells, labels_of, numbered
 from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.treating import Treating, refuse_perturbed
+from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED, Recoding
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.jobs.statements import percent
+from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED, FullDomain
 
 if TYPE_CHECKING:

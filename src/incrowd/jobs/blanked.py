@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from incrowd.errors import setting
+from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd.jobs.row_map import as_released
+from incrowd.lazy import np, nw, pl
 from incrowd.recoding.people import same_values
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.engines import Engine
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -136,8 +134,6 @@ def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
 
 def one_below_other(one: pl.Series, other: pl.Series) -> pl.Series:
     """Put values of one kind in one column of a type that holds both; unlike categories as texts."""
-    import polars as pl
-
     sides = [one, other]
     if one.dtype != other.dtype:
         held = (pl.Categorical, pl.Enum)
@@ -148,9 +144,6 @@ def one_below_other(one: pl.Series, other: pl.Series) -> pl.Series:
 
 def _columns(table: Any, names: Sequence[str], whose: str) -> list[pl.Series]:
     """Return some columns as Polars has them; texts for categories."""
-    import narwhals as nw
-    import polars as pl
-
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
@@ -173,8 +166,6 @@ def _elsewhere(whose: str) -> str:
 
 def kind_of_type(dtype: pl.DataType | None) -> str:
     """Say of which kind values are: numbers are compared as numbers, whatever their width."""
-    import polars as pl
-
     if dtype is None or dtype == pl.Null:
         return "nothing"
     if isinstance(dtype, pl.Categorical | pl.Enum):

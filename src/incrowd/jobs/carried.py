@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
 from incrowd.recoding.observed import Literal, literal
 from incrowd.recoding.unseen import with_unseen

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["guarded_random"]
@@ -23,8 +24,6 @@ def guarded_random(seed: int, *secrets: NDArray[np.generic]) -> np.random.Genera
     secrets
         Arrays that the receiver does not know.
     """
-    import numpy as np
-
     digest = hashlib.sha256()
     for secret in secrets:
         digest.update(np.ascontiguousarray(secret).tobytes())

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.results import identity, unasked
+from incrowd.lazy import np, pl
 from incrowd.table.documents import plain
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.privacy import PrivacyModel
@@ -85,8 +83,6 @@ class ClassFigures(InNotebooks):
 
     def frame(self) -> pl.DataFrame:
         """Return a Polars frame: the cells, ``records``, and a column per measure, named in full."""
-        import polars as pl
-
         records = "records"
         while records in self.cells:
             records += " of the class"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["SizeBin", "size_bins", "size_distribution"]
@@ -39,8 +40,6 @@ def size_bins(sizes: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[Si
     sizes, counts
         int64[sizes], ascending: each size that occurs, and how many classes have it.
     """
-    import numpy as np
-
     bounds = list(_BINS)
     while len(sizes) and bounds[-1] <= int(sizes[-1]):
         bounds += [bounds[-1] * 2, bounds[-1] * 4, bounds[-1] * 10]

@@ -18,6 +18,7 @@ from incrowd.jobs.arguments import as_algorithms, as_numbers, as_schema
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import Treating
+from incrowd.lazy import np, nw, pl
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.report.document import ComparisonRun
@@ -27,8 +28,6 @@ from incrowd.table.schema import Schema
 from incrowd.utility import METRICS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.algorithms import Algorithm
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
@@ -115,8 +114,6 @@ class Comparison(InNotebooks):
         >>> found.to_frame(averaged=True).select("algorithm", "k", "runs").rows()
         [('random', 2, 2), ('random', 4, 2)]
         """
-        import polars as pl
-
         rows = []
         for run in self.averaged() if averaged else self.runs:
             row = _figures(run)
@@ -356,8 +353,6 @@ def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]
 
 def _lazy(table: Any) -> pl.LazyFrame | None:
     """Return the rows of opened files or of a lazy frame; None where they are in memory or elsewhere."""
-    import polars as pl
-
     from incrowd.io.streams import Files
 
     if isinstance(table, Files):
@@ -366,21 +361,15 @@ def _lazy(table: Any) -> pl.LazyFrame | None:
 
 
 def _records(table: Any) -> int:
-    import polars as pl
-
     lazy = _lazy(table)
     return len(_frame(table)) if lazy is None else int(lazy.select(pl.len()).collect().item())
 
 
 def _frame(table: Any) -> Any:
-    import narwhals as nw
-
     return nw.from_native(table, eager_only=True)
 
 
 def _shuffled(table: Any, seed: int) -> Any:
-    import numpy as np
-
     frame = _frame(table)
     return frame[np.random.default_rng(seed).permutation(len(frame)).tolist()].to_native()
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["determined", "part_of", "told_by_ids"]
@@ -68,8 +67,6 @@ def told_by_ids(
     >>> told_by_ids(table, "id", ["sex", "wave"])
     ['sex']
     """
-    import polars as pl
-
     found = []
     for name in others:
         first = table.head(_ROWS)
@@ -93,8 +90,6 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
     >>> part_of(pl.Series([5, 12]), born), part_of(pl.Series([1, 2]), born)
     (True, False)
     """
-    import polars as pl
-
     rows = pl.DataFrame({"part": _texts(part), "whole": _texts(whole)}).drop_nulls()
     if rows["part"].n_unique() < 2 or rows["whole"].n_unique() <= rows["part"].n_unique():
         return False
@@ -108,8 +103,6 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
 
 
 def _texts(series: pl.Series) -> pl.Series:
-    import polars as pl
-
     try:
         return series.cast(pl.String)
     except pl.exceptions.PolarsError:
@@ -118,9 +111,6 @@ def _texts(series: pl.Series) -> pl.Series:
 
 def _codes(series: pl.Series) -> NDArray[np.int64]:
     """Give equal values of a column the same number, from 0 without gaps; missing is a value."""
-    import numpy as np
-    import polars as pl
-
     try:
         frame = pl.DataFrame({"value": series.cast(pl.String, strict=False)})
         ranks = frame.select(pl.col("value").fill_null("\0").rank("dense")).to_series()
@@ -131,8 +121,6 @@ def _codes(series: pl.Series) -> NDArray[np.int64]:
 
 def _tells(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     """Say whether each value of one column goes with one value of the other."""
-    import numpy as np
-
     of_value = np.full(int(one.max(initial=-1)) + 1, -1, np.int64)
     of_value[one] = other
     return bool((of_value[one] == other).all())

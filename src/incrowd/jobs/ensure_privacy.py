@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, SchemaError
 from incrowd.jobs.survey import refuse_survey
+from incrowd.lazy import np, nw
 from incrowd.parameters import COUNT, SHARE
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.privacy import P29Score
@@ -138,9 +138,6 @@ def ensure_privacy(
     ----------
     The privacy-preserving processing module of the P_29 study on the diabetes data of 130 US hospitals.
     """
-    import narwhals as nw
-    import numpy as np
-
     from incrowd.engines import engine_for, loaded
     from incrowd.engines.memory import frame_in_order
     from incrowd.io.frames import without_traces
@@ -184,8 +181,6 @@ class _Conditions:
 
     def failing(self, classes: EquivalenceClasses) -> list[NDArray[np.bool_]]:
         """Say which classes are too small, too uniform and too far from the table."""
-        import numpy as np
-
         from incrowd.privacy import NormalizedEntropy, TCloseness
 
         small = classes.sizes <= self.k
@@ -220,8 +215,6 @@ class _Left:
 
 def _deleted(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | None) -> _Left:
     """Delete the classes that fail, until none does or the rounds are over."""
-    import numpy as np
-
     from incrowd.table.classes import EquivalenceClasses
 
     frequency, keys = whole, np.arange(whole.keys)
@@ -248,8 +241,6 @@ def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> Freq
     """Return some of the keys as a table of their own: totals are theirs alone."""
     from dataclasses import replace
 
-    import numpy as np
-
     left = frequency.only(kept)
     return replace(
         left,
@@ -267,8 +258,6 @@ def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> Freq
 
 def _people_left(left: FrequencyTable, whole: FrequencyTable, alive: NDArray[np.int64]) -> FrequencyTable:
     """Count the people of the keys that are left, whose rows in other keys are gone."""
-    import numpy as np
-
     from incrowd.table.people import PersonRows
 
     if whole.people.table is None or whole.people.of_row is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError, TableError, setting
+from incrowd.lazy import np
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
@@ -14,7 +15,6 @@ from incrowd.table.survey import UNIT, Sampling
 from incrowd.utility import METRICS, MetricResult, measure_all
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -74,8 +74,6 @@ class Evaluation(InNotebooks):
         PolicyError
             When there is no such metric.
         """
-        import numpy as np
-
         each = METRICS.get(metric)().per_record(self.frequency, self.recoding)
         rows = self.frequency.key_of_row("per_record")
         return None if each is None else np.append(each, 1.0)[rows]

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, named
+from incrowd.lazy import np, pl
 from incrowd.parameters import COUNT, PART, SEED
 from incrowd.recoding import read_set
 from incrowd.table.markup import InNotebooks
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.recoding import Cells, Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
@@ -186,8 +184,6 @@ def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence
     ParameterError
         When these are not one or two quasi-identifiers, or have too many pairs of values.
     """
-    import polars as pl
-
     names = [domain.name for domain in frequency.domains]
     if len(columns) not in (1, 2) or len(set(columns)) < len(columns) or not set(columns) <= set(names):
         raise ParameterError(f"table: name one or two of the quasi-identifiers {named(names)}")

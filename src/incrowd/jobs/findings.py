@@ -12,11 +12,10 @@ from incrowd.jobs.blanked import blanked_columns
 from incrowd.jobs.determined import determined, part_of
 from incrowd.jobs.repeats import repeated_id_words, repeated_ids
 from incrowd.jobs.statements import percent
+from incrowd.lazy import np, pl
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.engines import Engine
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import PrivacyModel
@@ -217,8 +216,6 @@ def _lone_share(evidence: Evidence, columns: Sequence[str]) -> float | None:
 
 def _lone_part(columns: Sequence[pl.Series]) -> float:
     """Return the share of rows whose values in all columns no other row has."""
-    import polars as pl
-
     rows = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
     sizes = rows.group_by(pl.all()).len("rows")
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
@@ -228,8 +225,6 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
 
 
 def _unprotected(evidence: Evidence) -> Iterator[Finding]:
-    import numpy as np
-
     frequency = evidence.frequency
     protected = {j for model in evidence.policy.models for j in _protected(model, frequency)}
     left = [j for j in range(len(frequency.sensitive)) if j not in protected]
@@ -257,8 +252,6 @@ def _protected(model: PrivacyModel, frequency: FrequencyTable) -> Iterator[int]:
 
 
 def _derived(evidence: Evidence) -> Iterator[Finding]:
-    import polars as pl
-
     quasi = [attribute.name for attribute in evidence.policy.schema.quasi]
     others = evidence.as_they_are
     heads = {name: evidence.came.head(name, _PAIRED_ROWS) for name in [*quasi, *others]} if others else {}

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
 from incrowd.jobs.both_people import Both
 from incrowd.jobs.carried import Carried
+from incrowd.lazy import np
 from incrowd.recoding import Recoding
 from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.frequency import FrequencyTable

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import SEED, SHARE
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.jobs.evaluate import Evaluation
@@ -107,8 +107,6 @@ def learn(
         from threadpoolctl import threadpool_limits
     except ImportError:
         raise MissingExtraError("scikit-learn", "ml", "measuring utility for learning") from None
-    import numpy as np
-
     from incrowd.kernels.jit import PARALLEL_FROM, thread_count
 
     holdout = SHARE.within(0.05, 0.95).check(holdout, "learn", "holdout")
@@ -141,7 +139,6 @@ def _r2(
     models: Sequence[Any], target: str, tested: NDArray[Any], truth: NDArray[Any], learned: NDArray[Any]
 ) -> list[LearningResult]:
     """Say how much of a number's variance the models tell."""
-    import numpy as np
     from sklearn.metrics import r2_score
 
     raw, released = (float(r2_score(truth, model.predict(tested))) for model in models)
@@ -153,7 +150,6 @@ def _accuracy_and_area(
     models: Sequence[Any], target: str, tested: NDArray[Any], truth: NDArray[Any], learned: NDArray[Any]
 ) -> list[LearningResult]:
     """Say how often the models name the right class, and the area under their curves."""
-    import numpy as np
     from sklearn.metrics import accuracy_score, roc_auc_score
 
     raw, released = (float(accuracy_score(truth, model.predict(tested))) for model in models)
@@ -173,8 +169,6 @@ def _accuracy_and_area(
 
 def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any], bool]:
     """Return the target of every row: numbers, or class numbers."""
-    import numpy as np
-
     from incrowd.engines import engine_for, loaded
     from incrowd.table.schema import Attribute, Schema
 
@@ -196,8 +190,6 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
 
 def _features(evaluation: Evaluation, *, of_release: bool) -> NDArray[np.float64]:
     """Encode the quasi-identifiers of every key: float64[keys, features]."""
-    import numpy as np
-
     from incrowd.jobs.fidelity import Spread
 
     frequency, recoding = evaluation.frequency, evaluation.recoding

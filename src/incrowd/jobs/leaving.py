@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, named, setting
@@ -15,6 +14,7 @@ from incrowd.jobs.carried import Carried
 from incrowd.jobs.checks import shortfall
 from incrowd.jobs.results import results_of
 from incrowd.jobs.statements import model_entry, model_sentence
+from incrowd.lazy import np
 from incrowd.privacy import IdentityModel, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.classes import EquivalenceClasses

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError
 from incrowd.jobs.arguments import as_schema
+from incrowd.lazy import np
 from incrowd.parameters import COUNT, SEED
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
@@ -96,8 +97,6 @@ def loss_bound(table: Any, schema: Schema, k: int, *, sample: int = 20_000, seed
 
 
 def _bound(frequency: FrequencyTable, schema: Schema, k: int, sample: int, seed: int) -> LossBound:
-    import numpy as np
-
     from incrowd.algorithms._sets import PricedKeys
     from incrowd.kernels.bounds import least_costs
     from incrowd.kernels.jit import over_ranges

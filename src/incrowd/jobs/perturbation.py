@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import (
@@ -17,13 +16,12 @@ from incrowd.errors import (
     null_values_setting,
     setting,
 )
+from incrowd.lazy import np, pl
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.utility.base import mean_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.schema import Schema
 
 __all__ = ["Comparison", "Perturbation", "perturbation", "read_columns", "rows_before"]
@@ -260,8 +258,6 @@ class _Reading(NamedTuple):
         )
 
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
-        import polars as pl
-
         from incrowd.table.missing import null_values_of
 
         given = () if self.schema is None else self.schema.null_values

@@ -9,11 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.errors import InputError
 from incrowd.jobs.answers import Answers, answers_in
 from incrowd.jobs.value_forms import is_postal, reaching
+from incrowd.lazy import np
 from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.recognition import Recognized, recognize, recognize_digits

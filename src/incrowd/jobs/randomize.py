@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, ParameterError, PolicyError, TableError
 from incrowd.io.addresses import file_path
+from incrowd.lazy import np, nw, pl
 from incrowd.parameters import EPSILON, check_fields, parameter
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
-    import narwhals as nw
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Laplace", "RandomizedResponse", "RandomizedTable", "mechanisms_from_toml", "randomize"]
@@ -165,8 +164,6 @@ def randomize(
     MissingExtraError
         When Laplace noise is asked for without OpenDP.
     """
-    import narwhals as nw
-
     from incrowd.engines import engine_for, loaded
     from incrowd.io.frames import without_traces
 
@@ -206,16 +203,11 @@ def randomize(
 
 
 def _series(frame: nw.DataFrame[Any], name: str, values: Any) -> nw.Series[Any]:
-    import narwhals as nw
-
     return nw.new_series(name, values, backend=frame.implementation)
 
 
 def _numbers(frame: nw.DataFrame[Any], name: str, mechanism: Laplace) -> NDArray[Any]:
     """Read a column of numbers: int64 where the bounds and all values are whole, else float64."""
-    import numpy as np
-    import polars as pl
-
     column = frame[name].to_polars().alias("")
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
     missing = int(numbers.null_count())
@@ -237,8 +229,6 @@ def _noisy(values: NDArray[Any], mechanism: Laplace) -> Any:
         import opendp.prelude as dp
     except ModuleNotFoundError:
         raise MissingExtraError("opendp", "dp", "Laplace noise") from None
-    import numpy as np
-
     whole = values.dtype == np.int64
     kind = "i64" if whole else "f64"
     extent = (
@@ -259,9 +249,6 @@ def _noisy(values: NDArray[Any], mechanism: Laplace) -> Any:
 
 def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -> NDArray[np.int64]:
     """Read a column of categories as places among the declared ones."""
-    import numpy as np
-    import polars as pl
-
     texts = frame[name].to_polars().alias("").cast(pl.String)
     place = {category: rank for rank, category in enumerate(mechanism.categories)}
     met = texts.unique()
@@ -281,8 +268,6 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
 
 def _respond(ranks: NDArray[np.int64], mechanism: RandomizedResponse) -> NDArray[np.int64]:
     """Keep each category or move on by 1 .. m - 1 places, with randomness of the operating system."""
-    import numpy as np
-
     draws = np.frombuffer(secrets.token_bytes(8 * len(ranks)), np.uint64)
     moved = np.flatnonzero(draws >= np.uint64(mechanism.kept))
     size = len(mechanism.categories)
@@ -293,8 +278,6 @@ def _respond(ranks: NDArray[np.int64], mechanism: RandomizedResponse) -> NDArray
 
 def _below(limit: int, count: int) -> NDArray[np.int64]:
     """Draw whole numbers below a limit, all as likely."""
-    import numpy as np
-
     found = np.zeros(0, np.uint64)
     whole = np.uint64(2**64 // limit * limit - 1)
     while len(found) < count:

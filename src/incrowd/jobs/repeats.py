@@ -10,10 +10,9 @@ from incrowd.jobs.determined import told_by_ids
 from incrowd.jobs.profile import profile_of
 from incrowd.jobs.roles import guess_role, may_name_people
 from incrowd.jobs.words import marks_of_people
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
 
@@ -31,8 +30,6 @@ def repeated_ids(engine: Engine, schema: Schema) -> list[str]:
     engine
         The table. Rows in memory and in files are looked at, those of a database and of Spark are not.
     """
-    import polars as pl
-
     if schema.person:
         return []
     found = []

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.errors import ParameterError, TableError
+from incrowd.lazy import np, nw, pl
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.shuffle import RandomOrder
@@ -53,8 +51,6 @@ def _kept(rows: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _frame(rows: NDArray[np.int64]) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame({_ROW: rows + 1})
 
 
@@ -73,9 +69,6 @@ def numbers_of(row_map: Any, rows: int) -> NDArray[np.int64]:
     TableError
         When it cannot be read, or is no map of so many rows.
     """
-    import narwhals as nw
-    import polars as pl
-
     from incrowd.io.files import read_table
 
     if isinstance(row_map, str | os.PathLike):
@@ -96,16 +89,12 @@ def numbers_of(row_map: Any, rows: int) -> NDArray[np.int64]:
 
 def in_raw_order(released: Any, row_map: Any) -> Any:
     """Put the rows of a released table as they stand in the raw one; a frame of the same kind."""
-    import narwhals as nw
-
     frame = nw.from_native(released, eager_only=True)
     return frame[np.argsort(numbers_of(row_map, len(frame)))].to_native()
 
 
 def as_released(raw: Any, row_map: Any) -> Any:
     """Put the rows of a raw table, or of the file that it is in, as they stand in its release."""
-    import narwhals as nw
-
     from incrowd.engines import loaded
 
     frame = nw.from_native(loaded(raw), eager_only=True)

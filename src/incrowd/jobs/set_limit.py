@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from incrowd.errors import SchemaError, setting
+from incrowd.lazy import np
 from incrowd.recoding import FullDomain
 from incrowd.recoding.labels import effective_style, is_nearly_unique
 from incrowd.recoding.observed import set_sizes

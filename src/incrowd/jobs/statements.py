@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from incrowd.lazy import np, pl
 from incrowd.table.documents import figure, plain
 
 if TYPE_CHECKING:
@@ -106,8 +105,6 @@ def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
 def versions(policy: Policy | None) -> dict[str, Any]:
     """Return the versions of everything that made a figure, and the seed."""
     from importlib.metadata import version
-
-    import polars as pl
 
     found: dict[str, Any] = {
         "incrowd": version("incrowd"),

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.jobs.perturbation import Comparison, read_columns, rows_before
+from incrowd.lazy import np, pl
 from incrowd.table.markup import InNotebooks
 from incrowd.treatments.pram import Pram
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.schema import Schema
 
 __all__ = ["Transitions", "transitions"]
@@ -187,8 +185,6 @@ def _treated(schema: Schema | None, columns: Sequence[str] | None) -> dict[str, 
 
 
 def _of_column(name: str, pram: Pram, rows: dict[str, pl.Series]) -> list[Transitions]:
-    import polars as pl
-
     frame = pl.DataFrame(rows)
     if lost := int((frame["before"].is_null() != frame["after"].is_null()).sum()):
         raise _refuse(name, lost)
@@ -200,8 +196,6 @@ def _of_column(name: str, pram: Pram, rows: dict[str, pl.Series]) -> list[Transi
 
 
 def _counted(name: str, pram: Pram, group: str | None, frame: pl.DataFrame) -> Transitions:
-    import polars as pl
-
     values: list[str] = frame["before"].unique().sort().to_list()
     if pram.matrix == "given":
         values = sorted({*values, *frame["after"].unique()})

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from incrowd.lazy import np, pl
 from incrowd.recoding import SUPPRESSED, Cells, Recoding
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.engines import Engine
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -69,8 +66,6 @@ def _labels(cells: Cells, frequency: FrequencyTable) -> list[str | None]:
 
 def _type(labels: list[str | None], came: pl.DataType) -> pl.DataType | None:
     """Return the type in which every text reads back as it is; None where there is none."""
-    import polars as pl
-
     from incrowd.engines.distinct import dictionary
     from incrowd.io.means import as_type, type_of_means
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.jobs.both_people import kind_of_type, one_below_other
+from incrowd.lazy import np, nw, pa, pd, pl
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -43,8 +43,6 @@ def rows_in_memory(table: Any, asked: str) -> Engine:
 
 def rows_at(table: Any, places: NDArray[np.int64]) -> Any:
     """Return some rows of a table in memory, by their places from 0."""
-    import narwhals as nw
-
     frame = nw.from_native(table, eager_only=True)[places]
     return nw.maybe_reset_index(frame).to_native()
 
@@ -59,8 +57,6 @@ def with_held(table: Any, held: Any) -> tuple[Any, int]:
     SchemaError
         When the columns do not fit.
     """
-    import narwhals as nw
-
     batch, rows = (rows_in_memory(each, setting("held=", "--held")) for each in (table, held))
     for one, other, whose in ((batch, rows, "held rows have"), (rows, batch, "batch has")):
         lacking = [name for name in one.columns if name not in other.columns]
@@ -85,13 +81,7 @@ def _below(here: Any, there: Any, columns: list[str]) -> Any:
     """Put the rows of two frames of one kind into one; numbers and categories get a type that both fit."""
     one, other = here.to_native(), there.to_native()
     if here.implementation.is_pandas():
-        import pandas as pd
-
         return pd.concat([one, other[columns]], ignore_index=True)
     if here.implementation.is_pyarrow():
-        import pyarrow as pa
-
         return pa.concat_tables([one, other.select(columns)], promote_options="permissive")
-    import polars as pl
-
     return pl.DataFrame({name: one_below_other(one[name], other[name]) for name in columns})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -46,8 +46,6 @@ def largest_shares(
     classes: EquivalenceClasses, position: int, value: str | None = None
 ) -> NDArray[np.float64]:
     """Return the share of each class's most frequent value, or of the named one: float64[classes]."""
-    import numpy as np
-
     counts = classes.counts(position)
     amounts = counts.counts
     if value is not None:

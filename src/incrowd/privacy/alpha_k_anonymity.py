@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
 from incrowd.privacy._one_call import Columns, reached
@@ -13,7 +14,6 @@ from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribu
 from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -88,8 +88,6 @@ class AlphaKAnonymity(SensitiveModel):
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return the records without which no value has more than its share."""
-        import numpy as np
-
         from incrowd.kernels.capping import beyond_shares
 
         counts = classes.counts(attribute)

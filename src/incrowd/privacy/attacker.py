@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError, named, those_are
+from incrowd.lazy import np
 from incrowd.parameters import Parameter
 from incrowd.privacy.base import Monotone, PrivacyModel
 from incrowd.privacy.results import ModelResult
 from incrowd.table.wildcards import WILDCARDS
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -155,14 +155,10 @@ class Attacker(PrivacyModel):
 
     def values(self, classes: EquivalenceClasses, attribute: int | None = None) -> NDArray[np.float64]:
         """Return 1 for each class in whose group every model holds, 0 for the others."""
-        import numpy as np
-
         return self.holds(classes).astype(np.float64)
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Say for each class whether the models hold in the group that it looks like: bool[classes]."""
-        import numpy as np
-
         group, groups = self._groups(classes)
         verdict = np.ones(len(groups), np.bool_)
         for model in self.models:
@@ -180,8 +176,6 @@ class Attacker(PrivacyModel):
         ]
 
     def _groups(self, classes: EquivalenceClasses) -> tuple[NDArray[np.integer], EquivalenceClasses]:
-        import numpy as np
-
         counted = classes.counted
         if counted.codes is None:
             # The cells are not decided yet: each class as it is, which is stricter.

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -78,8 +78,6 @@ class AverageRisk(IdentityModel):
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
         """Return classes / records."""
-        import numpy as np
-
         return classes.mean(values, np.ones(len(classes), np.int64))
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, SchemaError, setting
+from incrowd.lazy import np
 from incrowd.parameters import Configured, parameter
 from incrowd.privacy.results import EquivalenceClass, ModelResult
 from incrowd.table.wildcards import WILDCARDS
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -273,8 +273,6 @@ class PrivacyModel(Configured, ABC):
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Say for each class whether it satisfies the model: bool[classes]."""
-        import numpy as np
-
         classes = classes.counted
         if self.size_only and classes.frequency.people.listed is not None:
             # People are counted one by one, and enough are enough.
@@ -292,8 +290,6 @@ class PrivacyModel(Configured, ABC):
         model make one that does when they are merged. So whatever remains of a class that fails, and is kept
         in parts that satisfy the model, satisfies the model as a whole; and that is not the class itself.
         """
-        import numpy as np
-
         return (~self.holds(classes)).astype(np.int64)
 
     def bounds_people(self, frequency: FrequencyTable) -> bool:
@@ -349,8 +345,6 @@ class PrivacyModel(Configured, ABC):
         )
         if not len(classes):
             return replace(empty, reasons=("there is no class to measure",))
-        import numpy as np
-
         values = self.values(classes, attribute)
         value = self.overall(classes, values)
         worst = np.flatnonzero(values == (values.min() if self.more_is_safer else values.max()))
@@ -399,8 +393,6 @@ class IdentityModel(PrivacyModel):
         ParameterError
             When a sensitive attribute is given.
         """
-        import numpy as np
-
         if attribute is not None:
             raise ParameterError(f"{self.name} looks at no sensitive attribute; leave attribute out")
         return self._values(classes) if len(classes) else np.zeros(0)
@@ -444,8 +436,6 @@ class SensitiveModel(PrivacyModel):
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """Return the most that a class loses for one attribute, as `_lost` bounds it; see `PrivacyModel`."""
-        import numpy as np
-
         if not self.counts_records(classes):
             return super().certain_losses(classes)
         lost = np.zeros(len(classes), np.int64)
@@ -467,8 +457,6 @@ class SensitiveModel(PrivacyModel):
 
         Each record counts once here; see `counts_records`. Others lose nothing.
         """
-        import numpy as np
-
         return failing.astype(np.int64)
 
     def counts_records(self, classes: EquivalenceClasses) -> bool:
@@ -490,8 +478,6 @@ class SensitiveModel(PrivacyModel):
         ParameterError
             When no attribute is given.
         """
-        import numpy as np
-
         if attribute is None:
             raise ParameterError(
                 f"{self.name} looks at one sensitive attribute at a time; give its position, as positions() "
@@ -523,8 +509,6 @@ class SensitiveModel(PrivacyModel):
         return values
 
     def _worst(self, values: NDArray[Any], first: NDArray[np.int64]) -> NDArray[Any]:
-        import numpy as np
-
         worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
         return worst(values, first)
 
@@ -563,8 +547,6 @@ def describe_classes(
 
 def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[str, Any]:
     """Return what `ModelResult` says about the classes that are not accepted."""
-    import numpy as np
-
     failed = np.flatnonzero(~accepted)
     records = classes if classes.rows is None else classes.rows
     return {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import (
@@ -18,7 +19,6 @@ from incrowd.privacy.base import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -80,8 +80,6 @@ class BetaLikeness(SensitiveModel):
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return the records without which no value has a larger share than it may have."""
-        import numpy as np
-
         from incrowd.kernels.capping import beyond_shares
 
         _, whole = classes.lifts(attribute)
@@ -90,8 +88,6 @@ class BetaLikeness(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest gain in each class."""
-        import numpy as np
-
         ratios, whole = classes.lifts(attribute)
         gains = np.maximum(ratios - 1, 0)
         if self.kind == "enhanced":

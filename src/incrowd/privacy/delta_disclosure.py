@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -76,8 +76,6 @@ class DeltaDisclosure(SensitiveModel):
         A frequent value keeps no more than its share allows. A rare one bounds the size of the whole part; a
         class that lacks a value has none.
         """
-        import numpy as np
-
         if self.absent == "skip":
             return super()._lost(classes, attribute, failing)
         from incrowd.kernels.capping import beyond_shares
@@ -92,8 +90,6 @@ class DeltaDisclosure(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest absolute log ratio in each class."""
-        import numpy as np
-
         ratios, _ = classes.lifts(attribute)
         indptr = classes.counts(attribute).indptr
         largest = np.maximum.reduceat(np.abs(np.log(ratios)), indptr[:-1])

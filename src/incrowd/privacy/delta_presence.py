@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -22,8 +22,6 @@ __all__ = ["DeltaPresence", "delta_presence"]
 
 def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:
     """Return each class's size over its people: float64[classes], infinite where the population has none."""
-    import numpy as np
-
     people = classes.population
     shares = np.full(len(classes), np.inf)
     np.divide(classes.sizes, people, out=shares, where=people > 0)

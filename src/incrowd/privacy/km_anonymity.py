@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, setting
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -124,8 +124,6 @@ class KMAnonymity(IdentityModel):
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return for each class the fewest people who share a set of classes that it is in."""
-        import numpy as np
-
         if classes.frequency.people.listed is None or self.power == 1:
             return classes.sizes
         histories = indptr, held = classes.histories()
@@ -155,8 +153,6 @@ class KMAnonymity(IdentityModel):
         classes
             bool[classes]: the classes in such a set.
         """
-        import numpy as np
-
         counted = classes.counted
         assert counted.frequency.people.listed is not None
         people = np.zeros(counted.frequency.people.listed.numbers, np.bool_)
@@ -199,8 +195,6 @@ class _Sets(NamedTuple):
 
 def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
     """Count the people who share each set of `power` classes, or all of fewer."""
-    import numpy as np
-
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import subsets
 
@@ -224,8 +218,6 @@ def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
 def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
     from math import comb
 
-    import numpy as np
-
     counts, times = np.unique(many, return_counts=True)
     sets = sum(comb(int(count), size) * int(time) for count, time in zip(counts, times, strict=True))
     if sets > _MOST_SETS:
@@ -237,8 +229,6 @@ def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
 
 def _whole(histories: _Histories, many: int) -> Iterator[_Sets]:
     """Count the people who share all classes of somebody."""
-    import numpy as np
-
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import supersets
 
@@ -264,8 +254,6 @@ def _whole(histories: _Histories, many: int) -> Iterator[_Sets]:
 
 def lone_histories(classes: EquivalenceClasses) -> int:
     """Count the people of whom nobody else has rows in all classes of theirs."""
-    import numpy as np
-
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
     if classes.frequency.people.listed is None:
         return alone

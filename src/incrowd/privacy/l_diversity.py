@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -128,8 +128,6 @@ class LDiversity(SensitiveModel):
 
         A class with fewer than l values has no diverse part, so it loses every record.
         """
-        import numpy as np
-
         if self.kind == "grassberger":
             return super()._lost(classes, attribute, failing)
         from incrowd.kernels.capping import beyond_entropy, beyond_tail
@@ -143,8 +141,6 @@ class LDiversity(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the diversity of each class."""
-        import numpy as np
-
         counts = classes.counts(attribute)
         if self.kind == "distinct":
             return np.diff(counts.indptr)

@@ -9,13 +9,13 @@ from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel, SensitiveModel, attribute_parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -113,8 +113,6 @@ class LKCPrivacy(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest share in any group that a class's records are found in."""
-        import numpy as np
-
         largest = np.zeros(len(classes))
         for group, merged in _groups(classes, self.L):
             shares = self.with_singles(merged, attribute, self._shares(merged, attribute), self._shares)
@@ -142,8 +140,6 @@ class _Size(IdentityModel):
         return Monotone(generalization=True, suppression=False)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        import numpy as np
-
         least = np.full(len(classes), np.iinfo(np.int64).max)
         for group, merged in _groups(classes, self.L):
             least = np.minimum(least, merged.sizes[group])
@@ -154,8 +150,6 @@ def _groups(
     classes: EquivalenceClasses, known: int
 ) -> Iterator[tuple[NDArray[np.integer], EquivalenceClasses]]:
     """Merge the classes by each set of known quasi-identifiers: the merged class of each class, and those."""
-    import numpy as np
-
     if classes.codes is None or known >= len(classes.codes):
         yield np.arange(len(classes)), classes
         return

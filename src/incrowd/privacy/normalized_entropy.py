@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -90,8 +90,6 @@ class NormalizedEntropy(SensitiveModel):
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
         """Return the minimum or the mean over the classes."""
-        import numpy as np
-
         if self.over != "mean":
             return super().overall(classes, values)
         # In one order, since the last digits of a sum tell that of the classes.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel
@@ -16,7 +17,6 @@ from incrowd.privacy.t_closeness import TCloseness
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -190,8 +190,6 @@ class P29(SensitiveModel):
         attribute
             The one attribute to look at; all of them by default.
         """
-        import numpy as np
-
         if not len(classes):
             return np.zeros(0)
         looked_at = self.positions(classes.frequency) if attribute is None else [attribute]
@@ -200,8 +198,6 @@ class P29(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 0 for each class that makes the score zero by an attribute, infinity for the others."""
-        import numpy as np
-
         good = classes.sizes > 1
         good &= _ENTROPY.values(classes, attribute) > 0
         good &= _DISTANCE.values(classes, attribute) <= _LARGEST_T
@@ -276,8 +272,6 @@ class P29(SensitiveModel):
 def _offending(
     classes: EquivalenceClasses, conditions: dict[str, NDArray[np.bool_]]
 ) -> tuple[Offending, ...]:
-    import numpy as np
-
     failed = np.flatnonzero(np.logical_or.reduce(list(conditions.values())))
     return tuple(
         Offending(

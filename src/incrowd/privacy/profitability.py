@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -130,8 +130,6 @@ class Profitability(IdentityModel):
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return each record's payoff (``record``), or what each class adds to the table's."""
-        import numpy as np
-
         if self.definition == "table":
             sizes = classes.sizes.astype(np.float64)
             if self.attack == "allowed":

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 from incrowd.privacy.maximum_risk import size_for
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -73,8 +73,6 @@ class RecordsAtRisk(IdentityModel):
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of each class's records that are at risk: 0 or 1."""
-        import numpy as np
-
         return (classes.sizes < size_for(self.threshold)).astype(np.float64)
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:

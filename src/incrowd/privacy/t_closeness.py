@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import (
@@ -19,7 +20,6 @@ from incrowd.privacy.base import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.kernels.counting import Counts
@@ -140,8 +140,6 @@ class TCloseness(SensitiveModel):
         People do not add up. But however the class is divided, nobody who is kept counts less often than in
         the class, and no more often than their records; see `lost_of_pairs`.
         """
-        import numpy as np
-
         attributes = self.positions(classes.frequency)
         people = classes.counted
         several = people.frequency.people.listed is not None and not self.bounds_people(people.frequency)
@@ -181,8 +179,6 @@ class TCloseness(SensitiveModel):
 
     def _lost_people(self, people: EquivalenceClasses, attribute: int) -> NDArray[np.int64]:
         """Return how many records each class loses at least, where all values are equally far apart."""
-        import numpy as np
-
         from incrowd.kernels.bounds import lost_of_pairs
 
         assert people.rows is not None
@@ -194,8 +190,6 @@ class TCloseness(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""
-        import numpy as np
-
         from incrowd.kernels import distances
 
         counted = classes.frequency.sensitive[attribute]
@@ -236,8 +230,6 @@ def _tree(domain: Domain) -> Tree:
 
 def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDArray[np.int64]]:
     """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
-    import numpy as np
-
     from incrowd.kernels.counting import Counts, class_counts
     from incrowd.table.domain import rank_values
     from incrowd.table.matching import counts_by_number

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
-import numpy as np
-
 from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.addresses import file_path
+from incrowd.lazy import np, pl
 from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.documents import envelope
@@ -125,8 +124,6 @@ class Recoding(ABC):
             self._save(path)
 
     def _save(self, path: Path) -> None:
-        import polars as pl
-
         document = {
             **envelope("recoding", FORMAT_VERSION),
             "confidential": "holds values of the table before recoding; keep it where the data is kept",

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label, read_range
 from incrowd.table.frequency import smallest_codes
 

@@ -6,17 +6,14 @@ import datetime as dt
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.io.columns import columns_named
 from incrowd.kernels.counting import Counts, class_counts
 from incrowd.kernels.grouping import group_members
+from incrowd.lazy import np, pl
 from incrowd.recoding import Local, Recoding
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
 
@@ -30,8 +27,6 @@ def class_table(
 
     With `numbered` they come as they are numbered, which tells the order of the raw rows.
     """
-    import polars as pl
-
     if not isinstance(recoding, Local):
         raise ParameterError(
             f"{recoding.kind} recoding has no classes of its own to summarize; use a local one, e.g. mondrian"

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from incrowd.errors import ParameterError, those_are
+from incrowd.lazy import np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import level_cells, with_suppressed
 

@@ -9,8 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from incrowd.lazy import np
 from incrowd.table.exact import MOMENT, NUMBER, moment_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from incrowd.errors import SchemaError
+from incrowd.lazy import np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import Cells, ValueCells, depths_of, range_cells, starred, with_suppressed
 from incrowd.recoding.labels import (

@@ -9,10 +9,10 @@ from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
+from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
 from incrowd.table.domain import Domain
 from incrowd.table.exact import number_of

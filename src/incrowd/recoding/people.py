@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
+from incrowd.lazy import np
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.exact import moment_of, number_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.hierarchy import Hierarchy
+from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED, read_range, read_set
 from incrowd.table.domain import Domain, followed
 from incrowd.table.exact import Line, moment_of, number_of

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
+from incrowd.lazy import np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import look_up, starred
 from incrowd.recoding.labels import SUPPRESSED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding.cells import ValueCells

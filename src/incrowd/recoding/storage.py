@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+from typing import Any, Generic, Literal, NoReturn, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from incrowd.errors import HierarchyError, ParameterError, TableError, named, quoted, setting
 from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
+from incrowd.lazy import np, pl
 from incrowd.recoding.cells import Cells, level_cells
 from incrowd.recoding.labels import SUPPRESSED, range_label, read_range, read_set
 from incrowd.table.domain import MISSING, Domain
 from incrowd.table.frequency import smallest_codes
 from incrowd.table.grids import Grid
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["domain_to_dict", "read_recoding"]
 
@@ -85,8 +82,6 @@ def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]
     TableError
         When they cannot be read, are of another version, were changed, or do not belong together.
     """
-    import polars as pl
-
     try:
         document = json.loads((path / "recoding.json").read_text(encoding="utf-8"))
         table = pl.read_parquet((path / "keys.parquet").read_bytes())

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Hierarchy
+from incrowd.lazy import np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import Cells
 from incrowd.table.domain import MISSING, Domain

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from incrowd.errors import MissingExtraError, ParameterError, visible
 from incrowd.io.addresses import file_path
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.recoding import Recoding
@@ -238,8 +239,6 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
     ParameterError
         When a column is none, or the recoding has no classes of its own.
     """
-    import numpy as np
-
     from incrowd.recoding import Local
 
     alt = _altair()

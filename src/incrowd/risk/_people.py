@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -15,8 +16,6 @@ __all__ = ["people_of"]
 
 def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:
     """Return the people whom each class covers, at least its records: float64[classes]; None if unknown."""
-    import numpy as np
-
     if classes.frequency.population is not None:
         return np.maximum(classes.population, classes.sizes).astype(np.float64)
     if fraction:

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from incrowd.lazy import np
 from incrowd.parameters import COUNT, PART
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Identifying", "quasi_identifiers"]
@@ -81,8 +81,6 @@ def quasi_identifiers(
     Motwani and Xu, Efficient algorithms for masking and finding quasi-identifiers, SDM workshop PPDM 2007
     (distinct ratio and separation ratio).
     """
-    import numpy as np
-
     from incrowd.kernels.grouping import group_columns
 
     frequency = read_for(KAnonymity(1), table, columns).frequency

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import Parameter, parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
@@ -14,7 +15,6 @@ from incrowd.risk.individual import individual_risk, risk_of_classes
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -164,8 +164,6 @@ def household_risk(
     >>> household_risk(people, ["age"], "home").risks.tolist()
     [0.75, 0.75, 0.5, 0.5]
     """
-    import numpy as np
-
     from incrowd.engines import engine_for, loaded
 
     threshold = _THRESHOLD.check(threshold, "household_risk", "threshold")

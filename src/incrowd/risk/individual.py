@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError, did_you_mean
+from incrowd.lazy import np, nw, pl
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
@@ -13,7 +14,6 @@ from incrowd.risk.base import RiskModel
 from incrowd.table.wildcards import WILDCARD
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -113,8 +113,6 @@ def individual_risk(
     NTTS 1998; Capobianchi, Polettini and Lucarelli, Strategy for the implementation of individual risk
     methodology in SDC, 2001.
     """
-    import numpy as np
-
     from incrowd.engines import loaded
     from incrowd.table.matching import matched
 
@@ -162,8 +160,6 @@ def risk_of_classes(
     people
         float64[classes]: sum of the sampling weights of each.
     """
-    import numpy as np
-
     f = sizes.astype(np.float64)
     p = np.minimum(f / people, 1.0)
     q = 1 - p
@@ -181,9 +177,6 @@ def risk_of_classes(
 
 def _column(table: Any, name: str) -> NDArray[np.float64]:
     """Read a column of numbers; what is no number is NaN."""
-    import narwhals as nw
-    import polars as pl
-
     frame = nw.from_native(table, eager_only=True)
     if name not in frame.columns:
         raise SchemaError(f"weights: the table has no column {name!r}{did_you_mean(name, frame.columns)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.risk.base import RiskModel
 
@@ -39,8 +40,6 @@ class Prosecutor(RiskModel):
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest and least risk, its mean over records and classes, and the share at risk."""
-        import numpy as np
-
         from incrowd.kernels.counting import tally
 
         sizes = classes.sizes

@@ -7,13 +7,13 @@ from itertools import combinations
 from math import comb, prod
 from typing import TYPE_CHECKING, Any, Literal
 
+from incrowd.lazy import np
 from incrowd.parameters import COUNT, PART, Parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Suda", "suda2"]
@@ -129,8 +129,6 @@ def suda2(
     UNECE/Eurostat work session, 2005; Skinner and Elliot, A measure of disclosure risk for microdata,
     J. Royal Statistical Society B 64(4), 2002 (DIS). Exponent and adjustment are those of sdcMicro's suda2.
     """
-    import numpy as np
-
     from incrowd.kernels.grouping import group_columns
 
     classes = read_for(KAnonymity(1), table, quasi)
@@ -180,8 +178,6 @@ def _simulated(
     scores: NDArray[np.float64], weights: NDArray[np.int64], width: int, fraction: float
 ) -> tuple[float, NDArray[np.float64]]:
     """Return DIS, and its share for the record of each key."""
-    import numpy as np
-
     alone = int((weights == 1).sum())
     paired = 2 * int((weights == 2).sum())
     found = alone * fraction

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import SEED, Parameter
 from incrowd.samples.hospital import hospital
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["MOST", "encounters"]
@@ -64,8 +62,6 @@ def encounters(rows: int, people: int | None = None, seed: int = 0) -> pl.DataFr
     >>> len(table), table["patient_id"].n_unique()
     (1000, 300)
     """
-    import polars as pl
-
     rows = _ROWS.check(rows, "encounters sample", "rows")
     seed = SEED.check(seed, "encounters sample", "seed")
     people = max(round(0.7 * rows), 1) if people is None else people

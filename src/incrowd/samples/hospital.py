@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
+from incrowd.lazy import np, pl
 from incrowd.parameters import SEED, Parameter
 from incrowd.samples._icd import chapters, diagnoses
 from incrowd.samples._names import FIRST_NAMES, LAST_NAMES
@@ -49,8 +49,6 @@ from incrowd.samples._profiles import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    import polars as pl
 
     from incrowd.hierarchy import Hierarchy
 
@@ -99,8 +97,6 @@ def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
     ParameterError
         When `rows` or `seed` is out of range or no whole number.
     """
-    import polars as pl
-
     rows = _ROWS.check(rows, "hospital sample", "rows")
     seed = SEED.check(seed, "hospital sample", "seed")
     streams = iter(np.random.SeedSequence(seed).spawn(10))
@@ -195,8 +191,6 @@ def _draw_one(rng: np.random.Generator, weights: Floats, size: int) -> Ints:
 
 def _texts(values: Sequence[str], codes: Ints) -> pl.Series:
     """Return the text of each code."""
-    import polars as pl
-
     return pl.Series(values, dtype=pl.String).gather(codes)
 
 
@@ -329,8 +323,6 @@ def _prices() -> Floats:
 
 def _draw_patient_ids(rng: np.random.Generator, rows: int) -> pl.Series:
     """Draw unique numbers out of order: a random one-to-one map of 0..10^digits - 1, applied to the rows."""
-    import polars as pl
-
     digits = max(8, len(str(rows - 1)))
     size = 10**digits
     # a multiplier that ends in 1, 3, 7 or 9 has no factor in common with a power of ten

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from incrowd.engines import engine_for
 from incrowd.errors import MissingExtraError, ParameterError, named
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.carried import labels_of
+from incrowd.lazy import np, pl
 from incrowd.recoding import SUPPRESSED
 from incrowd.recoding.observed import ranks_of
 from incrowd.table.schema import Schema

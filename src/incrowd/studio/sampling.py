@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from incrowd.engines import engine_for
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, nameless
 from incrowd.io.passing import passing
 from incrowd.jobs.checks import styled
+from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:

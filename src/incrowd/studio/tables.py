@@ -13,11 +13,10 @@ from incrowd.dialects.addresses import Address
 from incrowd.errors import InputError, ParameterError, TableError
 from incrowd.io.columns import columns_named
 from incrowd.io.passing import passing
+from incrowd.lazy import pl
 from incrowd.progress import check, interrupting
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
 
@@ -141,8 +140,6 @@ def copied(source: Source, progress: Progress) -> None:
 
 def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
     """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
-    import polars as pl
-
     schema = rows.collect_schema()
     columns = columns_named(schema)
     distinct = [

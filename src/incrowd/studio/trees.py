@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Hierarchy
+from incrowd.lazy import np
 
 __all__ = ["Line", "TreeEditor"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
 from incrowd.jobs.policy import Policy
+from incrowd.lazy import np
 from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     InputError
         When the column cannot be read so.
     """
-    import numpy as np
-
     from incrowd.engines import engine_for
     from incrowd.engines.distinct import dictionary
     from incrowd.jobs.treating import Treating

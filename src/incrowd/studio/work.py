@@ -21,6 +21,7 @@ from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
+from incrowd.lazy import pl
 from incrowd.progress import Silent, Within
 from incrowd.studio.sampling import recoded, sampled
 from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read
@@ -29,8 +30,6 @@ from incrowd.studio.values import counts_of, refuse_prompts
 from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.attacks import Attack
     from incrowd.jobs.accepted import Accepted
@@ -521,8 +520,6 @@ class Work:
 
     def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return some rows of the table, and the same rows of the release; columns that stay last."""
-        import polars as pl
-
         assert self.release is not None
         before = self.rows(start, count)
         texts = self.release.texts
@@ -549,8 +546,6 @@ class Work:
 
 def _slice(batches: Iterator[pl.DataFrame], start: int, count: int) -> pl.DataFrame:
     """Return some of the rows that come in batches."""
-    import polars as pl
-
     found = []
     for batch in batches:
         part = batch.slice(min(start, batch.height), count)

@@ -6,10 +6,9 @@ import os
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
-import numpy as np
-
 from incrowd.errors import ParameterError, SchemaError, open_roles
 from incrowd.io.addresses import file_path
+from incrowd.lazy import np
 from incrowd.parameters import Parameter, check_fields
 from incrowd.table.grids import ENDS, Ends, check_grid
 from incrowd.table.spellings import Spelling, check_spelling

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, setting
+from incrowd.lazy import np
 from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 

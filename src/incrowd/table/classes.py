@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.lazy import np
 from incrowd.table.class_counts import ClassCounts
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.joint import split_by_others

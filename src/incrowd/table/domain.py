@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
+from incrowd.lazy import np, pl
 from incrowd.table.attribute import WithCommas
 from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.grids import Grid, grid_of
@@ -24,9 +24,6 @@ from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
 from incrowd.table.spellings import read_spelled, with_comma, without_comma
 from incrowd.table.texts import column_of, picked
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "followed", "rank_values"]
 
@@ -439,8 +436,6 @@ def _kind(
         return "category", None
     if found.kind in ("number", "date") and asked in ("auto", found.kind):
         return found.kind, found.numbers
-    import polars as pl
-
     texts = column_of(found.texts)
     # One text that looks otherwise settles it, and the others need not be looked at.
     if asked == "number" or (asked == "auto" and _all_like(texts, NUMBER_PATTERN)):

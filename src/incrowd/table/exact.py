@@ -10,8 +10,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
+
+from incrowd.lazy import np
 
 __all__ = ["MOMENT", "NUMBER", "Line", "days_of", "moment_of", "number_of"]
 

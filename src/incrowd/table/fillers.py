@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from incrowd.io.missing_texts import MISSING_TEXTS
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

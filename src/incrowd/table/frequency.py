@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, those_are
+from incrowd.lazy import np
 from incrowd.table.domain import Domain
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.people_counts import count_people

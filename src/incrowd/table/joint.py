@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople
 from incrowd.table.sensitive import JointCounts

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.lazy import np
 from incrowd.table.classes import EquivalenceClasses, Singles
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.sensitive import SensitiveCounts

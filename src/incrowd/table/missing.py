@@ -13,10 +13,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import np, pl
 
 __all__ = ["NullValues", "null_values_of"]
 
@@ -61,8 +60,6 @@ class NullValues:
 
         Points of time are those that a clock in the column's time zone shows.
         """
-        import polars as pl
-
         if kind == pl.Boolean:
             return [text == "true" for text in self.texts if text in ("true", "false")]
         if kind.is_float():
@@ -83,8 +80,6 @@ class NullValues:
 
     def cleaned(self, column: pl.Expr, kind: pl.DataType) -> pl.Expr:
         """Make what means missing in a column of a type null."""
-        import polars as pl
-
         if kind == pl.String:
             if not self.texts:
                 return column
@@ -103,8 +98,6 @@ class NullValues:
 
     def without(self, series: pl.Series) -> pl.Series:
         """Return a column with null where a value means missing."""
-        import polars as pl
-
         if series.dtype != pl.String:
             return pl.select(self.cleaned(pl.lit(series), series.dtype)).to_series().alias(series.name)
         if not self.texts:
@@ -140,8 +133,6 @@ def _moment(text: str) -> dt.datetime | None:
 
 def _float(number: Decimal, *, small: bool) -> float | None:
     """Return the float that is written as a number, of 32 bits if `small`; None where there is none."""
-    import numpy as np
-
     with np.errstate(over="ignore"):
         value: np.floating = (np.float32 if small else np.float64)(float(number))
     return float(value) if np.isfinite(value) and Decimal(str(value)) == number else None
@@ -177,8 +168,6 @@ def _moment_ways(moment: dt.datetime) -> str:
 
 def _fits(value: Any, kind: pl.DataType) -> bool:
     """Say whether a type holds a value exactly."""
-    import polars as pl
-
     if isinstance(value, dt.datetime):
         kind = pl.Datetime(kind.time_unit)  # type: ignore[attr-defined]
     try:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
+
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.lazy import np
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.sensitive import JointCounts, SensitiveCounts
 

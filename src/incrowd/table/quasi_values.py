@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
+
+from incrowd.lazy import np
 
 __all__ = ["QuasiValues"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
+from incrowd.lazy import np
 from incrowd.table.domain import Domain
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, null_values_setting, quoted
+from incrowd.lazy import np
 
 __all__ = [
     "DECIMALS",

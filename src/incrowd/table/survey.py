@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError
+from incrowd.lazy import np, pl
 from incrowd.table.spellings import read_spelled
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.schema import Attribute
 
 __all__ = ["UNIT", "Households", "Sampling", "Survey", "read_weights"]
@@ -250,8 +248,6 @@ def read_weights(
     SchemaError
         When a row has no number above 0.
     """
-    import polars as pl
-
     if attribute.spelling and values.dtype == pl.String:
         values = _plain(values, attribute)
     textual = values.dtype == pl.String
@@ -275,8 +271,6 @@ def read_weights(
 
 def _plain(values: pl.Series, attribute: Attribute) -> pl.Series:
     """Write the texts of numbers plainly, by the column's spelling."""
-    import polars as pl
-
     distinct = values.drop_nulls().unique()
     _, numbers, places = read_spelled(distinct.to_list(), attribute.spelling, attribute.name)
     return values.replace_strict(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import np, pl
 
 __all__ = ["Texts", "column_of", "picked"]
 
@@ -68,8 +66,6 @@ class Texts(Sequence[str]):
 
     def column(self) -> pl.Series:
         """Return the texts as a column of Polars."""
-        import polars as pl
-
         held = self._held
         return pl.Series(held, dtype=pl.String) if isinstance(held, list) else self._written(held)
 
@@ -84,8 +80,6 @@ class Texts(Sequence[str]):
 
 def column_of(texts: Sequence[str]) -> pl.Series:
     """Return texts as a column of Polars."""
-    import polars as pl
-
     return texts.column() if isinstance(texts, Texts) else pl.Series(texts, dtype=pl.String)
 
 

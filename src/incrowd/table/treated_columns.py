@@ -11,6 +11,7 @@ from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.columns import nameless
 from incrowd.io.draws import Draws
 from incrowd.io.frames import without_negative_zero
+from incrowd.lazy import np, pl
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
 from incrowd.treatments._linked import Linked
@@ -18,8 +19,6 @@ from incrowd.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, T
 from incrowd.treatments.coded import Coded, Codes
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.table.schema import Attribute
@@ -106,8 +105,6 @@ class TreatedColumn:
         SchemaError
             When a value cannot be read as the treatment wants it.
         """
-        import polars as pl
-
         read = {"value": self._read(nameless(found.to_series()), Codes()).values}
         if self.treatment.strata is not None:
             read["group"] = as_texts(nameless(found.to_series(1)), self.null_values)
@@ -124,8 +121,6 @@ class TreatedColumn:
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
         """Return the type of the treated column."""
-        import polars as pl
-
         if self.treatment.reads == "text" or not (came.is_numeric() or came.is_temporal()):
             return pl.String()
         return self.treatment.type_of(came)
@@ -164,8 +159,6 @@ class TreatedColumn:
 
     def named(self, found: pl.DataFrame) -> pl.DataFrame:
         """Give combinations of `columns`, as an engine counted them, their names."""
-        import polars as pl
-
         return pl.DataFrame(
             {name: found.to_series(place) for place, name in enumerate(self.columns)}, strict=False
         )
@@ -187,8 +180,6 @@ class TreatedColumn:
         SchemaError
             When its values cannot be read as they are declared.
         """
-        import polars as pl
-
         treatment = self.treatment
         assert isinstance(treatment, Linked)
         rows = self.named(found)
@@ -219,8 +210,6 @@ class TreatedColumn:
 
 def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
     """Return the texts of a column, the same in every engine: 17 for 17.0, 2020-03-05 for its midnight."""
-    import polars as pl
-
     kind = series.dtype
     if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
         series, kind = series.cast(pl.String), pl.String()
@@ -256,8 +245,6 @@ class _Read(NamedTuple):
 
 
 def _text_type() -> pl.DataType:
-    import polars as pl
-
     return pl.String()
 
 
@@ -289,8 +276,6 @@ def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, read: _Rea
 
 
 def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
-    import polars as pl
-
     kind = series.dtype
     if kind.is_numeric():
         values = null_values_of(column.null_values).without(series).cast(pl.Float64).fill_nan(None)
@@ -305,8 +290,6 @@ def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
 
 
 def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
-    import polars as pl
-
     spelling = column.attribute.spelling
     if spelling:
         plain = pl.Series([spelling.number(text)[0] for text in texts], dtype=pl.String)
@@ -321,8 +304,6 @@ def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
 
 
 def _numbers_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
-    import polars as pl
-
     if kind.is_integer():
         return made.round().clip(-_WIDEST, _WIDEST).cast(kind)
     if kind.is_numeric():
@@ -335,8 +316,6 @@ def _numbers_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Seri
 
 def _number(value: float, spelling: Spelling) -> str:
     """Write a number plainly, or as its column does."""
-    import numpy as np
-
     text = np.format_float_positional(value, trim="-")
     whole, _, part = text.partition(".")
     if spelling.thousands is not None:
@@ -349,8 +328,6 @@ def _number(value: float, spelling: Spelling) -> str:
 
 
 def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
-    import polars as pl
-
     kind = series.dtype
     if kind == pl.Date or isinstance(kind, pl.Datetime):
         known = null_values_of(column.null_values).without(series)
@@ -364,8 +341,6 @@ def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
 
 
 def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
-    import polars as pl
-
     moments = [column.attribute.spelling.moment(text) for text in texts]
     if wrong := moments.count(None):
         raise _refuse(column, wrong, "dates")
@@ -374,8 +349,6 @@ def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
 
 
 def _plain_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
-    import polars as pl
-
     right = pl.lit(texts).str.contains(_DAY)
     days = pl.lit(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     found = pl.select(pl.when(right).then(days)).to_series()
@@ -385,8 +358,6 @@ def _plain_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
 
 
 def _days_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
-    import polars as pl
-
     moved = made - read.values
     keeps = read.column.treatment.keeps_time
     came = read.came
@@ -411,8 +382,6 @@ def _days_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
 
 def _each_day(made: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.Series:
     """Write days, each of them once where there are fewer than rows."""
-    import polars as pl
-
     known = made.drop_nulls().cast(pl.Int64)
     first, last = known.min(), known.max()
     if not isinstance(first, int) or not isinstance(last, int) or last - first >= len(made):
@@ -422,14 +391,10 @@ def _each_day(made: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.Se
 
 
 def _plain_texts(days: pl.Series) -> pl.Series:
-    import polars as pl
-
     return days.cast(pl.Int32).cast(pl.Date).dt.to_string("iso")
 
 
 def _spelled_texts(days: pl.Series, spelling: Spelling) -> pl.Series:
-    import polars as pl
-
     assert spelling.format is not None
     try:
         dates = [dt.date.fromordinal(_EPOCH + day) for day in days]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts, counts_per_key
+from incrowd.lazy import np
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.frequency import FrequencyTable, smallest_codes

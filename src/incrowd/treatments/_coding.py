@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import Parameter
 from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
@@ -69,8 +68,6 @@ class Coding(Treatment):
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
         """Return a type of fractions where what is released has such."""
-        import polars as pl
-
         whole = all(float(number).is_integer() for number in self._released)
         return super().type_of(came) if whole or not came.is_integer() else pl.Float64()
 
@@ -115,8 +112,6 @@ class Coding(Treatment):
         limit: float,
         column: str,
     ) -> float:
-        import numpy as np
-
         records = int(counts[beyond].sum())
         if not records:
             return limit
@@ -130,8 +125,6 @@ class Coding(Treatment):
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
         """Say that what lies within the limits is told as it is."""
-        import polars as pl
-
         limits = list(lead.decided.values())
         return pl.select(
             pl.lit(made).eq_missing(pl.lit(lead.values)) & ~pl.lit(made).is_in(limits).fill_null(value=False)
@@ -139,8 +132,6 @@ class Coding(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Replace what is beyond."""
-        import polars as pl
-
         values, decided = pl.lit(batch.values), batch.decided
         found: pl.Expr = values
         if "top" in decided:
@@ -154,8 +145,6 @@ class Coding(Treatment):
 
 def _around(values: NDArray[np.float64], counts: NDArray[np.int64], quantile: float) -> float:
     """Return the mean of the records around a quantile, half of them on either side where there are."""
-    import numpy as np
-
     ends = np.cumsum(counts)
     place = round(quantile * int(ends[-1]))
     first = min(max(place - _OF // 2, 0), int(ends[-1]) - _OF)
@@ -165,8 +154,6 @@ def _around(values: NDArray[np.float64], counts: NDArray[np.int64], quantile: fl
 
 def _short(number: float, values: NDArray[np.float64]) -> float:
     """Round a mean to whole numbers where the column has no others, else to six significant digits."""
-    import numpy as np
-
     if (values == np.rint(values)).all():
         return float(round(number))
     return float(f"{number:.6g}")

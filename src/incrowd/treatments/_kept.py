@@ -6,9 +6,9 @@ from collections.abc import Callable
 from threading import Lock, local
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from incrowd.lazy import np, pl
+
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["KEPT", "Kept", "Words"]
@@ -40,8 +40,6 @@ class Words:
 
     def kind(self) -> pl.Series:
         """Return the type of categories in which texts have their codes; a new one where the last is full."""
-        import polars as pl
-
         with self._lock:
             if self._kind is None or self._many > KEPT:
                 self._kind, self._many = pl.Series([], dtype=pl.Categorical(pl.Categories.random())), 0
@@ -99,9 +97,6 @@ class Kept:
         made
             What gives the numbers of new ones.
         """
-        import numpy as np
-        import polars as pl
-
         if not hasattr(pl, "Categories"):
             # Versions of Polars before 1.32 number texts anew in every batch.
             return made(texts)
@@ -126,8 +121,6 @@ class Kept:
 
     def _kind(self) -> pl.Series:
         """Return the type of categories in which texts have their codes now."""
-        import numpy as np
-
         kind = self._words.kind()
         with self._lock:
             if self._table is None or self._table.kind is not kind:
@@ -136,8 +129,6 @@ class Kept:
 
     def _numbers(self, kind: pl.Series, codes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return what is kept for codes."""
-        import numpy as np
-
         with self._lock:
             table = self._table
             if table is None or table.kind is not kind:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from incrowd.lazy import pl
 from incrowd.treatments._numbers import decimals_of
 from incrowd.treatments.base import Batch, Reads, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["REDACTED", "Linked"]
 
@@ -130,8 +128,6 @@ class Linked(Treatment):
         records
             How many records have each.
         """
-        import polars as pl
-
         if self.of.moves_dates:
             return {"kind": "date"}
         lead = self.of_lead(batch)
@@ -153,8 +149,6 @@ class Linked(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Give each row what goes with the treated value of its lead."""
-        import polars as pl
-
         lead = self.of_lead(batch)
         if self.of.moves_dates:
             return self.of.along(batch.values, lead)
@@ -168,8 +162,6 @@ class Linked(Treatment):
 
 
 def _looked_up(made: pl.Series, decided: Mapping[str, Any], kind: pl.DataType) -> pl.Series:
-    import polars as pl
-
     table = pl.DataFrame(
         {
             "made": pl.Series(decided["made"], dtype=made.dtype, strict=False),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["KeepsPart"]
 
@@ -39,8 +37,6 @@ class KeepsPart(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Mask the rows."""
-        import polars as pl
-
         text = pl.lit(batch.values)
         all_marks = text.str.replace_all("(?s).", "*")
         marks = all_marks.str.slice(self.characters) if self.keep_length else pl.lit("***")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -16,8 +17,6 @@ _MOST = 6
 
 def decimals_of(values: pl.Series) -> int:
     """Return how many decimals the numbers of a column have, 6 at most."""
-    import numpy as np
-
     numbers = values.drop_nulls().to_numpy()
     for decimals in range(_MOST):
         if np.allclose(numbers, np.round(numbers, decimals), rtol=0, atol=10.0 ** -(_MOST + 3)):
@@ -34,15 +33,11 @@ def written_to(values: pl.Series, decimals: int) -> pl.Series:
 
 def uniform_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return numbers from 0 to below 1."""
-    import numpy as np
-
     return np.asarray((draws >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
 def normal_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return standard normal numbers (Box and Muller 1958): each of the two halves of a random number."""
-    import numpy as np
-
     radius = ((draws >> np.uint64(32)).astype(np.float64) + 0.5) / 2.0**32
     angle = (draws & np.uint64(2**32 - 1)).astype(np.float64) / 2.0**32
     found: NDArray[np.float64] = np.sqrt(-2.0 * np.log(radius)) * np.cos(2.0 * np.pi * angle)
@@ -51,8 +46,6 @@ def normal_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 def independent(draws: NDArray[np.uint64], count: int) -> list[NDArray[np.uint64]]:
     """Make several random numbers of each (splitmix64: Steele, Lea and Flood 2014)."""
-    import numpy as np
-
     found = []
     with np.errstate(over="ignore"):
         for number in range(1, count + 1):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np, pl
+
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.base import Batch
@@ -22,9 +22,6 @@ def strata_of(batch: Batch, within: str | None, of: pl.Series | None) -> list[ND
     of
         A column without whose value a row is in no group; None if all rows are.
     """
-    import numpy as np
-    import polars as pl
-
     known = pl.Series([True]).new_from_index(0, len(batch.values)) if of is None else ~of.is_null()
     if within is None:
         return [np.flatnonzero(known.to_numpy())]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from incrowd.lazy import np
 from incrowd.treatments._perturbing import Perturbing
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Swapping", "change_places", "order_of"]
@@ -37,8 +37,6 @@ class Swapping(Perturbing):
 
 def order_of(draws: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return numbers to sort by, before pairs are made: other bits than those that choose come first."""
-    import numpy as np
-
     return (draws << np.uint64(53)) + (draws >> np.uint64(11))
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["whose"]
 
 
 def whose(columns: list[pl.Series]) -> pl.Series:
     """Write columns as one text from which each can be told; missing where all are."""
-    import polars as pl
-
     if len(columns) == 1:
         return columns[0]
     parts = [

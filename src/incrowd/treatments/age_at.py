@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Reads, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["AgeAt"]
 
@@ -96,14 +94,10 @@ class AgeAt(Treatment):
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
         """Return whole numbers."""
-        import polars as pl
-
         return pl.Int64()
 
     def treat(self, batch: Batch) -> pl.Series:
         """Count the years of the rows."""
-        import polars as pl
-
         born = pl.lit(batch.values.cast(pl.Int32).cast(pl.Date))
         if self._is_day:
             event = pl.lit(dt.date.fromisoformat(self.event))

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from incrowd.errors import ParameterError, quoted, setting
+from incrowd.lazy import pl
 from incrowd.parameters import Configured, Parameter, Registry
 from incrowd.treatments._whose import whose
 from incrowd.treatments.coded import Coded, Codes
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
@@ -223,8 +223,6 @@ class Treatment(Configured):
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
         """Say which treated rows still tell their exact value; there linked columns stay as they are."""
-        import polars as pl
-
         return pl.Series([False]).new_from_index(0, len(made))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
@@ -259,8 +257,6 @@ class Treatment(Configured):
 
         Whole numbers get 64 bits: 255 rounded to hundreds is 300, which 8 bits do not hold.
         """
-        import polars as pl
-
         return pl.Int64() if came.is_integer() else came
 
     def treat(self, batch: Batch) -> pl.Series:

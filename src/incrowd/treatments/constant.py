@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import Batch, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Constant"]
 
@@ -53,6 +51,4 @@ class Constant(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Replace the rows."""
-        import polars as pl
-
         return pl.Series([self.text], dtype=pl.String).new_from_index(0, len(batch.values))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Distinct, Treatment
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.treatments.keys import Secret
 
 __all__ = ["OTHER_DOMAIN", "EmailDomain"]
@@ -65,8 +64,6 @@ class EmailDomain(Treatment):
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide which domains are kept."""
-        import polars as pl
-
         counted = (
             pl.DataFrame({"domain": _domains(found.values), "records": found.counts})
             .drop_nulls("domain")
@@ -78,8 +75,6 @@ class EmailDomain(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Take the domains of the rows."""
-        import polars as pl
-
         kept = pl.Series(batch.decided["domains"], dtype=pl.String)
         domain = pl.lit(_domains(batch.values))
         known = domain.is_in(kept.implode()).fill_null(value=False)

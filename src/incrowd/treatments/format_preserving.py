@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, require_extra
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments._ff1 import FF1
 from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.treatments.keys import Secret
 
 __all__ = ["FormatPreserving"]
@@ -129,8 +128,6 @@ class FormatPreserving(Treatment):
         return batch.coded().each(lambda texts: self._encrypted(texts, cipher))
 
     def _encrypted(self, texts: pl.Series, cipher: FF1) -> pl.Series:
-        import polars as pl
-
         alphabet = _ALPHABETS[self.alphabet]
         place = {letter: number for number, letter in enumerate(alphabet)}
         given = texts.to_list()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._swapping import Swapping, change_places, order_of
@@ -12,7 +13,6 @@ from incrowd.treatments._whose import whose
 from incrowd.treatments.base import HOUSEHOLD, Batch
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -86,8 +86,6 @@ class HouseholdSwap(Swapping):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Change the households."""
-        import numpy as np
-
         assert batch.draws is not None
         known = {*super().columns, *self.moves_with(batch.name)}
         home = _numbered(whose([each for name, each in batch.beside.items() if name not in known]))
@@ -111,8 +109,6 @@ def _paired(
     chosen: NDArray[np.bool_], stratum: NDArray[np.int64], drawn: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
     """Pair chosen households at random, each with one of its stratum; the others with themselves."""
-    import numpy as np
-
     partner = np.arange(len(chosen))
     order = np.lexsort((order_of(drawn), stratum))
     order = order[chosen[order]]
@@ -124,8 +120,6 @@ def _paired(
 
 def _numbered(home: pl.Series) -> NDArray[np.int64]:
     """Give each household a number from 0 on; a missing one is one of its own."""
-    import numpy as np
-
     codes, gone = _codes(home), home.is_null().to_numpy()
     codes[gone] = len(home) + np.arange(int(gone.sum()))
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
@@ -133,8 +127,6 @@ def _numbered(home: pl.Series) -> NDArray[np.int64]:
 
 def _codes(values: pl.Series) -> NDArray[np.int64]:
     """Return equal numbers for equal values; a missing value is one."""
-    import numpy as np
-
     return np.array(values.rank("dense").fill_null(0), np.int64)
 
 

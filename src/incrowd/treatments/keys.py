@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, quoted
+from incrowd.lazy import np, pl
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["KEY_MEANING", "Secret", "check_source", "read_key"]
@@ -73,9 +72,6 @@ class Secret:
 
     def digests(self, texts: pl.Series) -> NDArray[np.uint8]:
         """Return `digest` of the UTF-8 of many texts, none missing: uint8[texts, 32]."""
-        import numpy as np
-        import polars as pl
-
         # The first block of both hashes is the key. To hash it once takes half of the time.
         block = self._key if len(self._key) <= _BLOCK else hashlib.sha256(self._key).digest()
         inner, outer = (

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Mask"]
 
@@ -54,8 +52,6 @@ class Mask(Treatment):
     for_quasi: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        import polars as pl
-
         super().__post_init__()
         try:
             blank = bool(pl.Series([""]).str.contains(self.pattern).item())
@@ -74,8 +70,6 @@ class Mask(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Mask the rows."""
-        import polars as pl
-
         text = pl.lit(batch.values)
         found = text.str.replace_all(self.pattern, self.mark.replace("$", "$$"))
         return pl.select(

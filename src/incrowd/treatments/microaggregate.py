@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import decimals_of, written_to
 from incrowd.treatments._perturbing import Perturbing
@@ -13,8 +14,6 @@ from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
@@ -114,9 +113,6 @@ class Microaggregate(Perturbing):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Aggregate the rows."""
-        import numpy as np
-        import polars as pl
-
         columns = [batch.values, *(batch.beside[name] for name in self._others)]
         missing = pl.select(pl.any_horizontal(pl.lit(each).is_null() for each in columns)).to_series()
         points = np.column_stack([each.fill_null(0.0).to_numpy() for each in columns])
@@ -135,8 +131,6 @@ class Microaggregate(Perturbing):
 
     def _means(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean of each record's group in the first column."""
-        import numpy as np
-
         if points.shape[1] == 1:
             order = np.argsort(points[:, 0], kind="stable")
             group = np.empty(len(points), np.int64)

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import decimals_of, independent, normal_of, written_to
 from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
@@ -116,8 +115,6 @@ class Noise(Perturbing):
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide how large noise is."""
-        import numpy as np
-
         values, counts = found.values.to_numpy(), found.counts
         if not len(values):
             return {"deviation": 0.0, "decimals": 0}
@@ -127,8 +124,6 @@ class Noise(Perturbing):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Add noise to the rows."""
-        import polars as pl
-
         assert batch.draws is not None
         drawn = pl.Series(self._correlated(batch) if self.is_whole else normal_of(batch.draws))
         if self.how != "multiplicative":
@@ -139,8 +134,6 @@ class Noise(Perturbing):
 
     def _correlated(self, batch: Batch) -> NDArray[np.float64]:
         """Return standard noise of this column, which goes with that of the others as the columns do."""
-        import numpy as np
-
         assert batch.draws is not None
         normal = [normal_of(drawn) for drawn in independent(batch.draws, len(self._all))]
         numbers = np.column_stack([batch.beside[name].to_numpy() for name in self._all])

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments.base import Batch, Distinct
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
@@ -151,8 +150,6 @@ class Pram(Perturbing):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Draw the rows."""
-        import polars as pl
-
         assert batch.draws is not None
         drawn = uniform_of(batch.draws)
         if self.matrix == "given":
@@ -169,9 +166,6 @@ class Pram(Perturbing):
         return pl.select(pl.when(keep).then(pl.lit(batch.values)).otherwise(pl.lit(chosen))).to_series()
 
     def _given(self, values: pl.Series, drawn: NDArray[np.float64]) -> pl.Series:
-        import numpy as np
-        import polars as pl
-
         found = values
         for source, row in self._moved().items():
             place = np.searchsorted(np.cumsum(list(row.values())), drawn, side="right")
@@ -181,17 +175,12 @@ class Pram(Perturbing):
         return found
 
     def _of_group(self, batch: Batch, group: str | None) -> pl.Series:
-        import polars as pl
-
         if self.within is None:
             return pl.Series([True] * len(batch.values))
         beside = pl.lit(batch.beside[self.within])
         return pl.select(beside.eq_missing(pl.lit(group, dtype=pl.String))).to_series()
 
     def _drawn(self, entry: Mapping[str, Any], rest: NDArray[np.float64]) -> pl.Series:
-        import numpy as np
-        import polars as pl
-
         records = np.array(entry["records"], np.float64)
         weights = records if self.matrix == "invariant" else np.ones(len(records))
         ends = np.cumsum(weights) / weights.sum()
@@ -212,8 +201,6 @@ class Pram(Perturbing):
         >>> ic.Pram(0.6).transition(["a", "b"], [3, 1]).round(2).tolist()
         [[0.9, 0.1], [0.3, 0.7]]
         """
-        import numpy as np
-
         if self.matrix == "given":
             place = {value: number for number, value in enumerate(values)}
             found = np.eye(len(values))
@@ -246,8 +233,6 @@ class Pram(Perturbing):
 
     def _estimated(self, released: Mapping[str, int]) -> dict[str, float]:
         """Solve for the frequencies of which the given matrix makes those that were released."""
-        import numpy as np
-
         moved = self._moved()
         values = list(dict.fromkeys([*released, *moved, *(to for row in moved.values() for to in row)]))
         matrix = self.transition(values, [released.get(value, 0) for value in values])

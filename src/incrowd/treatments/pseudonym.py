@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._kept import KEPT, Kept, Words
 from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
@@ -145,9 +144,6 @@ class _Known:
 
     def of(self, values: pl.Series) -> pl.Series:
         """Return the tokens of distinct values; missing where one is not known."""
-        import numpy as np
-        import polars as pl
-
         if len(values) >= len(self.values):
             if values.equals(self.values):
                 return self._made
@@ -167,9 +163,6 @@ class _Known:
 
 def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Series:
     """Return the token of each text: the first characters of its digest in a form."""
-    import numpy as np
-    import polars as pl
-
     if not len(values):
         return pl.Series([], dtype=pl.String)
     digests = secret.digests(values)
@@ -183,8 +176,6 @@ def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Seri
 
 def _letters(digests: NDArray[np.uint8], letters: bytes, length: int) -> NDArray[np.uint8]:
     """Write the first bits of digests, as many at a time as a letter stands for: uint8[digests, length]."""
-    import numpy as np
-
     bits = len(letters).bit_length() - 1
     columns = np.zeros((length * bits // 8 + 2, len(digests)), np.uint16)
     read = digests[:, : len(columns)].T

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import Batch, Distinct, Treatment
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.treatments.keys import Secret
 
 __all__ = ["RandomNumbers"]
@@ -88,8 +87,6 @@ class RandomNumbers(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Replace the rows."""
-        import polars as pl
-
         numbers = batch.decided["numbers"]
         values = pl.Series(list(numbers), dtype=pl.String)
         made = pl.Series(list(numbers.values()), dtype=pl.String)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments._strata import strata_of
@@ -96,8 +97,6 @@ class RankSwap(Perturbing):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Swap the rows."""
-        import numpy as np
-
         from incrowd.kernels.swapping import swapped_ranks
 
         assert batch.draws is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._strata import strata_of
@@ -69,8 +70,6 @@ class RecordSwap(Swapping):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Change the rows."""
-        import numpy as np
-
         assert batch.draws is not None
         chosen = uniform_of(batch.draws) < self.share
         order = order_of(batch.draws)

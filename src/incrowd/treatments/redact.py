@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from incrowd.lazy import pl
 from incrowd.treatments.base import Batch, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["REDACTED", "Redact"]
 
@@ -49,8 +47,6 @@ class Redact(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Replace the rows."""
-        import polars as pl
-
         return pl.select(
             pl.when(pl.lit(batch.values).is_null()).then(None).otherwise(pl.lit(REDACTED))
         ).to_series()

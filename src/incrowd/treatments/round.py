@@ -8,14 +8,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import Parameter, parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
 from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import LINKED, Batch, Treatment
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["Round", "controlled", "rounded"]
@@ -148,8 +147,6 @@ class Round(Coding):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Round the rows."""
-        import polars as pl
-
         values = super().treat(batch)
         missing = values.is_null()
         if self.is_whole:
@@ -165,8 +162,6 @@ def rounded(
     numbers: NDArray[np.float64], base: float, draws: NDArray[np.uint64] | None
 ) -> NDArray[np.float64]:
     """Round numbers to multiples of a base, at random if `draws` are given."""
-    import numpy as np
-
     parts = numbers / base
     if draws is None:
         whole = np.copysign(np.floor(np.abs(parts) + 0.5), parts)
@@ -188,8 +183,6 @@ def controlled(
     draws
         They decide which of equal numbers, or of groups that are as far off, are rounded up.
     """
-    import numpy as np
-
     parts = np.round(numbers / base, _DIGITS)
     low = np.floor(parts)
     over = parts - low
@@ -206,8 +199,6 @@ def controlled(
 
 
 def _times(whole: NDArray[np.float64], base: float) -> NDArray[np.float64]:
-    import numpy as np
-
     # 3 times 0.1 is 0.30000000000000004: as many decimals as the base has are meant.
     decimals = max(-int(Decimal(repr(base)).normalize().as_tuple().exponent), 0)
     return np.asarray(np.round(whole * base, decimals) + 0.0, np.float64)

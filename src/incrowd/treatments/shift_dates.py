@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._kept import Kept, Words
 from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.treatments.coded import Coded
@@ -118,8 +117,6 @@ class ShiftDates(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Shift the rows."""
-        import polars as pl
-
         return pl.select(pl.lit(batch.values) + pl.lit(self._of_rows(batch))).to_series()
 
     def _of_rows(self, batch: Batch) -> pl.Series:
@@ -131,8 +128,6 @@ class ShiftDates(Treatment):
 
     def _of_people(self, people: Coded, secret: Secret) -> pl.Series:
         """Return the offset of each row."""
-        import polars as pl
-
         purpose = secret.for_purpose(self.name)
         # By the key's copy a table has; a person's rows are in many batches.
         words = secret.shared.setdefault(Words, Words())
@@ -145,8 +140,6 @@ class ShiftDates(Treatment):
 
     def _offsets(self, people: pl.Series, secret: Secret) -> NDArray[np.int64]:
         """Return the offset of each person: from -most to most steps, but never none."""
-        import numpy as np
-
         step = _WEEK if self.keep_weekday else 1
         most = self.days // step
         # The first 64 bits of each digest: more than enough for a range of days.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Reads, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["TruncateDates"]
 
@@ -59,8 +57,6 @@ class TruncateDates(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Cut the rows."""
-        import polars as pl
-
         days = batch.values.cast(pl.Int32).cast(pl.Date)
         return days.dt.truncate(_EVERY[self.to]).cast(pl.Int32).cast(pl.Int64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, ClassCosts, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ class Ambiguity(CellMetric, SteersByClasses):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records."""
-        import numpy as np
-
         from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 
         everything = combinations_of(recoding.domains)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import Configured
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import FullDomain, Recoding
@@ -260,8 +260,6 @@ def per_attribute_mean(
     -----
     Records that were suppressed before count the full penalty 1.
     """
-    import numpy as np
-
     rows = frequency.rows
     per_attribute = {}
     for domain, cells, penalty in zip(recoding.domains, recoding.cells, penalties, strict=True):
@@ -274,16 +272,12 @@ def per_attribute_mean(
 
 def mean_over_cells(recoding: Recoding, penalties: list[Any]) -> NDArray[np.float64]:
     """Average a penalty per released cell over the attributes, for every key: float64[keys]."""
-    import numpy as np
-
     each = [penalty[cells.codes] for cells, penalty in zip(recoding.cells, penalties, strict=True)]
     return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
 
 
 def cell_costs(metric: SteersByCells, frequency: FrequencyTable, recoding: FullDomain) -> MetricResult:
     """Measure a full-domain recoding by a metric's costs of cells."""
-    import numpy as np
-
     per_attribute = {}
     for j, (domain, codes, level) in enumerate(
         zip(frequency.domains, frequency.codes, recoding.levels, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ class Classification(ClassMetric):
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over sensitive attributes, in [0, 1]; per sensitive attribute, too."""
-        import numpy as np
-
         frequency = classes.frequency
         per_attribute = {}
         for j, attribute in enumerate(frequency.sensitive):

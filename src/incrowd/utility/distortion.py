@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -41,8 +41,6 @@ class Distortion(CellMetric, SteersByCells):
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return the steps that each value climbs, which stop at the root."""
-        import numpy as np
-
         tree = domain.tree
         deep = tree.depths[tree.leaves].astype(np.float64)
         levels = [np.minimum(deep, level) for level in range(tree.height + 1)]

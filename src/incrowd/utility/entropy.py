@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -36,8 +36,6 @@ class ShannonEntropy(CellMetric):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over attributes, in [0, 1]."""
-        import numpy as np
-
         per_attribute = {}
         for j, (domain, cells) in enumerate(zip(recoding.domains, recoding.cells, strict=True)):
             positions, labels = cells.released
@@ -50,8 +48,6 @@ class ShannonEntropy(CellMetric):
 
 def _entropy(counts: NDArray[np.integer] | NDArray[np.floating]) -> float:
     """Entropy of frequencies in bits."""
-    import numpy as np
-
     met = counts[counts > 0].astype(np.float64)
     total = met.sum()
     return float(np.log2(total) - (met @ np.log2(met)) / total) if total else 0.0

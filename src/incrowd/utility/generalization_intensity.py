@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -36,8 +36,6 @@ class GeneralizationIntensity(CellMetric):
     paper: ClassVar[str] = "Sweeney 2002; Prasser et al. 2020"
 
     def _costs(self, frequency: FrequencyTable, recoding: Recoding) -> list[NDArray[np.float64]]:
-        import numpy as np
-
         return [
             np.where(recoding.suppressed, 1.0, cells.climbed(domain, codes) / max(domain.height, 1))
             for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True)
@@ -53,6 +51,4 @@ class GeneralizationIntensity(CellMetric):
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
         """Return the mean over attributes, in [0, 1]."""
-        import numpy as np
-
         return np.asarray(np.mean(self._costs(frequency, recoding), axis=0))

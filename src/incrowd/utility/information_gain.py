@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.table.classes import EquivalenceClasses
@@ -81,8 +81,6 @@ def _raw(frequency: FrequencyTable) -> EquivalenceClasses:
 
 def _left(classes: EquivalenceClasses, position: int) -> float:
     """Entropy of a sensitive attribute where the class is known, in bits per record."""
-    import numpy as np
-
     counts = classes.counts(position)
     totals = classes.frequency.sensitive[position].totals
     apart = totals - np.bincount(counts.codes, counts.counts, len(totals)).astype(np.int64)
@@ -98,8 +96,6 @@ def _whole(attribute: SensitiveCounts) -> float:
 
 def _sum(counts: NDArray[np.integer] | np.integer) -> float:
     """Sum of n log2 n."""
-    import numpy as np
-
     met = np.atleast_1d(counts)
     met = met[met > 0].astype(np.float64)
     return float(met @ np.log2(met))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import log2, prod
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -39,8 +39,6 @@ class KLDivergence(CellMetric):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the divergence in bits."""
-        import numpy as np
-
         classes = recoding.classes(frequency)
         size = np.full(frequency.keys, classes.suppressed - frequency.suppressed, np.float64)
         size[classes.members] = np.repeat(classes.sizes, np.diff(classes.indptr))
@@ -58,8 +56,6 @@ class KLDivergence(CellMetric):
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the value over that of suppressing every record."""
-        import numpy as np
-
         most = _bits(frequency) + float(
             np.log2(_shares(frequency)) @ frequency.weights / max(frequency.records, 1)
         )
@@ -73,7 +69,5 @@ def _bits(frequency: FrequencyTable) -> float:
 
 def _shares(frequency: FrequencyTable) -> NDArray[np.float64]:
     """Share of the records that have each key's values: float64[keys]."""
-    import numpy as np
-
     ids, records = frequency.combinations
     return np.asarray(records[ids] / max(frequency.records, 1))

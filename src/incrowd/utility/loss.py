@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import (
     CellMetric,
     LevelCosts,
@@ -15,7 +16,6 @@ from incrowd.utility.base import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -55,8 +55,6 @@ class Loss(CellMetric, SteersByCells):
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return (leaves - 1) / (all leaves - 1) of each cell."""
-        import numpy as np
-
         tree = domain.tree
         levels = [(tree.leaves_at(level) - 1) / max(domain.size - 1, 1) for level in range(tree.height + 1)]
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.utility.base import (
     CellMetric,
@@ -16,7 +17,6 @@ from incrowd.utility.base import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -64,8 +64,6 @@ class NCP(CellMetric, SteersByCells):
         return mean_over_cells(recoding, self._penalties(recoding))
 
     def _penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
-        import numpy as np
-
         penalties = []
         for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
             if domain.ordered:
@@ -79,8 +77,6 @@ class NCP(CellMetric, SteersByCells):
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return leaves / all leaves of each cell, 0 for a single value."""
-        import numpy as np
-
         tree = domain.tree
         levels = []
         for level in range(tree.height + 1):

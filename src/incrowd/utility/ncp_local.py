@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.parameters import parameter
 from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
@@ -85,8 +86,6 @@ class NCPSummarization(ClassMetric):
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over records and attributes, in (0, 1]."""
-        import numpy as np
-
         frequency = classes.frequency
         per_attribute = {}
         for j, domain in enumerate(frequency.domains):

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -39,8 +39,6 @@ class NonUniformEntropy(CellMetric, SteersByCells):
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return the information that each cell took away, in bits."""
-        import numpy as np
-
         tree = domain.tree
         below = np.concatenate(([0], np.cumsum(totals)))
         records = max(int(below[-1]), 1)
@@ -58,8 +56,6 @@ class NonUniformEntropy(CellMetric, SteersByCells):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over attributes, in [0, 1]."""
-        import numpy as np
-
         per_attribute = {}
         for j, (domain, cells) in enumerate(zip(recoding.domains, recoding.cells, strict=True)):
             codes, totals = frequency.codes[j], frequency.totals(j)

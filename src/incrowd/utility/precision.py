@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, cell_costs, mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -40,8 +40,6 @@ class Precision(CellMetric, SteersByCells):
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return level / height."""
-        import numpy as np
-
         height = domain.tree.height
         levels = [np.full(domain.size, level / max(height, 1)) for level in range(height + 1)]
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

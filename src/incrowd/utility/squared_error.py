@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, ClassMetric, Metric, MetricResult, mean_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
@@ -37,8 +37,6 @@ class _SquaredError(Metric):
         groups
             Given an attribute's place: which records look alike, int[keys], and how many groups there are.
         """
-        import numpy as np
-
         per_attribute = {}
         for j, (domain, numeric) in enumerate(zip(frequency.domains, _numeric(frequency), strict=True)):
             if not numeric:
@@ -59,8 +57,6 @@ class _SquaredError(Metric):
 
 
 def _numeric(frequency: FrequencyTable) -> list[bool]:
-    import numpy as np
-
     return [
         domain.kind != "category" and bool((~np.isnan(domain.numbers)).any()) for domain in frequency.domains
     ]
@@ -110,8 +106,6 @@ class RecordSquaredError(_SquaredError, ClassMetric):
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over the attributes with numbers, in [0, 1], grouped by the class."""
-        import numpy as np
-
         group = np.full(classes.frequency.keys, len(classes), np.int64)
         group[classes.members] = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
         return self._errors(classes.frequency, lambda _: (group, len(classes) + 1))

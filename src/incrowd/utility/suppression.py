@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import np
 from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Cells, Recoding
@@ -46,8 +46,6 @@ class Suppression(CellMetric):
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
         """Return 1 for a suppressed record and 0 for another."""
-        import numpy as np
-
         everywhere = np.ones(frequency.keys)
         for cells in recoding.cells:
             everywhere *= _starred(cells)
@@ -56,8 +54,6 @@ class Suppression(CellMetric):
 
 def _starred(cells: Cells) -> NDArray[np.bool_]:
     """Say for each key whether its cell is suppressed: bool[keys]."""
-    import numpy as np
-
     from incrowd.recoding import SUPPRESSED
 
     starred = np.array([label == SUPPRESSED for label in cells.labels], np.bool_)

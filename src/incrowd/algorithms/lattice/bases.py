@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
+from incrowd.lazy import np
 
 __all__ = ["below_several"]
 

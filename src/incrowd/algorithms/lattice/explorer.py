@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.bases import below_several
@@ -19,6 +18,7 @@ from incrowd.algorithms.lattice.rollup import Groups, Rolled, Rollup
 from incrowd.algorithms.lattice.score import score_by
 from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
+from incrowd.lazy import np
 from incrowd.progress import check
 
 if TYPE_CHECKING:

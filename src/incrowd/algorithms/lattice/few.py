@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.few_people import GroupPeople, join_people
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable

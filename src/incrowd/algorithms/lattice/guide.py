@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import NDArray
+
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.explorer import Explorer

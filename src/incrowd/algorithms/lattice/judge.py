@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.rollup import Groups
 from incrowd.algorithms.lattice.whole_people import KeyGroups, Suppressed, WholePeople
+from incrowd.lazy import np
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes

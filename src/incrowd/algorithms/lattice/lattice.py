@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from incrowd.errors import ParameterError
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

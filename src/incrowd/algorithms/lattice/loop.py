@@ -7,7 +7,6 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.node import SLACK, Node
@@ -29,6 +28,7 @@ from incrowd.kernels.search_arrays import (
 )
 from incrowd.kernels.search_kept import make_room
 from incrowd.kernels.search_plan import ALIVE, COUNTS, plan_nodes, share_nodes
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.node import Node

@@ -7,8 +7,9 @@ import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
+
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.explorer import Explorer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.lattice import mark_too_small, roll_up
+from incrowd.lazy import np
 from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:

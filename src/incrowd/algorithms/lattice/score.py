@@ -8,11 +8,11 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
 from incrowd.kernels.search_arrays import CELLS, CLASSES, Costs
+from incrowd.lazy import np
 from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.table.frequency import smallest_codes
 from incrowd.utility import AGGREGATES, STEERING, ClassCosts, SteersByCells, SteersByClasses

@@ -6,16 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.errors import TableError
 from incrowd.io.addresses import file_path
+from incrowd.lazy import np, pl
 from incrowd.table.documents import envelope, to_json
 from incrowd.table.markup import InNotebooks, table
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.algorithms.lattice.node import Node
     from incrowd.report.plots import FrontPlots
 
@@ -119,8 +116,6 @@ class SolutionSpace(InNotebooks):
 
     def to_polars(self) -> pl.DataFrame:
         """Return `to_rows` as a Polars frame."""
-        import polars as pl
-
         types = (pl.Boolean, pl.Float64, pl.Int64, pl.Int64, pl.Int64, pl.Float64, pl.Float64)
         schema = {f"level of {name}": pl.Int64 for name in self.names} | dict(zip(_KNOWN, types, strict=True))
         return pl.DataFrame(self.to_rows(), schema=schema)

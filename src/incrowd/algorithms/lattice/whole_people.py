@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.lazy import np
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.table.classes import EquivalenceClasses
 

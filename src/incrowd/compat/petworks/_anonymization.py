@@ -19,10 +19,10 @@ from incrowd.compat.petworks._files import (
 from incrowd.compat.petworks._levels import Levels, read_folder, shown
 from incrowd.compat.petworks.attributetypes import SENSITIVE_ATTRIBUTE
 from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
     from incrowd.privacy import PrivacyModel
 
@@ -78,8 +78,6 @@ def _anonymize(
 
 def _shown(result: pl.DataFrame, levels: Sequence[Levels], hidden: Sequence[str]) -> pl.DataFrame:
     """Write the cells of quasi-identifiers as ARX does, and `*` in identifying columns."""
-    import polars as pl
-
     cells = [
         column_named(column.name).replace_strict(
             {label: shown(label) for label in nameless(result[column.name]).unique()}, return_dtype=pl.String
@@ -91,8 +89,6 @@ def _shown(result: pl.DataFrame, levels: Sequence[Levels], hidden: Sequence[str]
 
 def _recoded(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels]) -> pl.DataFrame:
     """Recode every record as the subset was."""
-    import polars as pl
-
     return frame.with_columns(
         column_named(column.name).replace_strict(column.at(level), return_dtype=pl.String)
         for column, level in zip(levels, chosen, strict=True)

@@ -12,11 +12,10 @@ from incrowd.compat.petworks._levels import Levels, read_folder
 from incrowd.compat.petworks._numbers import ranks_of_numbers
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
 from incrowd.errors import SchemaError, TableError
+from incrowd.lazy import pl
 from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.schema import Attribute
 
 __all__ = [
@@ -37,8 +36,6 @@ Types = Mapping[str, str]
 
 def read_data(path: StrPath | None, what: str) -> pl.DataFrame:
     """Read a file of text cells; the header tells whether semicolons or commas part them."""
-    import polars as pl
-
     from incrowd.io.files import CsvFormat, read_table
 
     path = check_path(path, what)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from incrowd.compat._arguments import check_path
 from incrowd.errors import HierarchyError, TableError
 from incrowd.hierarchy import Hierarchy
+from incrowd.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -126,8 +126,6 @@ def _read(name: str, path: Path) -> Levels:
 
 def _look_up(column: pl.Series, table: Mapping[str, float], where: str) -> NDArray[np.float64]:
     """Look a value up for every row."""
-    import numpy as np
-
     labels = column.unique(maintain_order=True)
     unknown = sum(label not in table for label in labels)
     if unknown:
@@ -150,8 +148,6 @@ def precision(released: pl.DataFrame, levels: Sequence[Levels]) -> float:
 
 def ambiguity(released: pl.DataFrame, levels: Sequence[Levels]) -> float:
     """1 - (sum over rows of the product of leaves - rows) / (rows x product of domain sizes - rows)."""
-    import numpy as np
-
     each = np.ones(len(released))
     for column in levels:
         # As in the metric of the same name, more than a double holds counts as 2 ** 1000.
@@ -168,8 +164,6 @@ def non_uniform_entropy(raw: pl.DataFrame, released: pl.DataFrame, levels: Seque
     row's label one level down in its label at the level (Prasser, Bild and Kuhn, A generic method for
     assessing the quality of de-identified health data, MIE 2016, for local recoding).
     """
-    import numpy as np
-
     lost = most = 0.0
     for column in levels:
         labels = {row[0]: rank for rank, row in enumerate(column.rows)}
@@ -192,7 +186,5 @@ def non_uniform_entropy(raw: pl.DataFrame, released: pl.DataFrame, levels: Seque
 
 def _frequency(codes: NDArray[np.int64]) -> NDArray[np.float64]:
     """How many rows have each row's code."""
-    import numpy as np
-
     counted: NDArray[np.float64] = np.bincount(codes).astype(np.float64)
     return counted[codes]

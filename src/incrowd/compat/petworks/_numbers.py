@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["ranks_of_numbers"]
 
@@ -27,8 +24,6 @@ def ranks_of_numbers(column: pl.Series) -> pl.Series | None:
     TableError
         When the first value is a number and another is none, or is blank.
     """
-    import polars as pl
-
     texts = column.unique(maintain_order=True).to_list()
     first = next((text for text in texts if text), "")
     if _read(first) is None:

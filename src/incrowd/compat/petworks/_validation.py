@@ -25,11 +25,10 @@ from incrowd.compat.petworks._levels import non_uniform_entropy as _non_uniform_
 from incrowd.compat.petworks._levels import precision as _precision
 from incrowd.errors import ParameterError, TableError
 from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.lazy import pl
 from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.jobs.assess import Assessment
     from incrowd.privacy import PrivacyModel
     from incrowd.table.schema import Attribute, Schema
@@ -121,8 +120,6 @@ _STAR = "\0"
 
 def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
     """Mark ``*``, so that rows of it throughout are a group as any other; k-anonymity alone drops them."""
-    import polars as pl
-
     columns = columns_named(quasi)
     marked = (pl.when(column == "*").then(pl.lit(_STAR + "*")).otherwise(column) for column in columns)
     return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
@@ -148,8 +145,6 @@ def _d_presence(
 
 def _marked(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
     """Write released labels as the trees have them; rows of ``*`` stay, unless all rows are such."""
-    import polars as pl
-
     suppressed = pl.all_horizontal(column_named(column.name) == "*" for column in levels)
     # Where all rows are of it, it is the roots that they were generalized to.
     suppressed &= ~suppressed.all()

@@ -28,6 +28,7 @@ from incrowd.engines.spark.packing import WORD, Packed
 from incrowd.engines.spark.recoding import CellWords
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
+from incrowd.lazy import sf, st
 
 if TYPE_CHECKING:
     import numpy as np
@@ -200,9 +201,6 @@ class SparkEngine(Engine):
 
     def _narrow(self, names: Sequence[str]) -> Any:
         """Return some columns as c0, c1, ..."""
-        from pyspark.sql import functions as sf
-        from pyspark.sql import types as st
-
         frame, schema = positional(self._frame)
         columns = []
         for j, name in enumerate(names):
@@ -216,8 +214,6 @@ class SparkEngine(Engine):
 
     def check_types(self, names: Sequence[str]) -> None:
         """Refuse what rows in memory are refused for, before Spark groups by it."""
-        from pyspark.sql import types as st
-
         countable = (
             st.StringType, st.BooleanType, st.NullType, st.ByteType, st.ShortType, st.IntegerType,
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
@@ -246,7 +242,6 @@ class SparkEngine(Engine):
         them, but for rows of which nobody could say which is which.
         """
         from pyspark.sql import Window
-        from pyspark.sql import functions as sf
 
         cells = {}
         for place, column in enumerate(leaving.by_value):
@@ -270,9 +265,6 @@ class SparkEngine(Engine):
 
     def _place(self, name: str) -> Any:
         """Return a column, in which texts are equal letter by letter."""
-        from pyspark.sql import functions as sf
-        from pyspark.sql import types as st
-
         place = self._names.index(name)
         column = sf.col(f"c{place}")
         is_text = isinstance(self._frame.schema.fields[place].dataType, st.StringType)
@@ -280,8 +272,6 @@ class SparkEngine(Engine):
 
     def _type_of(self, column: TreatedColumn, came: pl.DataType) -> Any:
         """Return Spark's type of a treated column that came as another."""
-        from pyspark.sql import types as st
-
         kind = column.type_of(came)
         own = self._frame.schema.fields[self._names.index(column.name)].dataType
         if kind != came:
@@ -299,8 +289,6 @@ class SparkEngine(Engine):
         number: Any = None,
     ) -> Any:
         """Join rows with a table from the driver by some columns; see `joined`."""
-        from pyspark.sql import types as st
-
         fields = self._frame.schema.fields
         columns = []
         for name in names:
@@ -310,8 +298,6 @@ class SparkEngine(Engine):
 
     def _shown(self, names: Sequence[str], cells: dict[str, Any]) -> list[Any]:
         """Return columns as o0, o1, ..., and leave what the table said about them behind."""
-        from pyspark.sql import functions as sf
-
         columns = []
         for j, name in enumerate(names):
             column = cells.get(name)
@@ -365,8 +351,6 @@ class _Base(NamedTuple):
 
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Do what `raw_combinations` does, texts being categories; see `fetch_compact`."""
-        from pyspark.sql import functions as sf
-
         known = list(names) == list(self.names)
         if self.fetched is not None:
             return self.fetched if known else added_up(self.fetched, names)
@@ -432,8 +416,6 @@ def _fetched(grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)
 
 def in_random_order(frame: Any) -> Any:
     """Put the rows of a DataFrame in a random order, the same whenever they are asked for."""
-    from pyspark.sql import functions as sf
-
     # Sorting all rows would first make them once more, to see where the parts are to begin and end.
     number = "\0number"
     numbered = frame.withColumn(number, sf.rand(secrets.randbits(63)))
@@ -442,8 +424,6 @@ def in_random_order(frame: Any) -> Any:
 
 def _grouped(frame: Any) -> Any:
     """Count the distinct rows of a DataFrame."""
-    from pyspark.sql import functions as sf
-
     return frame.groupBy(*frame.columns).agg(sf.count(sf.lit(1)).alias(_COUNT))
 
 
@@ -455,8 +435,6 @@ def positional(frame: Any) -> tuple[Any, Any]:
 
 def all_suppressed(names: Sequence[str]) -> Any:
     """Say of a row whether it has ``*`` in every one of some columns of texts."""
-    from pyspark.sql import functions as sf
-
     gone = sf.lit(True)
     for name in names:
         gone = gone & sf.coalesce(sf.col(name) == _star(), sf.lit(False))
@@ -465,16 +443,12 @@ def all_suppressed(names: Sequence[str]) -> Any:
 
 def without_comments(column: Any, kind: Any) -> Any:
     """Return a column that does not carry the metadata of what it was made from, nor those of its parts."""
-    from pyspark.sql import functions as sf
-
     bare = _bare(kind)
     # An expression, unlike a column, has no metadata.
     return sf.coalesce(column if bare == kind else column.cast(bare))
 
 
 def _bare(kind: Any) -> Any:
-    from pyspark.sql import types as st
-
     if isinstance(kind, st.StructType):
         return st.StructType([st.StructField(f.name, _bare(f.dataType), f.nullable) for f in kind.fields])
     if isinstance(kind, st.ArrayType):
@@ -485,8 +459,6 @@ def _bare(kind: Any) -> Any:
 
 
 def _star() -> Any:
-    from pyspark.sql import functions as sf
-
     from incrowd.recoding import SUPPRESSED
 
     return sf.lit(SUPPRESSED)

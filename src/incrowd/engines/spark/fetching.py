@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.io.columns import column_named
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["fetch_compact", "fetched_within", "kept", "plain", "row_count", "to_polars"]
 
@@ -47,8 +45,6 @@ def fetched_within(frame: Any, limit: int, refused: Callable[[int], Exception]) 
 
 def to_polars(frame: Any) -> pl.DataFrame:
     """Fetch a DataFrame; points of time are those of UTC, whatever the session's time zone."""
-    import polars as pl
-
     return _in_utc(pl.DataFrame(pl.from_arrow(frame.toArrow())))
 
 
@@ -57,8 +53,6 @@ def fetch_compact(frame: Any) -> pl.DataFrame:
 
     Batches are taken over one by one, so that rows are not in memory in two ways at a time.
     """
-    import polars as pl
-
     table = frame.toArrow()
     if not hasattr(pl, "Categories"):
         # Versions of Polars before 1.32 number all texts of the process together.
@@ -77,8 +71,6 @@ def fetch_compact(frame: Any) -> pl.DataFrame:
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
     """Return what was fetched with texts in the place of categories."""
-    import polars as pl
-
     return frame.with_columns(
         column_named(name).cast(pl.String)
         for name, kind in frame.schema.items()
@@ -87,8 +79,6 @@ def plain(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_utc(fetched: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     zoned = [
         column_named(name).dt.convert_time_zone("UTC")
         for name, kind in fetched.schema.items()

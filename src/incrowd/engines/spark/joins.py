@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.engines.spark.fetching import plain
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl, sf, st
 
 __all__ = ["BROADCAST_KEYS", "CELL", "KNOWN", "joined", "joined_by_words"]
 
@@ -48,9 +46,6 @@ def joined(
     number
         A column of numbers by which rows are joined, too; the table has it before the cells.
     """
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
     keys = [f"j{mark}_{j}" for j in range(len(columns))]
     fields = [st.StructField(key, kind) for key, (_, kind) in zip(keys, columns, strict=True)]
     if number is not None:
@@ -67,9 +62,6 @@ def joined_by_words(
     frame: Any, words: Sequence[Any], table: pl.DataFrame, mark: str, cells: Sequence[Any]
 ) -> Any:
     """Join rows with a table by words, which are columns of 64 bits; a missing one is not found."""
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
     keys = [f"j{mark}_{j}" for j in range(len(words))]
     other = _sent(frame, table, [st.StructField(key, st.LongType()) for key in keys], mark, cells)
     on = sf.lit(True)
@@ -80,10 +72,6 @@ def joined_by_words(
 
 def _sent(frame: Any, table: pl.DataFrame, keys: Sequence[Any], mark: str, cells: Sequence[Any]) -> Any:
     """Send a table to Spark, whose columns are those of the keys and then cells, with a hint how to join."""
-    import polars as pl
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
     prefix = f"{mark}_" if mark else ""
     made = [st.StructField(CELL.format(f"{prefix}{j}"), kind) for j, kind in enumerate(cells)]
     fields = st.StructType([*keys, *made, st.StructField(KNOWN.format(mark), st.BooleanType())])
@@ -106,8 +94,6 @@ def _spread(session: Any, table: Any, fields: Any) -> Any:
     By itself Spark turns a table of some size into objects of the driver, and starts a task for every ten
     thousand rows of a larger one.
     """
-    from pyspark.sql import types as st
-
     plain = all(isinstance(field.dataType, st.LongType | st.BooleanType) for field in fields)
     if not plain or getattr(session, "_jvm", None) is None:
         return session.createDataFrame(table, schema=fields)
@@ -124,9 +110,6 @@ def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
     Rows of several columns are sorted by a hash of them, which is far less to compare. The columns
     themselves are compared then, in a way that Spark does not sort by.
     """
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
     same = [one.eqNullSafe(other) for one, other in pairs]
     if len(pairs) == 1 or any(isinstance(kind, st.FloatType | st.DoubleType) for kind in kinds):
         # Numbers that are equal may have different hashes.

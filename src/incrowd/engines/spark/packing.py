@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl, sf, st
 
 __all__ = ["WORD", "CellTexts", "Packed", "Words", "column_groups"]
 
@@ -57,8 +56,6 @@ class Words:
 
     def of(self, numbers: dict[int, pl.Expr]) -> dict[int, pl.Expr]:
         """Write some of the numbers, by their place in the list: the words that hold them, by theirs."""
-        import polars as pl
-
         words: dict[int, pl.Expr] = {}
         for number, value in numbers.items():
             place = self._places[number]
@@ -68,8 +65,6 @@ class Words:
 
     def read(self, words: Sequence[Any], number: int) -> Any:
         """Read one of the numbers from words, which are columns of Spark."""
-        from pyspark.sql import functions as sf
-
         place = self._places[number]
         shifted = sf.shiftright(words[place.word], place.shift)
         return shifted.bitwiseAND(sf.lit((1 << place.bits) - 1)).cast("int")
@@ -101,10 +96,6 @@ class CellTexts:
         The texts are asked of another table, as a plan would show what it is told. It is not joined: Spark
         removes a sort of rows that are joined.
         """
-        import polars as pl
-        from pyspark.sql import functions as sf
-        from pyspark.sql import types as st
-
         from incrowd.recoding import SUPPRESSED
 
         names = [f"x{number}" for number in range(len(self._texts))]
@@ -154,8 +145,6 @@ class Packed:
 
     def unpacked(self, rows: Any) -> Any:
         """Look up the texts of some of the rows, or of the rows in another order."""
-        from pyspark.sql import functions as sf
-
         cells = self.texts.looked_up(rows.sparkSession)
         columns = dict(zip(self.quasi, cells, strict=True))
         columns |= {name: sf.col(f"o{j}") for j, name in enumerate(self.others)}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.engines.spark import joins
 from incrowd.engines.spark.packing import CellTexts, Words, column_groups
 from incrowd.io.columns import column_named
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl, sf, st
 
 __all__ = ["CellWords"]
 
@@ -58,8 +56,6 @@ class CellWords:
 
     def by_key(self, frame: Any) -> tuple[Any, list[Any]]:
         """Join every row with the words of its combination; return the rows and the columns of words."""
-        from pyspark.sql import functions as sf
-
         words = self.texts.words
         table = _words(words, self.numbers, "c{}")
         if len(self.values) <= joins.BROADCAST_KEYS or max(self._sizes) > joins.BROADCAST_KEYS:
@@ -75,8 +71,6 @@ class CellWords:
 
         That they are is all that is known of them, so their rows have no words.
         """
-        from pyspark.sql import functions as sf
-
         of_value = [self._of_value(place) for place in range(self.numbers.width)]
         frame, words = self._with_words(frame, "v", self.texts.words, of_value)
         apart = self._apart(of_value)
@@ -99,8 +93,6 @@ class CellWords:
         of_value
             Per column its values and the number of each.
         """
-        from pyspark.sql import functions as sf
-
         parts: dict[int, Any] = {}
         for group, places in enumerate(column_groups(self._sizes, _COMBINED)):
             table = of_value[places[0]]
@@ -121,8 +113,6 @@ class CellWords:
     @cached_property
     def _ranked(self) -> list[pl.DataFrame]:
         """Per column its values and a number of each."""
-        import polars as pl
-
         return [
             column.unique().to_frame().with_columns(pl.int_range(pl.len()).alias(_NUMBER.format(place)))
             for place, column in enumerate(self.values)
@@ -143,8 +133,6 @@ class CellWords:
 
     def _looked_up(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Give each combination the numbers of its values."""
-        import polars as pl
-
         found = []
         for place, table in enumerate(of_value):
             value, number = _VALUE.format(place), _NUMBER.format(place)
@@ -159,16 +147,12 @@ class CellWords:
     @cached_property
     def _suppressed(self) -> pl.Expr:
         """Whether all cells of a combination are ``*``."""
-        import polars as pl
-
         return pl.all_horizontal(
             column_named(_NUMBER.format(place)).is_in(stars) for place, stars in enumerate(self.texts.stars)
         )
 
     def _of_value(self, place: int) -> pl.DataFrame:
         """Return the number of each value's cell; one that only suppressed combinations have gets ``*``."""
-        import polars as pl
-
         value, number = _VALUE.format(place), _NUMBER.format(place)
         both = self.values.select(value).hstack(self.numbers)
         found = both.filter(~self._suppressed).select(value, number).unique()
@@ -179,8 +163,6 @@ class CellWords:
 
     def _apart(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Return the words of the combinations whose cells do not follow from the values one by one."""
-        import polars as pl
-
         meant = self._looked_up(of_value)
         deviates = [meant[name] != self.numbers[name] for name in meant.columns]
         found = pl.DataFrame(deviates).select(pl.any_horizontal(pl.all())).to_series()
@@ -194,6 +176,4 @@ def _words(words: Words, numbers: pl.DataFrame, form: str) -> pl.DataFrame:
 
 
 def _longs(count: int) -> list[Any]:
-    from pyspark.sql import types as st
-
     return [st.LongType()] * count

@@ -10,12 +10,12 @@ from incrowd.engines.fetched import Combinations, FetchedCount, count_fetched
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.recoded import RecodedTable
 from incrowd.engines.sql.rows import TableRows
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
@@ -103,8 +103,6 @@ class SqlEngine(Engine):
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows as they are while they stream; see `Engine.write`."""
-        import polars as pl
-
         return RecodedTable(self.rows, [], self.columns, pl.DataFrame()).write(path, target, csv_format)
 
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named
+from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.dialects.base import Dialect, Upload
 
 __all__ = ["Joins", "parted_by_column"]
@@ -47,8 +46,6 @@ def parted_by_column(
     -------
     None where a text depends on other values, too.
     """
-    import polars as pl
-
     gone = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
     kept = frame.filter(~gone)
     tables = [

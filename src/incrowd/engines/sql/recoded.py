@@ -14,13 +14,13 @@ from incrowd.engines.fold import CELL, ROWS, added_up, fold
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.joins import Joins, parted_by_column
 from incrowd.io.columns import column_named, columns_named
+from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.dialects.base import Column
@@ -81,8 +81,6 @@ class RecodedTable:
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
-        import polars as pl
-
         places = [_PLACE.format(place) for place in range(len(self.keyed))]
         renamed = dict(zip(self.keyed, places, strict=True))
         joined = rows.rename(renamed).join(
@@ -105,8 +103,6 @@ class RecodedTable:
 
     def fetch(self) -> pl.DataFrame:
         """Fetch all released rows into memory, as a Polars frame."""
-        import polars as pl
-
         batches = list(self.batches())
         return pl.concat(batches)
 
@@ -118,8 +114,6 @@ class RecodedTable:
         TableError
             When the snapshot that was counted has ended.
         """
-        import polars as pl
-
         self.rows.check_snapshot()
         by_row = [column.name for column in self.leaving.by_row]
         treated = {*by_row, *(column.name for column in self.leaving.by_value)}
@@ -160,8 +154,6 @@ class RecodedTable:
 
     def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Do what `Combinations.beside` does, of rows of which some columns may be drawn."""
-        import polars as pl
-
         by_row = [column.name for column in self.leaving.by_row]
         if self.drawn is None or not set(by_row) & set(names):
             return self.combinations.beside(raw, names)
@@ -268,8 +260,6 @@ class RecodedTable:
         self, joins: Joins, columns: Mapping[str, Column], name: str, *, by_column: bool | None
     ) -> dict[str, str]:
         """Join the keys, at once or by column; return the released text of each quasi-identifier."""
-        import polars as pl
-
         keys = [f"k{i}" for i in range(len(self.keyed))]
         cells = [f"c{i}" for i in range(len(self.quasi))]
         types = {key: columns[name].wire for key, name in zip(keys, self.keyed, strict=True)}
@@ -320,8 +310,6 @@ class RecodedTable:
         frame
             Values as they were fetched, then `NUMBER` where rows are numbered, then what columns become.
         """
-        import polars as pl
-
         read = [name for name in frame.columns[: -len(made)] if name != NUMBER]
         columns = self.rows.table.read(read)
         types = {f"k{i}": columns[name].wire for i, name in enumerate(read)}
@@ -394,8 +382,6 @@ class RecodedEngine(Engine):
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Recode combinations; see `Combinations.raw`."""
-        import polars as pl
-
         table = self.table
         quasi = [name for name in names if name in table.quasi]
         passed = [name for name in names if name not in table.quasi]

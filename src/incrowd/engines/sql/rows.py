@@ -11,10 +11,9 @@ from incrowd.engines.fold import ROWS
 from incrowd.engines.plan import PeoplePlan, named_person
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.errors import SchemaError, TableError
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.dialects.base import Column
     from incrowd.dialects.duckdb import RelationTable
     from incrowd.engines.plan import ReducedPeople
@@ -53,8 +52,6 @@ class TableRows:
         for name, series in zip(refused, found.get_columns()[len(shown) + 1 :], strict=True):
             if len(series) and series.max():
                 raise SchemaError(f"column {name!r} has {columns[name].why}")
-        import polars as pl
-
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(number)
         labels = [*names, *([NUMBER] if number else []), ROWS]
         return cast_all(found[:, : len(labels)], labels, [*kinds, pl.Int64()])
@@ -76,8 +73,6 @@ class TableRows:
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
     ) -> ReducedPeople | None:
         """Reduce the people where they are; see `Combinations.reduced`."""
-        import polars as pl
-
         self.check_snapshot()
         columns = self._read([*names, *own, *schema.person])
         self.check_finite(schema.person)
@@ -103,8 +98,6 @@ class TableRows:
 
     def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
         """Fetch values of some columns, and then whole numbers."""
-        import polars as pl
-
         columns = self.table.read(names)
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(counts)
         return cast_all(self.table.fetch(query), [*names, *counts], kinds)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
 from incrowd.io.kinds.labels import Column, Limits, written
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["Excel"]
 
@@ -39,7 +37,6 @@ class Excel(Kind):
     def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
         """Read a sheet whose first row names the columns; see `Kind.read`."""
         import fastexcel
-        import polars as pl
 
         from incrowd.io.kinds.workbook import chosen_sheet
 
@@ -62,7 +59,6 @@ class Excel(Kind):
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
         """Return the table with the types of cells; numbers have 16 digits there."""
-        import polars as pl
         from polars import selectors
 
         refuse_types(
@@ -102,8 +98,6 @@ class Excel(Kind):
         book.close()
 
     def _write_column(self, sheet: Any, place: int, column: pl.Series, shown: dict[str, Any]) -> None:
-        import polars as pl
-
         put: Any = sheet.write_number
         further: tuple[Any, ...] = ()
         if column.dtype == pl.String:
@@ -137,8 +131,6 @@ def _names(place: str, first: pl.DataFrame, below: pl.DataFrame) -> list[str]:
 
 def _typed(column: pl.Series) -> pl.Series:
     """Return whole numbers, days and times as such."""
-    import polars as pl
-
     if column.dtype == pl.Float64:
         whole = (column == column.round(0)).all() and (column.abs() < 2**53).all()
         return column.cast(pl.Int64) if whole else column
@@ -151,8 +143,6 @@ def _typed(column: pl.Series) -> pl.Series:
 
 
 def _kind(column: pl.Series) -> Any:
-    import polars as pl
-
     if column.dtype == pl.Date:
         return "date"
     return "number" if column.dtype.is_numeric() else "time" if column.dtype.is_temporal() else "text"
@@ -160,8 +150,6 @@ def _kind(column: pl.Series) -> Any:
 
 def _prepared(column: pl.Series, came: Column | None) -> pl.Series:
     """Return a released column with the type that it came in, where every cell has it."""
-    import polars as pl
-
     if column.dtype == pl.String and came is not None:
         made = written(column, came, Limits(labels=0))
         column = column if made.kind == "text" else made.values.alias(column.name)

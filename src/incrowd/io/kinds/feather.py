@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
 from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import nw, pl
 
 __all__ = ["Feather"]
 
@@ -29,8 +27,6 @@ class Feather(Kind):
 
     def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
-        import polars as pl
-
         data = read_bytes(path)
         if data.startswith((_OLD, _STREAM)):
             what = "Feather version 1" if data.startswith(_OLD) else "an Arrow stream"
@@ -53,9 +49,6 @@ class Feather(Kind):
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
         """Return the table in buffers of its own, which have no values of removed rows."""
-        import narwhals as nw
-        import polars as pl
-
         from incrowd.io.frames import without_traces
 
         refuse_types(table, target, "an Arrow file", (pl.Object,))
@@ -65,6 +58,4 @@ class Feather(Kind):
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
         """Write a file with types that every reader knows, and no metadata; see `Kind.write`."""
-        import polars as pl
-
         table.write_ipc(place, compat_level=pl.CompatLevel.oldest())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
 from incrowd.io.addresses import require_regular
@@ -11,9 +10,7 @@ from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
 from incrowd.io.second_names import refuse_second_names
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = [
     "kind_of",
@@ -134,8 +131,6 @@ def _same(meant: pl.Series, found: pl.Series) -> bool:
 
 def _texts(series: pl.Series) -> pl.Series:
     """Write the values of a column as a CSV has them."""
-    import polars as pl
-
     if series.dtype.is_float():
         series = without_negative_zero(series)
         return series.cast(pl.String).str.strip_suffix(".0")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
 from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["JsonLines"]
 
@@ -28,8 +26,6 @@ class JsonLines(Kind):
 
     def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
-        import polars as pl
-
         data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
         if not data.strip():
             raise TableError(f"{path}: the file is empty")
@@ -47,7 +43,6 @@ class JsonLines(Kind):
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
         """Return the table with texts for what JSON has no type for; see `Kind.prepared`."""
-        import polars as pl
         from polars import selectors
 
         refuse_types(table, target, "JSON", (pl.Object, pl.Binary, pl.Duration))

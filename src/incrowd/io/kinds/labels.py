@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["Column", "Limits", "Written", "plain", "shown", "written"]
 
@@ -97,8 +96,6 @@ def plain(code: Any) -> str:
 
 def shown(values: Sequence[Any], column: Column) -> pl.Series:
     """Return the cells of a column: numbers, days or times where none has a label, else texts."""
-    import polars as pl
-
     texts: dict[Any, str | None] = {**column.texts(), None: None}
     if column.kind == "text":
         return pl.Series([texts.get(value, value) if value else None for value in values], dtype=pl.String)
@@ -163,8 +160,6 @@ def written(cells: pl.Series, column: Column | None, limits: Limits) -> Written:
     column
         What the file that it comes from said of it, if it comes from such a file.
     """
-    import polars as pl
-
     if cells.dtype != pl.String:
         return _typed(cells, column)
     if column is None:
@@ -182,8 +177,6 @@ def written(cells: pl.Series, column: Column | None, limits: Limits) -> Written:
 
 
 def _typed(cells: pl.Series, column: Column | None) -> Written:
-    import polars as pl
-
     if cells.dtype.is_temporal():
         return Written(cells, "date" if cells.dtype == pl.Date else "time")
     if cells.dtype == pl.Null:
@@ -197,8 +190,6 @@ def _typed(cells: pl.Series, column: Column | None) -> Written:
 
 def _narrow(numbers: pl.Series) -> pl.Series:
     """Return whole numbers of 32 bits where they fit, else doubles."""
-    import polars as pl
-
     if numbers.dtype.is_integer() and (numbers.cast(pl.Float64).abs() <= _WHOLE).all():
         return numbers.cast(pl.Int32)
     return numbers.cast(pl.Float64)
@@ -257,8 +248,6 @@ def _number(text: str) -> float | None:
 
 
 def _coded(cells: pl.Series, codes: Mapping[str, Code], column: Column) -> Written:
-    import polars as pl
-
     texts = column.texts()
     labels = {
         code: text

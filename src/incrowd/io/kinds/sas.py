@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
 from incrowd.io.kinds.base import Kept, Reading
 from incrowd.io.kinds.labels import Limits, Written
 from incrowd.io.kinds.stat_files import StatFile, arguments
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import np, pl
 
 __all__ = ["Sas"]
 
@@ -52,7 +50,6 @@ class Sas(StatFile):
 
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
         """Write a file, and put letters where numbers are missing."""
-        import polars as pl
         import pyreadstat
 
         coded = {name: table[name].to_list() for name, each in columns.items() if each.letters}
@@ -97,8 +94,6 @@ def _layout(data: bytes, count: int) -> _Layout:
 
 def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, str]]:
     """Return the letters of the rows whose number is a missing code, by column."""
-    import numpy as np
-
     layout = _layout(data, len(names))
     every = np.frombuffer(data, np.uint8, rows * layout.width, layout.start).reshape(rows, layout.width)
     found = {}

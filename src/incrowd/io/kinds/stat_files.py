@@ -6,14 +6,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
 from incrowd.io.kinds.labels import Code, Column, Limits, Written, shown, written
-
-if TYPE_CHECKING:
-    import polars as pl
+from incrowd.lazy import pl
 
 __all__ = ["StatFile", "arguments", "labels_of"]
 
@@ -35,7 +33,6 @@ class StatFile(Kind):
 
     def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
-        import polars as pl
         import pyreadstat
 
         try:
@@ -48,7 +45,6 @@ class StatFile(Kind):
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
         """Return the table with missing cells for empty texts, which such files do not have."""
-        import polars as pl
         from polars import selectors
 
         refuse_types(
@@ -65,7 +61,6 @@ class StatFile(Kind):
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
         """Write a file with labels of what its rows have, and no others; see `Kind.write`."""
-        import polars as pl
         import pyreadstat
 
         kept = kept or Kept(self.name)
@@ -82,8 +77,6 @@ class StatFile(Kind):
 
 
 def _without_empty(column: pl.Series) -> pl.Series:
-    import polars as pl
-
     if column.dtype != pl.String:
         return column
     nothing = pl.Series([None], dtype=pl.String)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms import Mondrian
@@ -23,6 +22,7 @@ from incrowd.jobs.distributed.people import WholePeople, listed_people, people_o
 from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.kernels.counting import counts_per_key
+from incrowd.lazy import np, sf, st
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Schema
@@ -75,9 +75,6 @@ class Blocks:
     """The steps of one release; each leaves its rows on Spark."""
 
     def __init__(self, table: Any, policy: Policy, searched: Schema, driver_keys: int) -> None:
-        from pyspark.sql import functions as sf
-        from pyspark.sql import types as st
-
         engine = SparkEngine(table)
         self.policy = policy
         self.driver_keys = driver_keys
@@ -157,8 +154,6 @@ class Blocks:
 
     def _distinct_values(self) -> _DistinctValues:
         """Fetch the distinct values of every column; refuse more than may come to the driver."""
-        from pyspark.sql import functions as sf
-
         frame, forms = self.narrow, self.narrow.columns
         lead = ["gone"] if self.all_text else []
         if lead:
@@ -182,8 +177,6 @@ class Blocks:
 
     def cut(self, scale: TableStatistics, blocks: int | None) -> tuple[Cut, int]:
         """Cut a sample of the keys into blocks."""
-        from pyspark.sql import functions as sf
-
         whole = FrequencyTable(
             (), (), np.array([scale.records]), scale.counted([alone(totals) for totals in scale.totals])
         )
@@ -221,8 +214,6 @@ class Blocks:
 
     def encoded(self, scale: TableStatistics, tree: tuple[Cut, int]) -> Any:
         """Give every row its ranks and its block."""
-        from pyspark.sql import types as st
-
         quasi, sensitive = len(self.quasi), len(self.sensitive)
         schema = st.StructType(
             [
@@ -245,8 +236,6 @@ class Blocks:
         self, encoded: Any, scale: TableStatistics, tree: tuple[Cut, int]
     ) -> tuple[NDArray[np.int32], list[int]]:
         """Count every block exactly, and join those that fail: the unit of each block, and their records."""
-        from pyspark.sql import functions as sf
-
         root, blocks = tree
         live = encoded.filter(sf.col(BLOCK) >= 0)
         forms = [f"s{j}" for j in range(len(self.sensitive))]
@@ -298,9 +287,6 @@ class Blocks:
 
     def recoded(self, encoded: Any, scale: TableStatistics, units: NDArray[np.int32]) -> Any:
         """Bring the rows of each unit together and recode them."""
-        from pyspark.sql import functions as sf
-        from pyspark.sql import types as st
-
         place = {name: j for j, name in enumerate(self.passed)}
         kinds = {f"p{j}": encoded.schema[f"p{j}"].dataType for j in place.values()}
         sources = [f"p{place[name]}" if name in place else "" for name in self.released]
@@ -335,8 +321,6 @@ class Blocks:
 
     def losses(self, kept: Any, scale: TableStatistics) -> dict[str, MetricResult]:
         """Have the blocks recoded, and add up what they lost."""
-        from pyspark.sql import functions as sf
-
         fetched = to_polars(kept.filter(sf.col(FIGURES).isNotNull()).select(FIGURES))
         return added([json.loads(text) for text in fetched[FIGURES]], scale)
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.engines import SparkEngine, TooManyKeysError
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.plan import PeoplePlan
@@ -23,6 +21,7 @@ from incrowd.jobs.distributed.rows import FIGURES, rows_of
 from incrowd.jobs.people import PeopleFigures
 from incrowd.jobs.results import Results
 from incrowd.kernels.counting import counts_per_key, tally
+from incrowd.lazy import np, pa, pl, sf, st
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Domain
@@ -60,8 +59,6 @@ def refuse_other_rows(written: Any, named: Any, names: Sequence[str]) -> None:
     ------
     TableError
     """
-    from pyspark.sql import functions as sf
-
     counted = []
     for table in (written, named):
         frame, _ = positional(table)
@@ -83,9 +80,6 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
     found
         About how many combinations there are; it says how many parts.
     """
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
     engine = SparkEngine(table)
     frame, _ = positional(table)
     quasi = [attribute.name for attribute in policy.schema.quasi]
@@ -186,9 +180,6 @@ def _asked(figures: Sequence[Mapping[str, Any]]) -> int:
 
 def check_part(shared: Any, table: Any) -> Any:
     """Measure whole classes, given as an Arrow table of combinations; runs on the executors."""
-    import polars as pl
-    import pyarrow as pa
-
     from incrowd.kernels.grouping import group_columns
 
     scale, models, quasi, null_values = shared

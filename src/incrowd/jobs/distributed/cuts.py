@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms import Mondrian
 from incrowd.algorithms.base import SearchProblem, all_hold, refuse_infeasible
 from incrowd.errors import InfeasibleError
+from incrowd.lazy import np
 from incrowd.privacy import KAnonymity, PrivacyModel
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable

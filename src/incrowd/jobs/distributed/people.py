@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.fold import PERSON, ROWS
@@ -17,6 +16,7 @@ from incrowd.engines.spark.fetching import fetched_within, kept
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
+from incrowd.lazy import np, sf
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.sensitive import SensitiveCounts
@@ -110,8 +110,6 @@ def person_columns(
     ParameterError
         When Spark cannot tell what means nobody.
     """
-    from pyspark.sql import functions as sf
-
     found = []
     for j, (place, name) in enumerate(zip(places, names, strict=True)):
         empty = as_arrow(frame.select(place))

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from incrowd.engines.memory import number_persons
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import Counts
+from incrowd.lazy import np, pa, pc, pl
 from incrowd.progress import Silent
 from incrowd.recoding import SUPPRESSED, check_cells
 from incrowd.table.frequency import FrequencyTable
@@ -37,9 +36,6 @@ _ADDED = ("loss", "ncp", "generalization-intensity")
 
 def encode_batches(shared: Any, batches: Iterator[Any]) -> Iterator[Any]:
     """Give every row of some Arrow batches its ranks and its block; runs on the executors."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     scale, tree, all_text, quasi, sensitive, passed, person = shared
     for batch in batches:
         gone = np.zeros(batch.num_rows, np.bool_)
@@ -77,8 +73,6 @@ def rows_of(
     table: Any, columns: int, key: NDArray[np.integer], ranks: Sequence[NDArray[np.integer]]
 ) -> PersonRows:
     """Return the rows of people, whom the columns ``w0``, ... of an Arrow table name."""
-    import polars as pl
-
     names = [f"w{j}" for j in range(columns)]
     person = number_persons([pl.Series(pl.from_arrow(table.column(name))) for name in names], names, ())
     return PersonRows(key, person, tuple(ranks))
@@ -86,8 +80,6 @@ def rows_of(
 
 def recode_block(shared: Any, table: Any) -> Any:
     """Recode the rows of one block, given as an Arrow table; runs on the executors."""
-    import pyarrow as pa
-
     scale, policy, sources, order = shared
     person = 0 if scale.people is None else len(scale.people.columns)
     rows = table.num_rows
@@ -136,8 +128,6 @@ def _in_utc(column: Any) -> Any:
 
 
 def _utc_type(kind: Any) -> Any:
-    import pyarrow as pa
-
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, "UTC")
     if pa.types.is_struct(kind):

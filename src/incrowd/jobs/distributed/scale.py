@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.io.frames import without_negative_zero
 from incrowd.kernels.counting import Counts
+from incrowd.lazy import np, pl
 from incrowd.table.domain import Domain
 from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.jobs.distributed.people import WholePeople
     from incrowd.table.schema import Attribute
 
@@ -46,8 +44,6 @@ class Coder:
     @classmethod
     def of(cls, raw: pl.Series, ranks: NDArray[np.integer]) -> Coder:
         """Learn the rank of each value of a series."""
-        import polars as pl
-
         plain = _plain(raw)
         known = plain.is_not_null().to_numpy()
         missing = ranks[~known]
@@ -65,8 +61,6 @@ class Coder:
         ValueError
             When a value was not there before.
         """
-        import polars as pl
-
         plain = _plain(pl.Series(pl.from_arrow(column)))
         gone = plain.is_null().to_numpy()
         codes = np.full(len(plain), self.missing, np.int32)
@@ -95,8 +89,6 @@ class Coder:
 
 def _plain(series: pl.Series) -> pl.Series:
     """Bring values to texts or stored numbers, with what means missing as null."""
-    import polars as pl
-
     kind = series.dtype
     if kind in (pl.String, pl.Boolean, pl.Null) or kind.is_decimal():
         return series.cast(pl.String)
