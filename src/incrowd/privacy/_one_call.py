@@ -27,7 +27,7 @@ def reached(
     person: str | Sequence[str] = (),
     weights: str | None = None,
 ) -> float:
-    """Measure what a model's limit is compared with, over all sensitive attributes that it concerns.
+    """Measure the value that a model compares with its limit, over all sensitive attributes that it concerns.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ class Attacker(PrivacyModel):
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Return its name and what it knows."""
+        """Return its name and the attributes that it knows."""
         return {"attacker": self.attacker, "knows": list(self.knows)}
 
     def __str__(self) -> str:
@@ -128,21 +128,21 @@ class Attacker(PrivacyModel):
 
     @property
     def monotone_by_people(self) -> Monotone:
-        """As `monotone`, by what is proved of its models over people."""
+        """Combine `monotone_by_people` of its models."""
         return self._proved([model.monotone_by_people for model in self.models])
 
     def _proved(self, each: Sequence[Monotone]) -> Monotone:
         return Monotone(generalization=all(proved.generalization for proved in each), suppression=False)
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse columns that are no quasi-identifiers, and what the models refuse."""
+        """Refuse columns that are no quasi-identifiers, and tables that the models refuse."""
         self._positions([domain.name for domain in frequency.domains])
         for model in self.models:
             model.check_table(frequency)
 
     @property
     def wildcards(self) -> Sequence[str]:
-        """What all of its models know."""
+        """The wildcards that all of its models know."""
         return [each for each in WILDCARDS if all(each in model.wildcards for model in self.models)]
 
     def for_classes(self) -> Sequence[PrivacyModel]:

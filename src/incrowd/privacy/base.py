@@ -1,4 +1,4 @@
-"""What every privacy model has in common."""
+"""The base classes of privacy models."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _Measure = Callable[["EquivalenceClasses", int], "NDArray[Any]"]
 
 
 class Monotone(NamedTuple):
-    """What may be done to classes that satisfy a model without looking at them again.
+    """Changes to classes that satisfy a model after which they still do.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class PrivacyModel(Configured, ABC):
 
     @property
     def wildcards(self) -> Sequence[str]:
-        """What a `*` or a missing cell may match where the model is measured; see `WILDCARDS`."""
+        """The meanings of `*` and missing cells for which the model is defined; see `WILDCARDS`."""
         return WILDCARDS
 
     def check_wildcards(self, wildcards: str) -> None:
@@ -222,11 +222,11 @@ class PrivacyModel(Configured, ABC):
         return (self,)
 
     def for_classes(self) -> Sequence[PrivacyModel]:
-        """Return what a class satisfies by itself, whatever it looks like: see `Attacker`."""
+        """Return the conditions that each class has to satisfy by itself; see `Attacker`."""
         return (self,)
 
     def told(self, frequency: FrequencyTable) -> list[str]:
-        """Say in sentences what a reader of the figures has to know of the model on this table."""
+        """Return remarks on the model's figures for this table."""
         return []
 
     def check_table(self, frequency: FrequencyTable) -> None:
@@ -247,7 +247,7 @@ class PrivacyModel(Configured, ABC):
 
     @abstractmethod
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
-        """Return what `values` is asked for, one after the other: a sensitive attribute, or None."""
+        """Return the arguments of `values`, one after the other: a sensitive attribute, or None."""
 
     @abstractmethod
     def values(
@@ -267,7 +267,7 @@ class PrivacyModel(Configured, ABC):
         return values >= self.limit - slack if self.more_is_safer else values <= self.limit + slack
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
-        """Say what the table reaches, given the values of its classes (at least one)."""
+        """Return the value of the table, given the values of its classes (at least one)."""
         worst: float = (values.min() if self.more_is_safer else values.max()).item()
         return worst
 
@@ -314,7 +314,7 @@ class PrivacyModel(Configured, ABC):
     def aspects(
         self, frequency: FrequencyTable, *, asked: bool = True
     ) -> list[tuple[PrivacyModel, int | None, dict[str, Any]]]:
-        """Return what is measured: a part, the position of a sensitive attribute, and how; see `measure`."""
+        """Return each measurement: a part, a sensitive attribute, and the settings; see `measure`."""
         limits = {part.limit_name for part in self.parts()}
         settings = {
             name: value for name, value in self.settings().items() if name not in ("attribute", *limits)
@@ -358,7 +358,7 @@ class PrivacyModel(Configured, ABC):
         return replace(made, holds=holds, **failing(classes, self.accepts(values)))
 
     def estimates(self, frequency: FrequencyTable) -> dict[str, str]:
-        """Return what is no count but an estimate, and by what, for the report."""
+        """Return the inputs that are estimates, and their source, for the report."""
         population = frequency.population
         if not self.needs_population or population is None or population.weights is None:
             return {}
@@ -368,13 +368,13 @@ class PrivacyModel(Configured, ABC):
         return getattr(self, self.limit_name, self.limit)
 
     def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
-        """Return what was chosen for an attribute, for the report."""
+        """Return the settings that were chosen for an attribute, for the report."""
         return {}
 
 
 @dataclass(frozen=True)
 class IdentityModel(PrivacyModel):
-    """A model of who is in a class and not of what is sensitive: k-anonymity, risks, presence.
+    """A model of the size of classes, and not of sensitive values: k-anonymity, risks, presence.
 
     A model of this kind implements `_values` of classes alone.
     """
@@ -546,7 +546,7 @@ def describe_classes(
 
 
 def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what `ModelResult` says about the classes that are not accepted."""
+    """Return the fields of a `ModelResult` that describe the failing classes."""
     failed = np.flatnonzero(~accepted)
     records = classes if classes.rows is None else classes.rows
     return {

@@ -66,12 +66,12 @@ class KMap(IdentityModel):
 
     @property
     def monotone(self) -> Monotone:
-        """A merged class covers what its parts cover."""
+        """A merged class covers the people of the population that its parts cover."""
         return Monotone(generalization=True, suppression=True, absorbing=True)
 
     @property
     def monotone_by_people(self) -> Monotone:
-        """A merged class covers what its parts cover."""
+        """A merged class covers the people of the population that its parts cover."""
         return self.monotone
 
     @property

@@ -124,7 +124,7 @@ class LDiversity(SensitiveModel):
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the records without which the values are diverse: what is above a cap.
+        """Return the records above a cap, without which the values are diverse.
 
         A class with fewer than l values has no diverse part, so it loses every record.
         """

@@ -51,7 +51,7 @@ class Offending:
 
 @dataclass(frozen=True, slots=True)
 class P29Score(InNotebooks):
-    """The P29 score of a table and what it is made of.
+    """The P29 score of a table and its components.
 
     Attributes
     ----------
@@ -293,6 +293,6 @@ def p29(
     w_t: float = 0.25,
     strict: bool = False,
 ) -> P29Score:
-    """Return the P29 score of a table with what it is made of; see `P29` and `reached`."""
+    """Return the P29 score of a table with its components; see `P29` and `reached`."""
     model = P29(0.0, w_k, w_l, w_t, strict)
     return model.of(read_for(model, table, quasi, sensitive))

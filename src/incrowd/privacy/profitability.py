@@ -125,11 +125,11 @@ class Profitability(IdentityModel):
 
     @property
     def monotone(self) -> Monotone:
-        """A record's payoff grows with its class; the table's loses what suppressed classes brought."""
+        """A record's payoff grows with its class; the table's loses the payoff of suppressed classes."""
         return Monotone(generalization=True, suppression=self.definition == "record")
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return each record's payoff (``record``), or what each class adds to the table's."""
+        """Return each record's payoff (``record``), or the payoff that each class adds to the table's."""
         if self.definition == "table":
             sizes = classes.sizes.astype(np.float64)
             if self.attack == "allowed":

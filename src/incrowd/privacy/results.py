@@ -1,4 +1,4 @@
-"""What a privacy model measured: the value that a table reaches, and the class that decides."""
+"""The result of a privacy model: the value of a table, and the class that decides."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class ModelResult:
         return document(repr(self), found)
 
     def shortfall(self) -> str:
-        """Say what was reached where what was asked."""
+        """Compare the value with the limit, in a sentence."""
         where = f" for {self.attribute!r}" if self.attribute else ""
         where += f" against {self.attacker!r}, who knows {', '.join(self.knows)}," if self.attacker else ""
         if self.value is None:

@@ -132,7 +132,7 @@ class TCloseness(SensitiveModel):
         return not self.is_joint and all(self.distance_of(domain) == "equal" for domain in domains)
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records that must leave so that what is kept can be near enough; see `most_kept`.
+        """Return the records that must leave so that the others can be close enough; see `most_kept`.
 
         In an order of values: let the share x of a class leave. The class is a mixture of what is kept, at
         most t away, and of what leaves, at most 1 away. So its distance d is at most (1 - x) t + x.

@@ -1,4 +1,4 @@
-"""Risk models: one class in one file each, listed here; and what is estimated or searched for a table."""
+"""Risk models: one class in one file each, listed here; estimates and searches for a table."""
 
 from __future__ import annotations
 

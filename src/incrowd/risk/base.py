@@ -1,4 +1,4 @@
-"""What every risk model has in common."""
+"""The base class of risk models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["RiskModel"]
 
 @dataclass(frozen=True)
 class RiskModel(Configured, ABC):
-    """How likely an attacker links a released record to a person, or learns what it says."""
+    """The probability that an attacker links a released record to a person, or learns its sensitive value."""
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether the table has what the model looks at."""
+        """Say whether the table has the inputs of the model."""
         return True
 
     @abstractmethod

@@ -24,7 +24,7 @@ __all__ = ["Individual", "individual_figures", "individual_risk", "risk_of_class
 
 @dataclass(frozen=True)
 class Individual(RiskModel):
-    """The individual risk of a survey: what is expected of 1 / (people of the population like the record).
+    """The individual risk of a survey: the expected value of 1 / (people of the population like the record).
 
     It is an estimate from the sampling weights; see `individual_risk`. The table needs a column of the role
     weight.
@@ -49,7 +49,7 @@ class Individual(RiskModel):
     paper: ClassVar[str] = "Benedetti and Franconi 1998"
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether the sampling weights of what each class has are known."""
+        """Say whether the sampling weights of each class are known."""
         return classes.represented is not None
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
@@ -176,7 +176,7 @@ def risk_of_classes(
 
 
 def _column(table: Any, name: str) -> NDArray[np.float64]:
-    """Read a column of numbers; what is no number is NaN."""
+    """Read a column of numbers; other values are NaN."""
     frame = nw.from_native(table, eager_only=True)
     if name not in frame.columns:
         raise SchemaError(f"weights: the table has no column {name!r}{did_you_mean(name, frame.columns)}")

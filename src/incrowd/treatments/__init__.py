@@ -1,4 +1,4 @@
-"""Treatments: one class in one file each, listed here. They say what becomes of a column besides recoding."""
+"""Treatments: one class in one file each, listed here. They change columns that are not generalized."""
 
 from __future__ import annotations
 

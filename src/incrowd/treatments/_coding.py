@@ -1,4 +1,4 @@
-"""Top and bottom coding: how limits are decided, and what stands beyond them."""
+"""Top and bottom coding: the base class decides the limits and the values that replace those beyond them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF = 10
 
 
 class Coding(Treatment):
-    """Base of treatments of numbers that replace what is beyond limits: `top` and `bottom`, if they have it.
+    """Base of treatments that replace numbers beyond limits: `top` and `bottom`, where a subclass has them.
 
     A limit from a quantile is the mean of ten records around it, and a mean stands for ten records at least.
     So neither is the value of one record.
@@ -67,12 +67,12 @@ class Coding(Treatment):
         )
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
-        """Return a type of fractions where what is released has such."""
+        """Return a type of fractions where a limit that is released has decimals."""
         whole = all(float(number).is_integer() for number in self._released)
         return super().type_of(came) if whole or not came.is_integer() else pl.Float64()
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Decide the limits, and what stands beyond them.
+        """Decide the limits and the values that replace the numbers beyond them.
 
         Raises
         ------
@@ -124,14 +124,14 @@ class Coding(Treatment):
         return _short(float(np.average(values[beyond], weights=counts[beyond])), values)
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Say that what lies within the limits is told as it is."""
+        """Say which rows lie within the limits, and so keep their exact value."""
         limits = list(lead.decided.values())
         return pl.select(
             pl.lit(made).eq_missing(pl.lit(lead.values)) & ~pl.lit(made).is_in(limits).fill_null(value=False)
         ).to_series()
 
     def treat(self, batch: Batch) -> pl.Series:
-        """Replace what is beyond."""
+        """Replace the numbers beyond the limits."""
         values, decided = pl.lit(batch.values), batch.decided
         found: pl.Expr = values
         if "top" in decided:

@@ -112,7 +112,7 @@ def _blocks(text: bytes) -> list[bytes]:
 
 
 def _aes(key: bytes) -> Any:
-    """Return what encrypts blocks, each by itself."""
+    """Return a function that encrypts blocks, each by itself."""
     try:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     except ImportError:

@@ -1,4 +1,4 @@
-"""What texts became, kept from one batch of rows for the next."""
+"""A cache of the results for texts, from one batch of rows to the next."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Kept:
         return kind
 
     def _numbers(self, kind: pl.Series, codes: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return what is kept for codes."""
+        """Return the cached numbers of codes."""
         with self._lock:
             table = self._table
             if table is None or table.kind is not kind:

@@ -1,4 +1,4 @@
-"""Columns that go along with a treated one, since they tell the same."""
+"""Columns that follow a treated one, since they have the same information."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AT_LEAST = 2
 
 @dataclass(frozen=True)
 class Linked(Treatment):
-    """Let a column tell no more than a treated one does.
+    """Let a column have no more information than a treated one.
 
     Of all records that share a treated value, the linked column has one value. That is the one that they all
     have, if there is but one. Else numbers and days become their mean, and texts are redacted. Dates that go
@@ -61,14 +61,14 @@ class Linked(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what it follows."""
+        """Say which column it follows."""
         if self.of.moves_dates:
             return f"moves by as many days as {self.lead}"
         return f"goes along with {self.lead}, and has one value for each value of it"
 
     @property
     def no_promise(self) -> str:  # type: ignore[override]
-        """Say what the lead does not promise."""
+        """Repeat the limits of the lead's treatment."""
         return self.of.no_promise
 
     @property
@@ -88,7 +88,7 @@ class Linked(Treatment):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The lead, and what that looks at."""
+        """The lead, and the columns that its treatment reads."""
         return (self.lead, *self.of.columns)
 
     def reads_of(self, column: str) -> Reads:
@@ -96,11 +96,11 @@ class Linked(Treatment):
         return self.of.reads if column == self.lead else self.of.reads_of(column)
 
     def settings(self) -> dict[str, Any]:
-        """Return what it follows."""
+        """Return the column that it follows."""
         return {"lead": self.lead}
 
     def spec(self) -> dict[str, Any]:
-        """Return what an account says of it; a policy has it at the lead."""
+        """Return it for an account; a policy names it at the lead."""
         return {self.name: self.lead}
 
     def published(self) -> Linked:
@@ -119,7 +119,7 @@ class Linked(Treatment):
         return Batch(values, beside, decided, batch.secret, name=self.lead, codes=batch.codes)
 
     def decide(self, batch: Batch, records: pl.Series) -> dict[str, Any]:
-        """Decide what goes with each treated value.
+        """Decide which linked value goes with each treated value.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Linked(Treatment):
         return {"kind": self.reads, "made": kept["made"].to_list(), "own": kept["own"].to_list()}
 
     def treat(self, batch: Batch) -> pl.Series:
-        """Give each row what goes with the treated value of its lead."""
+        """Give each row the linked value of the treated value of its lead."""
         lead = self.of_lead(batch)
         if self.of.moves_dates:
             return self.of.along(batch.values, lead)

@@ -1,4 +1,4 @@
-"""What treatments have in common that keep a part of a text."""
+"""The base class of treatments that keep a part of a text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KeepsPart(Treatment):
 
     @abstractmethod
     def masked(self, text: pl.Expr, marks: pl.Expr) -> pl.Expr:
-        """Put what is kept of a text and the marks for the rest together."""
+        """Join the kept part of a text and the marks for the rest."""
 
     def treat(self, batch: Batch) -> pl.Series:
         """Mask the rows."""

@@ -1,4 +1,4 @@
-"""What treatments have in common that give equal values different ones."""
+"""The base class of treatments that give equal values different ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Perturbing"]
 
 @dataclass(frozen=True)
 class Perturbing(Treatment):
-    """Base of treatments that perturb: what a value becomes is drawn, in the groups of a column `within`."""
+    """Base of treatments that draw the new value at random, in the groups of a column `within`."""
 
     @property
     def perturbs(self) -> bool:
@@ -20,7 +20,7 @@ class Perturbing(Treatment):
 
     @property
     def is_random(self) -> bool:
-        """What becomes of a row is drawn."""
+        """The new value of a row is drawn."""
         return True
 
     @property

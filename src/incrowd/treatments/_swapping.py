@@ -1,4 +1,4 @@
-"""What treatments have in common by which pairs change places."""
+"""The base class of treatments that swap the values of pairs."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def order_of(draws: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def change_places(partner: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
-    """Make pairs of neighbours in a list of places; who is over keeps its own."""
+    """Swap neighbours in a list of places; the last of an odd number stays."""
     pairs = chosen[: len(chosen) // 2 * 2].reshape(-1, 2)
     partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]

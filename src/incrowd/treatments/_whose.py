@@ -8,7 +8,7 @@ __all__ = ["whose"]
 
 
 def whose(columns: list[pl.Series]) -> pl.Series:
-    """Write columns as one text from which each can be told; missing where all are."""
+    """Write columns as one text, different for different values; missing where all are."""
     if len(columns) == 1:
         return columns[0]
     parts = [

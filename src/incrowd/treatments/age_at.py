@@ -75,7 +75,7 @@ class AgeAt(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what the age is, and who is one group."""
+        """Say how the age is counted, and which ages are one group."""
         return f"is the age at {self.event}, where {self.over + 1} means {self.over + 1} or more"
 
     @property

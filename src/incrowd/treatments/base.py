@@ -1,4 +1,4 @@
-"""What every treatment says of itself and does: columns in, a column out."""
+"""The base class of treatments: columns in, a column out."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Distinct:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of a column, and what a treatment may look at beside them.
+    """Rows of a column, and the other inputs of a treatment.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Batch:
         return self.codes.texts(self.name, self.values)
 
     def people(self) -> Coded:
-        """Return what all further columns name together, as whose row it is, by its distinct values."""
+        """Join all further columns, as those that name a person, and return their distinct values."""
         if len(self.beside) == 1:
             [(name, column)] = self.beside.items()
             return self.codes.texts(name, column)
@@ -114,7 +114,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Treatment(Configured):
-    """Base of every treatment: what becomes of a column that is not generalized.
+    """Base of every treatment: a change to a column that is not generalized.
 
     A treatment is given a column as texts, as numbers or as days. It gives back as many rows. Missing values
     stay missing unless it says otherwise.
@@ -159,7 +159,7 @@ class Treatment(Configured):
 
     @property
     def promise(self) -> str:
-        """Say what it does, to be put after the column's name."""
+        """Describe the treatment, as the end of a sentence that begins with the column's name."""
         raise NotImplementedError
 
     @property
@@ -217,12 +217,12 @@ class Treatment(Configured):
 
     @property
     def linked_columns(self) -> tuple[str, ...]:
-        """Name the columns that tell the same as this one, and so have to go along."""
+        """Name the columns with the same information, which have to follow this one."""
         named = getattr(self, "linked", None)
         return tuple(name.strip() for name in named.split("+")) if named else ()
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Say which treated rows still tell their exact value; there linked columns stay as they are."""
+        """Say which treated rows keep their exact value; there linked columns stay as they are."""
         return pl.Series([False]).new_from_index(0, len(made))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
@@ -230,7 +230,7 @@ class Treatment(Configured):
         raise NotImplementedError
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Decide what is decided once, of the distinct values of the first table: plain data.
+        """Decide the settings that all tables share, from the distinct values of the first table: plain data.
 
         Raises
         ------
@@ -241,11 +241,11 @@ class Treatment(Configured):
 
     @property
     def gives(self) -> Reads:
-        """What it gives back: what it reads, unless it says otherwise."""
+        """The kind of its result: as its input, unless a subclass says otherwise."""
         return self.reads
 
     def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
-        """Refuse the distinct values of a later table that do not go with what was decided of the first.
+        """Refuse distinct values of a later table that the decisions for the first do not allow.
 
         Raises
         ------
@@ -285,7 +285,7 @@ class Treatment(Configured):
         return self if self.key_source is None else type(self)(**{**self.settings(), "key": "prompt"})
 
     def sentence(self, column: str) -> str:
-        """Say what was done to a column, and what that does not promise."""
+        """Describe the treatment of a column, with its limits."""
         return f"{column} {self.promise}. {self.no_promise}".rstrip()
 
 
@@ -296,7 +296,7 @@ HOUSEHOLD = "*household"
 
 
 def treatment_of(given: object, column: str, registry: Registry[Treatment]) -> Treatment:
-    """Make a treatment of what a caller or a policy file has.
+    """Make a treatment from the notation of a caller or of a policy file.
 
     Parameters
     ----------

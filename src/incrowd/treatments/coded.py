@@ -58,12 +58,12 @@ class Coded(NamedTuple):
         return Coded(found.gather((known.cum_sum() - 1).set(~known, None)), self.codes)
 
     def each(self, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
-        """Return the rows of what `read` gives."""
+        """Return the result of `read`, row by row."""
         return self.read(made).rows()
 
 
 class Codes:
-    """What was found of some rows, for all treatments that look at them.
+    """A cache of results about some rows, for all treatments that read them.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Codes:
         return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of(column)))
 
     def once(self, what: Hashable, find: Callable[[], T]) -> T:
-        """Return what was found before, or find it now.
+        """Return the cached result, or compute it now.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class Constant(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what it was replaced by."""
+        """Say that every value is the same text."""
         return "is the same text in every row"
 
     def treat(self, batch: Batch) -> pl.Series:

@@ -82,7 +82,7 @@ class FormatPreserving(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what is encrypted."""
+        """Say which characters are encrypted."""
         return f"has its {self.alphabet} encrypted to as many others (FF1)"
 
     @property

@@ -81,7 +81,7 @@ class HouseholdSwap(Swapping):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Who lives together, the groups, and what changes together."""
+        """The columns of households, of groups, and those that change together."""
         return (HOUSEHOLD, *super().columns, *self.moves_with(""))
 
     def treat(self, batch: Batch) -> pl.Series:

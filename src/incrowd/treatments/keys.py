@@ -63,7 +63,7 @@ class Secret:
         raise TypeError("a key is not pickled")
 
     def copy(self) -> Secret:
-        """Return the same key, without what is known already but with what columns share."""
+        """Return the same key, without the cache of a column but with the cache that columns share."""
         return Secret(self._key, self)
 
     def digest(self, message: bytes) -> bytes:
@@ -86,12 +86,12 @@ class Secret:
         return np.frombuffer(b"".join(found), np.uint8).reshape(-1, outer.digest_size)
 
     def for_purpose(self, purpose: str) -> Secret:
-        """Return another key that follows from this one, so that one use tells nothing of another."""
+        """Derive another key, so that one use reveals nothing of another."""
         return Secret(self.digest(b"incrowd purpose\0" + purpose.encode()))
 
 
 def check_source(source: str, owner: str) -> None:
-    """Refuse what does not say where a key is; the text is not repeated, since it may be the key.
+    """Refuse a text that names no place of a key. It is not repeated, since it may be the key.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Masking what a pattern finds."""
+"""Masking the matches of a pattern."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Mask"]
 
 @dataclass(frozen=True)
 class Mask(Treatment):
-    """Mask what a pattern finds in a text.
+    """Mask the matches of a pattern in a text.
 
     Everything that the pattern finds becomes one mark. A text in which it finds nothing is masked whole, so
     that a value of another form does not leave as it is.
@@ -65,7 +65,7 @@ class Mask(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what is masked."""
+        """Say which matches are masked."""
         return f"has everything masked that the pattern {self.pattern} finds"
 
     def treat(self, batch: Batch) -> pl.Series:

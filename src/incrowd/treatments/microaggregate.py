@@ -76,13 +76,13 @@ class Microaggregate(Perturbing):
 
     @property
     def promise(self) -> str:
-        """Say what stands for a number."""
+        """Say that means of groups replace the numbers."""
         beside = f", grouped together with {self.together}" if self.together else ""
         return f"is replaced by means of at least {self.k} records that are alike{beside}"
 
     @property
     def is_random(self) -> bool:
-        """Groups are made of what is alike; nothing is drawn."""
+        """Groups are made of similar records; nothing is drawn."""
         return False
 
     @property

@@ -80,7 +80,7 @@ class Pram(Perturbing):
             self._moved()
 
     def _moved(self) -> dict[str, dict[str, float]]:
-        """Read what is given: the probability of each other value, by value."""
+        """Read the given matrix: the probability of each other value, by value."""
         found: dict[str, dict[str, float]] = {}
         for part in (self.moves or "").split(";"):
             pair, colon, chance = part.strip().rpartition(":")

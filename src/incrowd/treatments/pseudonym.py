@@ -95,7 +95,7 @@ class Pseudonym(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what tokens are like."""
+        """Say how long tokens are, and in which form."""
         return f"is replaced by keyed pseudonyms of {self.length} characters ({self.form})"
 
     @property

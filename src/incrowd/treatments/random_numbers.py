@@ -59,7 +59,7 @@ class RandomNumbers(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what numbers are like."""
+        """Say how many digits the numbers have."""
         return f"is replaced by random numbers of {self.length} digits"
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class RankSwap(Perturbing):
         return (column,) if self.by is None else (self.by,)
 
     def moves_like(self, other: Treatment) -> bool:
-        """Only what is ranked by the same column, as far and in the same groups, goes to the same rows."""
+        """Say whether both rank by the same column, as far and in the same groups."""
         return isinstance(other, RankSwap) and replace(self, by=None) == replace(other, by=None)
 
     def treat(self, batch: Batch) -> pl.Series:

@@ -42,7 +42,7 @@ class Redact(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what it was replaced by."""
+        """Say that the mark of redaction replaces every value."""
         return f"is replaced by {REDACTED}"
 
     def treat(self, batch: Batch) -> pl.Series:

@@ -102,7 +102,7 @@ class Round(Coding):
 
     @property
     def promise(self) -> str:
-        """Say what it is rounded to."""
+        """Say which multiples it is rounded to."""
         at_random = " at random" if self.how == "random" else ""
         if self.is_whole:
             groups = f" and of each group of {self.within}" if self.within else ""
@@ -117,7 +117,7 @@ class Round(Coding):
         return (self.base,)
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Tell nothing exactly: a multiple may have been another number."""
+        """Say that no row keeps its exact value: a multiple may have been another number."""
         return Treatment.leaves_exact(self, made, lead)
 
     @property

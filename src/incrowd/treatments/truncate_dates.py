@@ -52,7 +52,7 @@ class TruncateDates(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say what dates are cut to."""
+        """Say which part of a date is kept."""
         return f"is the first day of its {self.to}"
 
     def treat(self, batch: Batch) -> pl.Series:

@@ -51,5 +51,5 @@ STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersB
 
 
 def measure_all(frequency: FrequencyTable, recoding: Recoding) -> Losses:
-    """Return what a recoding of the keys of `frequency` loses by every metric that applies."""
+    """Measure the loss of a recoding of the keys of `frequency` by every metric that applies."""
     return Losses((metric() for metric in METRICS if metric().applies(frequency)), (frequency, recoding))

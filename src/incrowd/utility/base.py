@@ -1,4 +1,4 @@
-"""What every loss metric has in common."""
+"""The base classes of loss metrics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AGGREGATES = ("mean", "geometric-mean", "max")
 
 @dataclass(frozen=True, slots=True)
 class MetricResult:
-    """What a recoding lost under one metric.
+    """The loss of a recoding under one metric.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class MetricResult:
 
 @dataclass(frozen=True, eq=False)
 class LevelCosts:
-    """What the values of one attribute cost under full-domain recoding.
+    """The cost of the values of one attribute under full-domain recoding.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class LevelCosts:
 
 @dataclass(frozen=True)
 class Metric(Configured, ABC):
-    """A measure of what a recoding lost: a `CellMetric` or a `ClassMetric`.
+    """A measure of the loss of a recoding: a `CellMetric` or a `ClassMetric`.
 
     A search of full-domain recodings needs to know more than the value. A metric that it can minimize is
     also a `SteersByCells` or a `SteersByClasses`.
@@ -122,7 +122,7 @@ class Metric(Configured, ABC):
     scale: ClassVar[str] = "0 (nothing lost) to 1 (everything)"
 
     def applies(self, frequency: FrequencyTable) -> bool:
-        """Say whether the table has what the metric looks at."""
+        """Say whether the table has the inputs of the metric."""
         return True
 
     @abstractmethod
@@ -134,7 +134,7 @@ class Metric(Configured, ABC):
         return float(lost.value)
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64] | None:
-        """Return what each key's record lost, 0 to 1: float64[keys]; None where the metric has no such."""
+        """Return the loss of a record of each key, 0 to 1: float64[keys]; None where it is not defined."""
         return None
 
 
@@ -157,7 +157,7 @@ class ClassMetric(Metric):
 
 
 class SteersByCells(ABC):
-    """What a search of full-domain recodings asks a metric that adds up costs of cells."""
+    """The costs of cells, for a search of full-domain recodings."""
 
     name: ClassVar[str]
 
@@ -174,7 +174,7 @@ class SteersByCells(ABC):
 
 @dataclass(frozen=True)
 class ClassCosts:
-    """What classes and suppressed records cost; the costs of all are added up.
+    """The costs of classes and of suppressed records, which are added up.
 
     Attributes
     ----------
@@ -198,13 +198,13 @@ class ClassCosts:
 
 
 class SteersByClasses(ABC):
-    """What a search of full-domain recodings asks a metric that decides by whole classes."""
+    """The costs of whole classes, for a search of full-domain recodings."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def class_costs(self, rows: int, everything: float) -> ClassCosts:
-        """Return what classes and suppressed records cost.
+        """Return the costs of classes and of suppressed records.
 
         Parameters
         ----------

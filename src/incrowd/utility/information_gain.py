@@ -61,7 +61,7 @@ class InformationGain(ClassMetric):
         return MetricResult(self.name, value, per_attribute, details=details)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Return the share of what the raw quasi-identifiers tell."""
+        """Return the share of the information gain of the raw quasi-identifiers."""
         raw = _raw(frequency)
         most = mean_of(
             {

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence of the table as it was from what the release says."""
+"""Kullback-Leibler divergence of the raw table from the release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["KLDivergence"]
 
 @dataclass(frozen=True)
 class KLDivergence(CellMetric):
-    """Kullback-Leibler divergence of the raw combinations of values from what the release says, in bits.
+    """Kullback-Leibler divergence of the raw combinations of values from the release, in bits.
 
     The figure is the sum of p(x) log2(p(x) / q(x)) over the combinations x that occur. p(x) is their share of
     the records. q spreads the share of a class evenly over the combinations that its cells stand for. Classes

@@ -1,4 +1,4 @@
-"""What a recoding loses, each metric measured when it is first asked for."""
+"""The losses of a recoding, each measured when it is first read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Losses"]
 
 
 class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
-    """The results of the metrics that apply to keys, of what becomes of the keys; see `Measured`."""
+    """The results of the metrics that apply to the keys of a recoding; see `Measured`."""
 
     def _measure(self, entry: Metric, source: tuple[FrequencyTable, Recoding]) -> MetricResult:
         lost = entry.measure(*source)
@@ -29,7 +29,7 @@ class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
 
 
 def _weighted(metric: Metric, frequency: FrequencyTable, recoding: Recoding) -> float | None:
-    """Return what is lost by a person of the population, by weights; None where there are none."""
+    """Return the loss of a person of the population, by sampling weights; None without weights."""
     if frequency.survey.sampling is None:
         return None
     each = metric.per_record(frequency, recoding)
