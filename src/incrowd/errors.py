@@ -21,8 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 __all__ = [
     "INSTALL",
@@ -63,7 +64,6 @@ _QUOTED = 60
 _LONGEST = 1_500
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _UNSEEN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
-_told: dict[str, Any] = {"options": False, "taken": None}
 IN_A_POLICY = {
     "qi": 'role = "quasi"',
     **{
@@ -118,15 +118,24 @@ def listed(texts: Iterable[str], most: int = _NAMED) -> str:
     return shown if len(every) <= most else f"{shown} and {len(every) - most:,} more"
 
 
+class _Caller(NamedTuple):
+    """How messages name settings: as options, and which of them; else as arguments."""
+
+    by_options: bool = False
+    options: frozenset[str] | None = None
+
+
+_CALLER: ContextVar[_Caller] = ContextVar("caller", default=_Caller())  # noqa: B039 - it cannot change
+
+
 @contextmanager
 def on_the_command_line() -> Iterator[None]:
     """Let messages name the options of commands, and not the arguments of functions."""
-    before = dict(_told)
-    _told.update(options=True, taken=None)
+    before = _CALLER.set(_Caller(by_options=True))
     try:
         yield
     finally:
-        _told.update(before)
+        _CALLER.reset(before)
 
 
 def options_taken(names: Iterable[str]) -> None:
@@ -137,12 +146,12 @@ def options_taken(names: Iterable[str]) -> None:
     names
         What it takes, as ``max_suppression``.
     """
-    _told["taken"] = {name.replace("_", "-") for name in names}
+    _CALLER.set(_CALLER.get()._replace(options=frozenset(name.replace("_", "-") for name in names)))
 
 
 def in_the_page() -> None:
     """Let messages name settings as arguments from now on: the fields of the page are called so."""
-    _told["options"] = False
+    _CALLER.set(_Caller())
 
 
 def setting(argument: str, option: str, policy: str = "") -> str:
@@ -157,11 +166,12 @@ def setting(argument: str, option: str, policy: str = "") -> str:
     policy
         How a policy file has it, for a command that does not take the option.
     """
-    if not _told["options"]:
+    caller = _CALLER.get()
+    if not caller.by_options:
         return argument
     name = option.removeprefix("--").partition(" ")[0]
     there = policy or IN_A_POLICY.get(name, "")
-    is_taken = _told["taken"] is None or name in _told["taken"]
+    is_taken = caller.options is None or name in caller.options
     return option if is_taken or not there else f"{there} in the policy file"
 
 

@@ -1,0 +1,38 @@
+"""Messages name settings as their reader gives them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from incrowd.errors import in_the_page, on_the_command_line, options_taken, setting
+
+
+def shown() -> str:
+    return setting("force=True", "--force")
+
+
+def test_a_command_names_options_and_python_arguments():
+    assert shown() == "force=True"
+    with on_the_command_line():
+        assert shown() == "--force"
+    assert shown() == "force=True"
+
+
+def test_a_thread_beside_a_command_names_arguments():
+    with on_the_command_line(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(shown).result() == "force=True"
+        assert shown() == "--force"
+
+
+def test_a_command_names_the_policy_file_for_an_option_that_it_lacks():
+    with on_the_command_line():
+        options_taken(["policy"])
+        assert setting("wildcards", "--wildcards") == "wildcards in the policy file"
+    with on_the_command_line():
+        assert setting("wildcards", "--wildcards") == "--wildcards"
+
+
+def test_the_page_names_arguments():
+    with on_the_command_line():
+        in_the_page()
+        assert shown() == "force=True"
