@@ -25,37 +25,6 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
-__all__ = [
-    "INSTALL",
-    "IN_A_POLICY",
-    "HierarchyError",
-    "IncrowdError",
-    "InfeasibleError",
-    "InputError",
-    "MissingExtraError",
-    "ParameterError",
-    "PolicyError",
-    "SchemaError",
-    "TableError",
-    "UnavailableError",
-    "alike_of",
-    "did_you_mean",
-    "exists_already",
-    "in_the_page",
-    "listed",
-    "named",
-    "null_values_setting",
-    "on_the_command_line",
-    "open_roles",
-    "options_taken",
-    "quoted",
-    "read_as_labels",
-    "require_extra",
-    "setting",
-    "those_are",
-    "visible",
-]
-
 INSTALL = "pip install '.[{extra}]' in a checkout of incrowd"
 """How an extra is installed. Once a version is published: ``pip install 'incrowd[{extra}]'``."""
 

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     import pyarrow.compute as pc
+    from numpy.typing import NDArray
     from pyspark.sql import functions as sf
     from pyspark.sql import types as st
 
-__all__ = ["duckdb", "np", "nw", "pa", "pc", "pd", "pl", "sf", "st"]
+__all__ = ["NDArray", "duckdb", "np", "nw", "pa", "pc", "pd", "pl", "sf", "st"]
 
 
 class LazyModule(ModuleType):
@@ -41,7 +42,15 @@ class LazyModule(ModuleType):
         return import_module, (self.__name__,)
 
 
+class Annotation:
+    """A generic type that stands in annotations alone, which are not evaluated."""
+
+    def __class_getitem__(cls, _: Any) -> type:
+        return cls
+
+
 if not TYPE_CHECKING:
+    NDArray = Annotation
     duckdb = LazyModule("duckdb")
     np = LazyModule("numpy")
     nw = LazyModule("narwhals")

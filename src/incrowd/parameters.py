@@ -16,20 +16,6 @@ from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
 
 from incrowd.errors import ParameterError, PolicyError, did_you_mean, quoted
 
-__all__ = [
-    "COUNT",
-    "EPSILON",
-    "PART",
-    "SEED",
-    "SHARE",
-    "Configured",
-    "Parameter",
-    "Registry",
-    "check_fields",
-    "parameter",
-    "text_parts",
-]
-
 _BEYOND = 2**128
 """Numbers from here on, of up to thousands of digits, are slips; seeds and limits of 2^64 are not."""
 

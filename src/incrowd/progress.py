@@ -16,21 +16,6 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-__all__ = [
-    "Cancellable",
-    "Cancelled",
-    "Progress",
-    "Silent",
-    "Within",
-    "check",
-    "current",
-    "in_job",
-    "interrupting",
-    "running",
-    "shown",
-    "with_bar",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms._points import class_cells, costs_of
 from incrowd.algorithms.base import SearchProblem, all_hold, refuse_joins
 from incrowd.kernels.costs import Clusters, cell_costs, nearest_class
 from incrowd.kernels.jit import over_ranges
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses
 
 if TYPE_CHECKING:
     from incrowd.kernels.costs import Costs
-
-__all__ = ["join_failing"]
 
 
 def join_failing(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms._sets import PricedKeys
 from incrowd.algorithms._sweep import level_rung, sweep
 from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.algorithms.lattice import Limits
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SingleDimensional, level_cells
 from incrowd.recoding.labels import SUPPRESSED
 from incrowd.table.classes import EquivalenceClasses
@@ -18,8 +16,6 @@ from incrowd.table.classes import EquivalenceClasses
 if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.recoding.cells import ValueCells
-
-__all__ = ["swept_levels"]
 
 _WORK = 300_000_000
 """Keys times nodes of a sweep."""

@@ -7,21 +7,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.kernels.costs import Costs, farthest, farthest_from, measure, nearest, reach, take
 from incrowd.kernels.few import least_of
 from incrowd.kernels.grouping import group_columns, group_members
 from incrowd.kernels.growing import grow
 from incrowd.kernels.jit import over_ranges, so_few
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
-
-__all__ = ["Points", "Unused", "UnusedByCost", "class_cells", "costs_of"]
 
 _BITS = 62
 _COMPACT_FROM = 64

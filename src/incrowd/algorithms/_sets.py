@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms._points import class_cells, costs_of
 from incrowd.kernels.costs import Costs, cell_costs
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.labels import effective_style
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
-
-__all__ = ["PricedKeys", "class_costs", "in_columns"]
 
 _MOST_VALUES = 64
 """Values up to which a set has a column for each of them."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.kernels.costs import cell_costs
 from incrowd.kernels.grouping import group_codes
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.algorithms._sets import PricedKeys
     from incrowd.progress import Progress
     from incrowd.recoding.cells import ValueCells
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Rung", "Sweep", "level_rung", "sweep", "swept"]
 
 _MOST_NODES = 1 << 20
 """Combinations of rungs of which the cheapest order is made; beyond, rungs are left out."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.algorithms.lattice import Explorer, Node
-
-__all__ = ["Tags"]
 
 
 class Tags:

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.algorithms.mondrian import Mondrian
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.algorithms._sets import PricedKeys
     from incrowd.kernels.keyed_classes import Cells, Points
-
-__all__ = ["Agglomerative"]
 
 _CLASSES = 40
 """Classes that a block should have at least, so that there is something to choose from."""

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import Configured
 from incrowd.progress import Silent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.privacy import PrivacyModel
     from incrowd.privacy.base import Monotone
@@ -23,18 +21,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
-
-__all__ = [
-    "Algorithm",
-    "SearchProblem",
-    "Solution",
-    "all_hold",
-    "least_size",
-    "refuse_every_class",
-    "refuse_infeasible",
-    "refuse_joins",
-    "refuse_pairs",
-]
 
 
 _MOST_PAIRS = 2**38

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Explorer, Limits, Node
 
-__all__ = ["BottomUp"]
-
 
 @dataclass(frozen=True)
 class BottomUp(FullDomainAlgorithm):

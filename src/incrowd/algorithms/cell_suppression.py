@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.schema import Attribute, Style
-
-__all__ = ["CellSuppression"]
 
 _SUBSETS = 4096
 

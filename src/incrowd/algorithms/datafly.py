@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Explorer, Limits, Node
 
-__all__ = ["Datafly"]
-
 
 @dataclass(frozen=True)
 class Datafly(FullDomainAlgorithm):

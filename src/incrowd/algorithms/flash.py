@@ -14,8 +14,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
 
-__all__ = ["Flash"]
-
 
 @dataclass(frozen=True)
 class Flash(FullDomainAlgorithm):

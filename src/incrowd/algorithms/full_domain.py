@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold
 from incrowd.errors import InfeasibleError, ParameterError, listed, setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.progress import Silent
 from incrowd.utility import AGGREGATES, METRICS, STEERING
@@ -17,13 +17,9 @@ from incrowd.utility import AGGREGATES, METRICS, STEERING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from incrowd.algorithms.lattice import Explorer, Lattice, Limits, Node
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["FullDomainAlgorithm"]
 
 _ROUND_SHARE = 0.5
 

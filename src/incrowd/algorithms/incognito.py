@@ -13,8 +13,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Lattice, Node
 
-__all__ = ["Incognito"]
-
 
 @dataclass(frozen=True)
 class Incognito(FullDomainAlgorithm):

@@ -16,14 +16,10 @@ from incrowd.algorithms.base import (
     refuse_pairs,
 )
 from incrowd.errors import ParameterError
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from incrowd.table.schema import Attribute, Style
-
-__all__ = ["LocalAlgorithm"]
 
 
 @dataclass(frozen=True)

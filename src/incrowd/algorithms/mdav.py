@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.algorithms._points import Points, Unused
-
-__all__ = ["MDAV"]
 
 _BITS = 60
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.errors import ParameterError, named
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Microaggregation"]
+from incrowd.lazy import NDArray, np
 
 
 @dataclass(frozen=True)

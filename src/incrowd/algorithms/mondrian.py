@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.hierarchy import Hierarchy
     from incrowd.kernels.partition_arrays import Axes, Partitions, Sides
     from incrowd.table.domain import Domain
-
-__all__ = ["Mondrian"]
 
 
 @dataclass(frozen=True)

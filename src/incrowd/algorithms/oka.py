@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-__all__ = ["OKA"]
+from incrowd.lazy import NDArray, np
 
 _BATCH = 1024
 

@@ -11,8 +11,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
 
-__all__ = ["OLA"]
-
 
 @dataclass(frozen=True)
 class OLA(FullDomainAlgorithm):

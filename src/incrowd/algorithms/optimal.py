@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.errors import ParameterError, quoted
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Budget, Deadline, Explorer, Limits, Node
     from incrowd.algorithms.lattice.loop import Loop
-
-__all__ = ["Optimal"]
 
 _ENUMERATED = 2**22
 """Nodes of a lattice that is searched whole; of a larger one, the search works its way down from the top."""

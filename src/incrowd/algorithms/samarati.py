@@ -10,8 +10,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
 
-__all__ = ["Samarati"]
-
 
 @dataclass(frozen=True)
 class Samarati(FullDomainAlgorithm):

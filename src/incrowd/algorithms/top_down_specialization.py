@@ -14,15 +14,11 @@ from incrowd.algorithms.base import (
     refuse_every_class,
     refuse_infeasible,
 )
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.algorithms._target import TargetTable
-
-__all__ = ["TopDownSpecialization"]
 
 
 @dataclass(frozen=True)

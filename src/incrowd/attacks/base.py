@@ -8,8 +8,6 @@ from typing import Any
 
 from incrowd.table.markup import InNotebooks
 
-__all__ = ["Attack", "Rate", "risk_of", "wilson"]
-
 _Z = 1.959963984540054
 
 

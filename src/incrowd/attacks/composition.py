@@ -12,15 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Setting
 from incrowd.errors import TableError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.progress import check
-
-__all__ = ["composition", "composition_by_order"]
 
 
 def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Attack:

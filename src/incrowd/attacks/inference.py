@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.lazy import np
-
-__all__ = ["inference"]
+from incrowd.lazy import NDArray, np
 
 
 def inference(setting: Setting, secret: str, attacks: int) -> Attack:

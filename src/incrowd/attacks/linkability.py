@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.lazy import np
-
-__all__ = ["linkability"]
+from incrowd.lazy import NDArray, np
 
 
 def linkability(

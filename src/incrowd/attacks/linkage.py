@@ -9,8 +9,6 @@ from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.lazy import np
 
-__all__ = ["linkage"]
-
 
 def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
     """Link people of an external table (those of the raw table) to the nearest released record."""

@@ -6,8 +6,6 @@ from incrowd.attacks.base import Attack, Rate, risk_of, wilson
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.lazy import np
 
-__all__ = ["membership"]
-
 
 def membership(setting: Setting, attacks: int) -> Attack:
     """Guess that the release holds the half of people who are nearest to a released record."""

@@ -17,18 +17,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.means import as_type, type_of_means
-from incrowd.lazy import np, nw, pl
+from incrowd.lazy import NDArray, np, nw, pl
 
 if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
-
-__all__ = ["minimality"]
 
 _EXACT = 200
 """Assignments of a class up to which all of them are tried."""

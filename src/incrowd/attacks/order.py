@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Column, Setting
-from incrowd.lazy import np
-
-__all__ = ["order", "ordered_columns"]
+from incrowd.lazy import NDArray, np
 
 _DRAWS = 3
 """Random orders with which the order of the release is compared."""

@@ -7,12 +7,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named
-from incrowd.lazy import np, nw, pl
+from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.recoding import SUPPRESSED
 from incrowd.recoding.observed import listed_of, ranks_of, read_intervals
 from incrowd.table.domain import exponent_of
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from incrowd.kernels.nearest import Cloud
     from incrowd.table.domain import Domain
     from incrowd.table.sensitive import SensitiveCounts
-
-__all__ = ["Column", "Part", "Setting", "counted", "nearest_records"]
 
 _LAST = float(np.finfo(np.float64).max)
 

@@ -6,14 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
-from numpy.typing import NDArray
-
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.attacks.setting import Column, Part, Setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.progress import check
-
-__all__ = ["singling_out", "size_factor"]
 
 _TRIES = 300
 _TRIES_IN_CROWDS = 10

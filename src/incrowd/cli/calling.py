@@ -8,8 +8,6 @@ import shutil
 import sys
 from pathlib import Path
 
-__all__ = ["program"]
-
 
 def program(folder: Path = Path()) -> str:
     """Return how a shell calls this program: by its name where it is on the path, else by its place.

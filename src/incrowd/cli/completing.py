@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-__all__ = ["SHELLS", "begin", "names", "script"]
-
 SHELLS = ("bash", "zsh", "fish")
 """The shells whose scripts are printed."""
 _VARIABLE = "_INCROWD_COMPLETE"

@@ -18,8 +18,6 @@ from incrowd.dialects.addresses import BEGINNINGS
 from incrowd.errors import ParameterError, options_taken
 from incrowd.io.addresses import looks_like_address
 
-__all__ = ["Commands", "Without"]
-
 _EVERYWHERE = {**UNSHOWN, "help_all": (HELP_ALL, False)}
 """Options that every command has; their callbacks do all there is to do."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -11,8 +11,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from incrowd.cli.commands import PURPOSES
 
-__all__ = ["HELP_ALL", "CommandHelp", "GroupHelp", "with_all_options"]
-
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "--hierarchy", "-k", "--algorithms"),
     "Roles of columns": (

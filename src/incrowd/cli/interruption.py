@@ -15,8 +15,6 @@ from typing import ClassVar, NoReturn
 from incrowd.cli.logs import LOG
 from incrowd.progress import Cancellable
 
-__all__ = ["JOBS", "Interruption"]
-
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 JOBS: list[Cancellable] = []
 """The jobs that a signal cancels; `cli.tables.progress` makes them."""

@@ -17,8 +17,6 @@ import typer
 from incrowd.errors import ParameterError, quoted, visible
 from incrowd.io.addresses import without_secrets
 
-__all__ = ["FORMATS", "LEVELS", "LOG", "UNSHOWN", "Log", "LogFormat", "LogLevel", "LoggedProgress", "Quiet"]
-
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 _EVERY = 1.0

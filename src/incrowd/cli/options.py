@@ -18,6 +18,7 @@ from incrowd.cli.parsing import file_or_address, levels_of, listed
 from incrowd.dialects.addresses import EXAMPLES
 from incrowd.errors import IN_A_POLICY, ParameterError, SchemaError, TableError, named
 from incrowd.io.kinds.files import suffixes
+from incrowd.lazy import pl
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.judged_values import JUDGES
 from incrowd.table.wildcards import WILDCARDS
@@ -25,8 +26,6 @@ from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import treatment_of, treatment_texts
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.dialects.addresses import Address
     from incrowd.engines.sql.databases import Database
     from incrowd.hierarchy import Builder

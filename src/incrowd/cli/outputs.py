@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from incrowd.dialects.addresses import Address
     from incrowd.io.targets import Outputs, Target
 
-__all__ = ["added", "added_report", "outputs_of", "print_json", "released_file"]
-
 
 def outputs_of(
     *inputs: object, policy: Path | None = None, recoding: Path | None = None, force: bool

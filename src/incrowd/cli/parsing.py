@@ -14,8 +14,6 @@ from incrowd.errors import ParameterError, quoted
 if TYPE_CHECKING:
     from incrowd.dialects.addresses import Address
 
-__all__ = ["algorithms_of", "file_or_address", "levels_of", "listed", "named", "numbers_of"]
-
 _VARIABLE = "env:"
 
 

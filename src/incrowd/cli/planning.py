@@ -13,8 +13,6 @@ from incrowd.cli.tables import percent
 if TYPE_CHECKING:
     from incrowd.jobs.plan import Plan, PlannedColumn
 
-__all__ = ["show_plan"]
-
 
 def show_plan(out: Console, found: Plan, places: Iterable[str]) -> None:
     """Print a plan.

@@ -14,8 +14,6 @@ from incrowd.risk import RISKS
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.utility import METRICS, Metric
 
-__all__ = ["command_line", "markdown", "policy_file_schema", "public_names"]
-
 _REFERENCE = """\
 This page lists everything that is built in, with its parameters and its source. Look here for the
 names that a policy, `--model`, `--algorithm` and `--treat` take. [What each model

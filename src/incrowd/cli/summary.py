@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
 
-__all__ = ["show_assessment_summary", "show_findings", "show_release_summary"]
-
 _CONDITIONS = 6
 """Conditions that are told one by one."""
 _COLUMNS = 8

@@ -31,21 +31,6 @@ if TYPE_CHECKING:
     from incrowd.privacy import EquivalenceClass, ModelResult
     from incrowd.utility import MetricResult
 
-__all__ = [
-    "console",
-    "limit_text",
-    "loss_table",
-    "number",
-    "percent",
-    "progress",
-    "quantity_text",
-    "risk_table",
-    "search_text",
-    "show_assessment",
-    "show_release",
-    "verdict",
-]
-
 
 _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
 """Models of which a release's table shows everything; of others, what was asked."""

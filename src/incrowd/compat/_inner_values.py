@@ -12,13 +12,11 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms import BottomUp
 from incrowd.errors import HierarchyError, InfeasibleError, ParameterError
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.grouping import group_columns
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 __all__ = ["Records", "nodes_of"]
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from incrowd.compat._arguments import check_frame, check_items, check_whole_number
 from incrowd.errors import HierarchyError, ParameterError, TableError
-from incrowd.lazy import np, pd
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from incrowd.lazy import NDArray, np, pd
 
 __all__ = ["NCP"]
 

@@ -14,8 +14,6 @@ from incrowd.errors import TableError
 if TYPE_CHECKING:
     from incrowd.dialects.base import Dialect
 
-__all__ = ["BEGINNINGS", "EXAMPLES", "Address", "either", "is_address"]
-
 _BY_SCHEME = {scheme: each for each in DIALECTS for scheme in (each.scheme, *each.other_schemes)}
 
 

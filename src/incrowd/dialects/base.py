@@ -12,8 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 from incrowd.errors import IncrowdError, MissingExtraError, TableError
 from incrowd.lazy import pl
 
-__all__ = ["BATCH", "Column", "Dialect", "Name", "Upload", "cast_all", "while_fetching"]
-
 Name = tuple[str, ...]
 """The parts of a table's name, as schema and table, without quotes."""
 

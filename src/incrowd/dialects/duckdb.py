@@ -11,8 +11,6 @@ from incrowd.dialects.base import BATCH, Column, Dialect, Name, while_fetching
 from incrowd.errors import IncrowdError, TableError
 from incrowd.lazy import duckdb, pl
 
-__all__ = ["KEYS", "DuckDB", "RelationTable", "column_of"]
-
 T = TypeVar("T")
 
 KEYS = "incrowd_released_keys"

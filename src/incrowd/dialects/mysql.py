@@ -14,8 +14,6 @@ from incrowd.dialects.base import BATCH, Column, Dialect, Name, Upload
 from incrowd.errors import IncrowdError, TableError
 from incrowd.lazy import pl
 
-__all__ = ["MySQL"]
-
 _TEXTS = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "uuid", "inet4", "inet6"}
 _INTEGERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"}
 _LONGEST = 64

@@ -14,8 +14,6 @@ from incrowd.dialects.base import Column, Dialect, Name
 from incrowd.errors import IncrowdError, TableError
 from incrowd.lazy import pl
 
-__all__ = ["PostgreSQL"]
-
 T = TypeVar("T")
 
 _TEXTS = {"text", "varchar", "bpchar", "name", "char", "citext", "uuid"}

@@ -13,8 +13,6 @@ from incrowd.dialects.base import Column, Dialect, Name, Upload
 from incrowd.errors import IncrowdError, TableError
 from incrowd.lazy import pl
 
-__all__ = ["Snowflake"]
-
 _OPTIONS = ("schema", "warehouse", "role", "authenticator", "private_key_file")
 _INSERTED = 10_000
 _CODES = {

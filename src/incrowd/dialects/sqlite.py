@@ -13,8 +13,6 @@ from incrowd.dialects.base import BATCH, Column, Dialect, Name
 from incrowd.errors import IncrowdError, SchemaError, TableError
 from incrowd.lazy import pl
 
-__all__ = ["SQLite"]
-
 _CODES = {
     "SQLITE_BUSY_SNAPSHOT": "another session wrote to the database meanwhile; nothing was kept, try again",
     "SQLITE_BUSY": "the database is locked by another session; nothing was kept, try again",

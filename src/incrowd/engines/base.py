@@ -11,30 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from incrowd.errors import ParameterError, TableError, named, setting
+from incrowd.lazy import NDArray, np, pl
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = [
-    "DRIVER_KEYS",
-    "NOT_THE_SAME",
-    "Counted",
-    "Engine",
-    "EngineSettings",
-    "Released",
-    "Unwritten",
-    "no_order",
-]
 
 DRIVER_KEYS = 5_000_000
 """Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from incrowd.errors import SchemaError
 from incrowd.io.frames import without_negative_zero
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Dictionary
     from incrowd.table.texts import Texts
-
-__all__ = ["dictionary", "require_countable"]
 
 _FEW = 1000
 """Texts that become texts of Python at once."""

@@ -28,26 +28,13 @@ from incrowd.engines.fold import (
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.engines.plan import ReducedPeople
     from incrowd.recoding import Recoding
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = [
-    "NUMBER",
-    "Combinations",
-    "FetchedCount",
-    "FetchedRows",
-    "LeavingColumns",
-    "check_keys",
-    "count_fetched",
-    "joined_by",
-]
 
 NUMBER = "\0number"
 """Counts rows of the same values."""

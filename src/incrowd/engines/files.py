@@ -14,12 +14,10 @@ from incrowd.engines.fold import Values, fold
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, made_whole, treated
 from incrowd.engines.spilling import SpilledRows, reads_alike
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder, ShuffledRows
     from incrowd.io.streams import Files
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = ["FilesEngine"]
 
 T = TypeVar("T")
 

@@ -12,35 +12,15 @@ from incrowd.engines.row_keys import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.people import PersonRows
     from incrowd.table.schema import Attribute, Schema
     from incrowd.table.sensitive import JointCounts, SensitiveCounts
-
-__all__ = [
-    "CELL",
-    "CHANGED",
-    "KEY",
-    "PERSON",
-    "ROWS",
-    "CodedPeople",
-    "GroupedRows",
-    "Keys",
-    "PeopleAsked",
-    "TooManyKeysError",
-    "Values",
-    "added_up",
-    "fold",
-    "refuse_uncountable",
-    "smallest",
-]
 
 ROWS = "\0rows"
 """Column of a grouped frame: how many rows have a combination."""

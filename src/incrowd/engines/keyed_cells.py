@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.schema import Schema
 
-__all__ = ["KeyedCells"]
-
 
 @dataclass(frozen=True, eq=False)
 class KeyedCells:

@@ -11,14 +11,12 @@ from incrowd.engines.distinct import dictionary, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
-from incrowd.lazy import np, nw, pl
+from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.schema import Attribute, Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = ["MemoryCount", "MemoryEngine", "frame_in_order", "number_persons"]
 
 
 _MANY = 3_000_000

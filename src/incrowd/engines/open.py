@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["ENGINES", "engine_for", "first_rows", "loaded", "open_table", "read_classes", "with_population"]
-
 ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
     ScanEngine,

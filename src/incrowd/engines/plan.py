@@ -12,8 +12,6 @@ from incrowd.engines.fold import PERSON, ROWS
 from incrowd.lazy import pl
 from incrowd.table.missing import null_values_of
 
-__all__ = ["PeoplePlan", "ReducedPeople", "named_person", "nobody"]
-
 ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]]
 """The people of a table as a query finds them; see `PeoplePlan.reduced`."""
 

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from incrowd.io.columns import columns_named, nameless
 from incrowd.kernels.jit import so_few
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["RowKeys", "place_of"]
+from incrowd.lazy import NDArray, np, pl
 
 _WORD = "\0word {}"
 _DENSE = 4

@@ -14,22 +14,18 @@ from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.passing import passing
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.row_order import ColumnOrder
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = ["ScanEngine", "StreamedCount", "StreamedRows", "learn", "made_whole", "treated"]
 
 _FIRST = "\0first"
 _PLACE = "\0place"

@@ -27,17 +27,13 @@ from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.scan import learn
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
-from incrowd.lazy import duckdb, np, pl
+from incrowd.lazy import NDArray, duckdb, np, pl
 from incrowd.progress import check
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.io.streams import Files
     from incrowd.progress import Progress
-
-__all__ = ["SpilledRows", "reads_alike"]
 
 _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""

@@ -6,18 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
 from incrowd.errors import SchemaError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.missing import null_values_of
 from incrowd.table.survey import Households, Sampling, read_weights
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
-
-__all__ = ["Grouped", "number_groups", "of_groups", "of_rows", "of_survey"]
 
 Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
 """Rows that are grouped by some columns and their key: places of values, keys, and rows of each group."""

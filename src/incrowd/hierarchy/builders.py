@@ -23,19 +23,6 @@ from incrowd.errors import (
 from incrowd.hierarchy.tree import Hierarchy
 from incrowd.parameters import check_fields, parameter, text_parts
 
-__all__ = [
-    "BUILDERS",
-    "DATE_LEVELS",
-    "Builder",
-    "Dates",
-    "Flat",
-    "Intervals",
-    "Order",
-    "Prefix",
-    "builder_from_spec",
-    "builders_of_texts",
-]
-
 ROOT = "*"
 _PREFIXES = 500_000_000
 """Characters of all groups of prefixes up to which they are made; some gigabytes at most."""

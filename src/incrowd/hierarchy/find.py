@@ -9,8 +9,6 @@ from pathlib import Path
 from incrowd.errors import HierarchyError
 from incrowd.io.addresses import file_path
 
-__all__ = ["SUFFIXES", "find_files"]
-
 SUFFIXES = (".txt", ".csv", ".json", ".yaml", ".yml")
 
 

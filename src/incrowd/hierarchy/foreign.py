@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 
-__all__ = ["is_amnesia", "read_amnesia", "read_hrc"]
-
 _LEAD = "@"
 _ROOT = "*"
 

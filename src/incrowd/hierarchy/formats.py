@@ -18,8 +18,6 @@ from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 from incrowd.io.addresses import file_path, require_regular
 from incrowd.lazy import np
 
-__all__ = ["kept_as", "read", "write"]
-
 _LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
 """Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
 _LARGEST_FILE = 1 << 28

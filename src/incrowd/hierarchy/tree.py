@@ -8,17 +8,13 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
 from incrowd.errors import HierarchyError
 from incrowd.io.addresses import file_path
 from incrowd.kernels.trees import shape_of
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.hierarchy.builders import Dates, Flat, Intervals, Order, Prefix
-
-__all__ = ["Hierarchy", "TreeBuilder"]
 
 
 class TreeBuilder:

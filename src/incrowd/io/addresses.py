@@ -10,14 +10,6 @@ from pathlib import Path
 
 from incrowd.errors import TableError
 
-__all__ = [
-    "file_path",
-    "looks_like_address",
-    "read_bytes",
-    "require_regular",
-    "without_secrets",
-]
-
 # A path has lost one of the two slashes; a letter alone is a drive. libpq also takes words and values.
 _ADDRESS = re.compile(r"(?i)\s*(?:[a-z][a-z0-9+.-]+:)+/|.*://|.*:/\S*@|.*\bpassword\s*=", re.DOTALL)
 _LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/{1,2})[^\n]*@")

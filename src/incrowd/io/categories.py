@@ -11,8 +11,6 @@ from typing import Any
 
 from incrowd.lazy import np, pa, pc, pd, pl
 
-__all__ = ["arrow_categories", "pandas_categories", "polars_categories"]
-
 _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime64", "empty"})
 """What categories of pandas may be; others, such as intervals, become text."""
 

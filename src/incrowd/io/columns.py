@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 
-__all__ = ["address", "column_named", "columns_named", "nameless", "repeated_columns"]
-
 
 def address(name: str) -> str:
     """Return the text by which Polars finds the column of a name and no other."""

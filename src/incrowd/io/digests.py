@@ -7,8 +7,6 @@ from pathlib import Path
 
 from incrowd.io.seals import is_seal
 
-__all__ = ["digest_of"]
-
 
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal; of a folder that of a list of its files.

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
 
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Draws"]
+from incrowd.lazy import NDArray, np
 
 _BLOCK = 4
 """Numbers that the generator makes of one count."""

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.errors import TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
@@ -23,22 +23,7 @@ from incrowd.io.kinds.base import Kept, Reading
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
 from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import writing
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = [
-    "CsvFormat",
-    "checked_csv",
-    "escaping",
-    "has_parquet_ends",
-    "is_parquet",
-    "read_table",
-    "require_text",
-    "write_file",
-    "write_table",
-]
+from incrowd.lazy import NDArray, np, pl
 
 DELIMITERS = ",;\t|"
 _GZIP = b"\x1f\x8b"

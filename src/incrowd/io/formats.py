@@ -12,8 +12,6 @@ from incrowd.errors import TableError
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.files import kind_of, refuse_streamed, suffixes
 
-__all__ = ["LONGEST_SIGNATURE", "PARQUET", "refuse_content", "refuse_other_format", "require_written"]
-
 _NAMES = {
     "an Excel workbook with macros": ".xlsm",
     "an old or binary Excel workbook": ".xls .xlsb",

@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from incrowd.lazy import pl
 
-__all__ = ["escape", "unescape"]
-
 Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
 
 # Wide forms run in some languages. Quotes before them count too, so that one can always be taken off again.

@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import SchemaError
 from incrowd.io.columns import nameless
-from incrowd.lazy import np, nw, pa, pd, pl
+from incrowd.lazy import NDArray, np, nw, pa, pd, pl
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["column_like", "with_columns", "without_negative_zero", "without_traces", "written_anew"]
 
 
 def without_negative_zero(series: pl.Series) -> pl.Series:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.io.columns import column_named, nameless
-from incrowd.lazy import pd, pl
+from incrowd.lazy import nw, pd, pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import narwhals as nw
-
-__all__ = ["as_type", "frame_of_types", "plan_of_types", "type_of_means"]
 
 
 def type_of_means(came: pl.DataType) -> pl.DataType | None:

@@ -1,7 +1,5 @@
 """Texts that say that nothing is known."""
 
-__all__ = ["MISSING_TEXTS"]
-
 MISSING_TEXTS = (
     "?", "??", "NA", "N/A", "n/a", "N.A.", "n.a.", "#N/A", "#NULL!", "-", "--", "---", ".", "..", "null",
     "NULL", "Null", "(null)", "<NA>", "nan", "NaN", "NAN", "missing", "Missing", "MISSING", "k.A.", "s/d",

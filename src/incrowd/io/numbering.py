@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from incrowd.io.columns import columns_named
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["in_order_of_texts", "numbered"]
+from incrowd.lazy import NDArray, np, pl
 
 _MORE = 8
 """Bytes behind the last text, so that a word can be read where it ends."""

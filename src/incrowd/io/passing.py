@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from incrowd.lazy import pl
 from incrowd.progress import Cancelled, current
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["passing"]
 
 
 def passing(frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Appeared", "Identity", "Step", "identity", "place", "undo_unfinished"]
-
 Identity = tuple[int, int]
 """Device and inode: which file or folder it is, whatever its name."""
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from incrowd.io.targets import HIDDEN, Hidden
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["files_of"]
+from incrowd.lazy import pl
 
 _SCAN = re.compile(r"\s*\w+ SCAN \[(?P<sources>.+)\]\s*")
 _MORE = re.compile(r"(?P<shown>.*), \.\.\. (?P<number>\d+) other sources", re.DOTALL)

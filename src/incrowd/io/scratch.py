@@ -15,8 +15,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["PrivateFolder", "remove_dead"]
-
 _NAME = re.compile(r"\.?incrowd-[0-9a-f]{12}\.tmp")
 _LOCK = "lock"
 _TRIES = 5

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from incrowd.errors import TableError
 
-__all__ = ["is_seal", "reason", "refuse_other_files", "refuse_strangers", "seal", "seal_of"]
-
 _SEAL = "_incrowd-files-"
 """Begins the name of an empty file that says which files a folder was written with.
 

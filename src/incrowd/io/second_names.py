@@ -15,8 +15,6 @@ from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.io.passing import passing
 from incrowd.lazy import pl
 
-__all__ = ["has_second_names", "refuse_second_names"]
-
 _DIGITS = r"^ *[-+]?\.?[0-9][-+0-9.,:/ TZeE%'\u{a0}\u{202f}]*$"
 """A number or a date, in whatever spelling."""
 _NO_ANSWER = {text.casefold() for text in MISSING_TEXTS} | {

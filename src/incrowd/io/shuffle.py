@@ -11,18 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.draws import Draws
 from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["RandomOrder", "ShuffledRows", "gathered", "spilled"]
+from incrowd.lazy import NDArray, np, pl
 
 _NUMBER = "\0number"
 _SHARE = 0.25

@@ -39,27 +39,11 @@ from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import is_pattern
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.io.shuffle import ShuffledRows
-
-__all__ = [
-    "Files",
-    "bytes_of",
-    "cut_batches",
-    "damaged",
-    "is_scan",
-    "reading",
-    "refuse_damaged",
-    "scan",
-    "stream_batches",
-    "stream_table",
-    "usual_memory",
-]
 
 _CHUNK = 1 << 22
 _SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")

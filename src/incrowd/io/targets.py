@@ -19,8 +19,6 @@ from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_u
 from incrowd.io.scratch import PrivateFolder, remove_dead
 from incrowd.io.seals import reason, refuse_strangers, seal
 
-__all__ = ["HIDDEN", "Hidden", "Outputs", "Target", "is_folder", "is_pattern", "writing"]
-
 INTERNAL = "internal"
 """A folder of this name stays private where all else in a released folder gets the usual modes."""
 

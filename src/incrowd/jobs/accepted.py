@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from incrowd.errors import PolicyError, did_you_mean, named
 from incrowd.table.markup import InNotebooks
 
-__all__ = ["FINDINGS", "Accepted"]
-
 FINDINGS = {
     "unique-column": "many records have a value of their own in a column that is released as it is",
     "unique-together": "two columns that are released as they are single out many records together",

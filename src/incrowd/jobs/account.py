@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Schema
     from incrowd.utility import MetricResult
 
-__all__ = ["document_of", "sentences_of"]
-
 _LEAST = 5
 """Records below which a bin before recoding is merged where no class size was asked for."""
 

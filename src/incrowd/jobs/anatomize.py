@@ -18,21 +18,17 @@ from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import treated_table, treatment_entries
-from incrowd.lazy import np, nw
+from incrowd.lazy import NDArray, np, nw
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.targets import Outputs, Target
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Anatomy", "anatomize", "outputs_of"]
 
 GROUP = "group"
 """The column that joins the two tables."""

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from incrowd.table.judged_values import Judge
     from incrowd.table.wildcards import Wildcards
 
-__all__ = ["Started", "anonymize", "begun", "explore"]
-
 
 @with_bar
 @in_job

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-__all__ = ["Answers", "answers_in"]
-
 Answers = Literal["", "one spelling", "several spellings"]
 
 _PAIRS = (

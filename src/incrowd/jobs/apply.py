@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
@@ -20,7 +18,7 @@ from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.types import with_types
 from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding import Recoding, check_cells
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
-
-__all__ = ["AppliedBatch", "apply_recoding"]
 
 _WAITING = len(REASONS) - 1
 

@@ -11,8 +11,6 @@ from incrowd.parameters import Configured
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.schema import Schema
 
-__all__ = ["as_algorithm", "as_algorithms", "as_models", "as_numbers", "as_schema"]
-
 
 def as_models(given: object) -> tuple[PrivacyModel, ...]:
     """Return privacy models: one, several, or their texts.

@@ -36,13 +36,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = [
-    "Assessment",
-    "assess",
-    "assess_classes",
-    "assess_table",
-]
-
 
 @dataclass(frozen=True)
 class Assessment:

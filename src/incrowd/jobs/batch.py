@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
 from incrowd.jobs.both_people import Both, people_of_both
 from incrowd.jobs.carried import Carried, Labels, NewCells, labels_of, numbered
 from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.treating import Treating, refuse_perturbed
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, Recoding
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
@@ -23,19 +21,6 @@ from incrowd.table.union import Part, Shown, together
 if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine
     from incrowd.jobs.policy import Policy
-
-__all__ = [
-    "REASONS",
-    "Batch",
-    "Earlier",
-    "Fate",
-    "check_share",
-    "counted_batch",
-    "counted_release",
-    "fate_of",
-    "is_surveyed",
-    "unknown_values",
-]
 
 _FIFTH = 0.2
 

@@ -12,17 +12,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from incrowd.jobs.statements import percent
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, FullDomain
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["attribute_entry"]
 
 _BINS = 8
 _NAMED = 12

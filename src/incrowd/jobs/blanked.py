@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["blanked_columns"]
-
 _MOST = 0.5
 """Share of the records above which a column counts as blanked."""
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd.jobs.row_map import as_released
-from incrowd.lazy import np, nw, pl
+from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.recoding.people import same_values
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
-
-__all__ = ["Both", "kind_of_type", "one_below_other", "people_of_both"]
 
 _OTHER = (
     "the earlier raw table in the order of its row map does not have the sensitive values of the earlier "

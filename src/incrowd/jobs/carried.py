@@ -6,17 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
 from incrowd.recoding.observed import Literal, literal
 from incrowd.recoding.unseen import with_unseen
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
-
-__all__ = ["Carried", "Labels", "NewCells", "labels_of", "numbered"]
 
 _CELLS = 8_000_000
 

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["guarded_random"]
+from incrowd.lazy import NDArray, np
 
 
 def guarded_random(seed: int, *secrets: NDArray[np.generic]) -> np.random.Generator:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["check_levels", "check_limits", "judge", "shortfall", "styled", "telling_columns"]
-
 
 def check_levels(policy: Policy) -> None:
     """Refuse levels and weights that the policy's algorithm does not know."""

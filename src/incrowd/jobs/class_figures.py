@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.results import identity, unasked
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.documents import plain
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.privacy import PrivacyModel
     from incrowd.table.classes import EquivalenceClasses
-
-__all__ = ["ClassFigures", "ClassMeasure", "figures_by_class"]
 
 
 @dataclass(frozen=True, slots=True)

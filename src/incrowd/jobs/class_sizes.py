@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["SizeBin", "size_bins", "size_distribution"]
+from incrowd.lazy import NDArray, np
 
 _BINS = (1, 2, 3, 4, 5, 10, 20, 50)
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
 
-__all__ = ["Comparison", "compare"]
-
 _WARM = 200
 _NO_LIMIT = 2**31
 

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["determined", "part_of", "told_by_ids"]
+from incrowd.lazy import NDArray, np, pl
 
 _ROWS = 100_000
 _FIRST = 1_000

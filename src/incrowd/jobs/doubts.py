@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import named, null_values_setting, setting
 from incrowd.jobs.policy import toml_settings, toml_value
 from incrowd.jobs.statements import percent
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.recognition import Recognized, recognize
@@ -20,13 +20,9 @@ from incrowd.table.schema import Attribute
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
     from incrowd.table.spellings import Spelling
-
-__all__ = ["alternatives", "doubts"]
 
 _FILLERS = 3
 """Columns whose fillers are told one by one, and fillers that are named."""

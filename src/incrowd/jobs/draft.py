@@ -22,16 +22,13 @@ from incrowd.jobs.questions import Question, asked_together, questions_of
 from incrowd.jobs.roles import Guess, guess_role, may_name_people, with_person, with_role
 from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
 from incrowd.jobs.words import is_usual, marks_of_people
+from incrowd.lazy import pl
 from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.table.schema import Role
-
-__all__ = ["Draft", "draft_policy"]
 
 _PARTS = (
     ("identifying", "Left out of every release."),

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, SchemaError
 from incrowd.jobs.survey import refuse_survey
-from incrowd.lazy import np, nw
+from incrowd.lazy import NDArray, np, nw
 from incrowd.parameters import COUNT, SHARE
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.privacy import P29Score
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["ProcessedTable", "Round", "ensure_privacy"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError, TableError, setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
@@ -15,13 +15,8 @@ from incrowd.table.survey import UNIT, Sampling
 from incrowd.utility import METRICS, MetricResult, measure_all
 
 if TYPE_CHECKING:
-    import polars as pl
-    from numpy.typing import NDArray
-
     from incrowd.recoding.observed import Observed
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Evaluation", "evaluate"]
 
 _FEW = 20
 """Records below which nothing is said of their order."""

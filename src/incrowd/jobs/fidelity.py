@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError, named
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import COUNT, PART, SEED
 from incrowd.recoding import read_set
 from incrowd.table.markup import InNotebooks
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Cells, Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Association", "Fidelity", "Marginal", "Queries", "Spread", "count_table", "fidelity"]
 
 _CELLS = 50_000_000
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Evidence", "Finding", "answered", "findings_of", "refuse_unanswered", "unanswered"]
-
 _MANY = 0.2
 """Share of the records from which a finding is made: a fifth."""
 _LOOKED_AT = 50_000

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
 
-__all__ = ["Judging"]
-
 MadeFrom = tuple[FrequencyTable, Recoding] | None
 """Counts before recoding, and the recoding; None where nothing more is measured than was released."""
 

@@ -7,16 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import SEED, SHARE
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.jobs.evaluate import Evaluation
-
-__all__ = ["LearningResult", "learn"]
 
 _COLUMNS = 50
 _LEAST = 20

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.carried import Carried
 from incrowd.jobs.checks import shortfall
 from incrowd.jobs.results import results_of
 from incrowd.jobs.statements import model_entry, model_sentence
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.privacy import IdentityModel, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.classes import EquivalenceClasses
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
-
-__all__ = ["DRAWS", "Leaving", "ReleasedValues", "holding"]
 
 DRAWS = 10
 """How often perturbed values are drawn at most, the first time included."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.table.schema import Schema
 
-__all__ = ["of_histories", "refuse_unlinked", "with_histories"]
-
 
 def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[PrivacyModel, ...]:
     """Return models with what they ask of whole histories beside them, where rows can be joined.

@@ -16,8 +16,6 @@ from incrowd.table.schema import Schema
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["LossBound", "loss_bound"]
-
 _CERTAIN = 1.959963984540054
 
 

@@ -12,15 +12,6 @@ from incrowd.privacy.km_anonymity import KMAnonymity, lone_histories
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = [
-    "HistoryFigures",
-    "PeopleFigures",
-    "of_people",
-    "people_entry",
-    "people_figures",
-    "people_sentences",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class HistoryFigures:

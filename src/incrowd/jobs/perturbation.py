@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import (
     MissingExtraError,
     ParameterError,
@@ -16,15 +14,13 @@ from incrowd.errors import (
     null_values_setting,
     setting,
 )
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.utility.base import mean_of
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Schema
-
-__all__ = ["Comparison", "Perturbation", "perturbation", "read_columns", "rows_before"]
 
 _INTERVAL = 0.05
 _MOST = 20_000

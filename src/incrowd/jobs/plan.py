@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.schema import Attribute
 
-__all__ = ["Plan", "PlannedColumn", "plan"]
-
 
 @dataclass(frozen=True)
 class PlannedColumn:

@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = [
-    "POLICY_VERSION",
-    "Policy",
-    "hierarchy_files",
-    "terms_of",
-    "toml_key",
-    "toml_settings",
-    "toml_value",
-]
-
 POLICY_VERSION = 3
 """Files of version 1 are from before the rows came in a random order by default, those of version 2 from
 before the ends of ranges were rounded outward by default."""

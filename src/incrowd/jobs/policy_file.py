@@ -29,8 +29,6 @@ from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 from incrowd.table.spellings import open_spelling
 from incrowd.table.wildcards import Wildcards
 
-__all__ = ["AttackerTable", "PolicyFile", "read_toml", "validate"]
-
 VERSIONS = (1, 2, 3)
 """Versions of policy files that are read."""
 Calendar = Literal["day", "month", "year"]

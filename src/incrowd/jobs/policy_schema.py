@@ -12,8 +12,6 @@ from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.spellings import DECIMALS, THOUSANDS
 from incrowd.treatments import TREATMENTS, Treatment
 
-__all__ = ["policy_schema"]
-
 Schema = dict[str, Any]
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"

@@ -12,20 +12,15 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import InputError
 from incrowd.jobs.answers import Answers, answers_in
 from incrowd.jobs.value_forms import is_postal, reaching
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.recognition import Recognized, recognize, recognize_digits
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
-    import polars as pl
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
     from incrowd.table.spellings import Spelling
-
-__all__ = ["Profile", "profile_of"]
 
 _SAMPLE = 2_000
 """Distinct texts whose form is looked at."""

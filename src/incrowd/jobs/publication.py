@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.sensitive import SensitiveCounts
 
-__all__ = ["published_account", "published_policy"]
-
 _OF_RAW = ("before", "utility", "search")
 """Parts of an account that are measured on raw values."""
 

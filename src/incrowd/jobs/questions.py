@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from incrowd.jobs.roles import Guess
 from incrowd.table.schema import OPEN_ROLE
 
-__all__ = ["Question", "asked_together", "questions_of"]
-
 _ALONE = 5
 """Open columns up to which each is a question of its own."""
 _NAMED = 3

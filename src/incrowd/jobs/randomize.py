@@ -7,20 +7,15 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.errors import MissingExtraError, ParameterError, PolicyError, TableError
 from incrowd.io.addresses import file_path
-from incrowd.lazy import np, nw, pl
+from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.parameters import EPSILON, check_fields, parameter
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import require_columns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Laplace", "RandomizedResponse", "RandomizedTable", "mechanisms_from_toml", "randomize"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from incrowd.jobs.publication import published_account, published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import treatment_entries
+from incrowd.lazy import pl
 from incrowd.privacy import IdentityModel
 from incrowd.progress import in_job, interrupting
 from incrowd.table import markup
@@ -31,8 +32,6 @@ from incrowd.table.documents import envelope, to_json
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Release"]
 
 
 @dataclass(frozen=True)

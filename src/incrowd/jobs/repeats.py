@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
 
-__all__ = ["repeated_id_words", "repeated_ids"]
-
 _LOOKED_AT = 50_000
 """Rows that are looked at. Of a million rows of 300,000 people they have thousands of second rows."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Results", "identity", "results_of", "unasked"]
-
 
 class Results:
     """Figures of privacy models, in the order of the models; those that nobody asked for come last.

@@ -31,8 +31,6 @@ from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, Role
 from incrowd.table.spellings import Spelling
 
-__all__ = ["Guess", "guess_role", "may_name_people", "with_person", "with_role"]
-
 _UNIQUE = 0.9
 """Distinct values per row from which nearly every row has a value of its own."""
 _REPEATED = 0.02

@@ -8,14 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, TableError
-from incrowd.lazy import np, nw, pl
+from incrowd.lazy import NDArray, np, nw, pl
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.io.shuffle import RandomOrder
-
-__all__ = ["ROW_MAP", "as_released", "in_raw_order", "map_of", "numbers_of", "write_row_map"]
 
 ROW_MAP = "rows.parquet"
 """The file of the row map in the folder of what is not to publish."""

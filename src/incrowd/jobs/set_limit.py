@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError, setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import FullDomain
 from incrowd.recoding.labels import effective_style, is_nearly_unique
 from incrowd.recoding.observed import set_sizes
@@ -14,14 +14,10 @@ from incrowd.recoding.observed import set_sizes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
-
-__all__ = ["LongListError", "UnlistableError", "check_sets", "check_values"]
 
 
 class UnlistableError(SchemaError):

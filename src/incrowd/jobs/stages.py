@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from incrowd.progress import Progress, check, interrupting
 
-__all__ = ["Clock"]
-
 
 class Clock:
     """Times the stages and tells the progress about them.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
 
-__all__ = ["at_most", "model_entry", "model_sentence", "percent", "verdict", "versions"]
-
 _SAID_OF_PEOPLE = {
     "k-anonymity": "everybody shares each class with at least {less} others",
     "average-risk": "people are found with a probability of {value} on average",

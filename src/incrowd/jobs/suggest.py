@@ -20,8 +20,6 @@ from incrowd.table.markup import InNotebooks
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
 
-__all__ = ["Suggestion", "Suggestions", "helping", "ladders", "looser", "suggest"]
-
 _SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _TIMES = (1.25, 1.5, 2, 3, 5, 10)
 _LISTED = (2, 4, 8)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["Estimates", "estimates_of", "refuse_survey", "survey_sentences"]
-
 RiskFigures = Mapping[str, Mapping[str, float]]
 
 

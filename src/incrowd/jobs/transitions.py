@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.jobs.perturbation import Comparison, read_columns, rows_before
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.markup import InNotebooks
 from incrowd.treatments.pram import Pram
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Schema
-
-__all__ = ["Transitions", "transitions"]
 
 _MOST = 1_000
 _SURE = 1e-12

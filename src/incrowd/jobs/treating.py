@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, named
 from incrowd.io.draws import Draws
+from incrowd.lazy import NDArray, np
 from incrowd.table.schema import require_columns
 from incrowd.table.treated_columns import TreatedColumn
 from incrowd.treatments._linked import Linked
 from incrowd.treatments.keys import Secret, read_key
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from incrowd.engines import Counted, Engine
     from incrowd.table.judged_values import Judge
     from incrowd.table.schema import Schema
-
-__all__ = ["Treating", "treatment_entries", "treatment_sentences"]
 
 
 @dataclass(frozen=True)

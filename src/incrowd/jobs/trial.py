@@ -7,17 +7,12 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from incrowd.errors import InfeasibleError, InputError
 from incrowd.jobs.roles import Guess
 from incrowd.jobs.set_limit import LongListError, UnlistableError
+from incrowd.lazy import pl
 from incrowd.progress import Silent
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["AS_DRAFTED", "Trial", "tried"]
 
 AS_DRAFTED = ("max_suppression = 0.0",)
 """Settings of a draft that nothing had to be changed in."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["with_types"]
-
 
 def with_types(
     engine: Engine,

@@ -10,8 +10,6 @@ import ipaddress
 import re
 from collections.abc import Callable, Sequence
 
-__all__ = ["is_postal", "reaching"]
-
 _MOSTLY = 0.8
 _LEAST = 5
 """Distinct values that a check needs to tell anything."""

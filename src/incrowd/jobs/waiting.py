@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.jobs.both_people import kind_of_type, one_below_other
-from incrowd.lazy import np, nw, pa, pd, pl
+from incrowd.lazy import NDArray, np, nw, pa, pd, pl
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
-
-__all__ = ["rows_at", "rows_in_memory", "with_held"]
 
 
 def rows_in_memory(table: Any, asked: str) -> Engine:

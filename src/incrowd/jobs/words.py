@@ -11,23 +11,6 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
 
-__all__ = [
-    "IDS",
-    "NAMES",
-    "PEOPLE",
-    "PERSONAL",
-    "POSTAL",
-    "QUASI",
-    "SENSITIVE",
-    "THINGS",
-    "about",
-    "is_usual",
-    "marks_of_people",
-    "says",
-    "tokens",
-    "words_of",
-]
-
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text."""

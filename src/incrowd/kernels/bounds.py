@@ -9,8 +9,6 @@ from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.keyed_classes import interval
 
-__all__ = ["least_costs", "lost_of_pairs"]
-
 _OFTEN = 1.15 ** np.arange(-16, 24)
 """How many times as often as in the table a value may occur in a class to be one of those looked at."""
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["groups_of_distinct"]
-
 
 @compiled
 def groups_of_distinct(

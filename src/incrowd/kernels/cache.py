@@ -22,8 +22,6 @@ from numba.core.runtime.nrt import rtsys
 
 from incrowd.kernels.compiling import on_compiling
 
-__all__ = ["keep_machine_code"]
-
 _DIGEST = hashlib.sha256().digest_size
 
 _TRIED = ((0, 61), (0, 68))

@@ -9,8 +9,6 @@ from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, inner, over_ranges
 from incrowd.kernels.sorting import sort_run
 
-__all__ = ["beyond_entropy", "beyond_shares", "beyond_tail"]
-
 # Caps and sizes are found to within this part of a record.
 _CLOSE = 0.05
 

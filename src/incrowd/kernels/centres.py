@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.costs import Costs, cell_cost
 from incrowd.kernels.jit import compiled
 
-__all__ = ["Centres", "distances_within", "join_nearest"]
-
 
 class Centres(NamedTuple):
     """What is known of each cluster c and attribute j.

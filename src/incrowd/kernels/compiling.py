@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["on_compiling"]
-
 on_compiling: list[Callable[[], None]] = []
 """Called when a loop is compiled because its code is not kept yet."""

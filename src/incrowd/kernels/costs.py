@@ -13,23 +13,6 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = [
-    "Clusters",
-    "Costs",
-    "cell_cost",
-    "cell_costs",
-    "cheapest_class",
-    "farthest",
-    "farthest_from",
-    "measure",
-    "nearest",
-    "nearest_centroid",
-    "nearest_class",
-    "number_cost",
-    "reach",
-    "take",
-]
-
 
 class Costs(NamedTuple):
     """What the loops know of each attribute j.

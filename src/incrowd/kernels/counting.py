@@ -11,20 +11,6 @@ from incrowd.kernels import few
 from incrowd.kernels.jit import compiled, inlined, over_ranges, so_few
 from incrowd.kernels.sorting import sort_run
 
-__all__ = [
-    "Counts",
-    "class_counts",
-    "class_sums",
-    "compacted",
-    "counts_per_key",
-    "entries_before",
-    "picked",
-    "room_for",
-    "row_counts",
-    "take_out",
-    "tally",
-]
-
 
 class Counts(NamedTuple):
     """How often each value occurs in each class, absent values left out.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.grouping import group_members
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["covered_weights"]
-
 
 class _Labels(NamedTuple):
     """What the labels of each attribute j cover, and which keys have them.

@@ -18,16 +18,6 @@ from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.sorting import sort_run
 
-__all__ = [
-    "Tree",
-    "equal_distances",
-    "flat_tree",
-    "frequency_differences",
-    "hierarchical_distances",
-    "most_kept",
-    "ordered_distances",
-]
-
 _SAFE = 2**62
 
 

@@ -9,8 +9,6 @@ from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, inner, over_ranges
 from incrowd.kernels.sorting import sort_run
 
-__all__ = ["effective_values", "grassberger_values", "normalized_entropies", "recursive_levels"]
-
 
 @compiled
 def _effective(start, stop, indptr, codes, counts, sizes, effective):

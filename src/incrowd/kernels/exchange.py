@@ -23,8 +23,6 @@ from incrowd.kernels.keyed_classes import (
     without,
 )
 
-__all__ = ["exchange"]
-
 _SWAPS = 64
 """Keys of a class that are tried in exchange for one; a class may have thousands."""
 

@@ -15,21 +15,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from incrowd.kernels.partition_arrays import Axes, Keys, Partitions, Sides
 
-__all__ = [
-    "arrange",
-    "class_counts",
-    "class_sums",
-    "fill_members",
-    "first_ids",
-    "gather",
-    "last_groups",
-    "least_of",
-    "propose",
-    "scan",
-    "shape",
-    "spans",
-]
-
 
 def shape(
     parents: NDArray[np.int32], last: NDArray[np.int32]

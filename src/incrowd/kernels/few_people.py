@@ -11,8 +11,6 @@ from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.people import Entries, closed_up, list_entries
 from incrowd.kernels.seen import is_new, mask_of, table_of
 
-__all__ = ["GroupPeople", "join_people"]
-
 _FEW = 32
 """People of a group who are looked through sooner than looked up."""
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled
 
-__all__ = ["KnownWords"]
-
 _FULL = 0.7
 """Share of the slots that are taken at most."""
 

@@ -8,8 +8,6 @@ from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.partition_arrays import DOWN
 from incrowd.kernels.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
 
-__all__ = ["order_by_gain"]
-
 
 @inner
 def _x_log_x(x):

@@ -12,8 +12,6 @@ from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, over_ranges, so_few
 from incrowd.kernels.parted import first_of_parts
 
-__all__ = ["group_codes", "group_columns", "group_members", "group_numbers", "packed", "renumbered"]
-
 _WORD = 64
 
 _MANY = 1 << 18

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels import few
 from incrowd.kernels.jit import compiled, so_few
 
-__all__ = ["least_squares_groups"]
-
 _HELD = 1 << 20
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from incrowd.kernels.costs import number_cost, reach
 from incrowd.kernels.jit import compiled, inner
 
-__all__ = ["grow"]
-
 
 # A bundle of these arrays would add to each of many short calls.
 @compiled

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.jit import compiled
 from incrowd.kernels.keyed_classes import Cells, interval
 
-__all__ = ["halve"]
-
 _SAMPLE = 512
 """Points that are asked where to cut; with so many a median is off by a few hundredths of all points."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from incrowd.kernels.jit import inner
 
-__all__ = ["scattered", "slot_of"]
-
 
 @inner
 def scattered(word):

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.grouping import group_members
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["subsets", "supersets"]
-
 _MOST_WAYS = 30
 """Classes of a set of which each choice may be tried, if that many other sets begin alike."""
 

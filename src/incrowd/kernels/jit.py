@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 
 from incrowd.progress import check
 
-__all__ = [
-    "at_once",
-    "compiled",
-    "each_on_a_core",
-    "inlined",
-    "inner",
-    "over_ranges",
-    "so_few",
-    "thread_count",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 R = TypeVar("R")

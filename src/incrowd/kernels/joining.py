@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.keyed_classes import interval
 
-__all__ = ["joined"]
-
 
 class _Unions(NamedTuple):
     """Classes by their first key: the lowest and highest ranks of each; its records, and what all cost."""

@@ -14,33 +14,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.costs import Costs, cell_cost
 from incrowd.kernels.jit import compiled, inner
 
-__all__ = [
-    "AFTER",
-    "CLASS",
-    "COST",
-    "EACH",
-    "HEAD",
-    "RECORDS",
-    "Cells",
-    "KeyedClasses",
-    "Points",
-    "best_join",
-    "changed",
-    "class_members",
-    "distance",
-    "free_class",
-    "interval",
-    "keyed_classes",
-    "move",
-    "picked",
-    "settle",
-    "stretch",
-    "tabulate",
-    "take_in",
-    "union_growth",
-    "without",
-]
-
 _TABLED = 1 << 11
 """Values of a hierarchy up to which the costs of all its intervals are tabulated."""
 _NUMBER, _TABLE, _LADDER = range(3)

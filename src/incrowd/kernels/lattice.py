@@ -7,16 +7,6 @@ import numpy as np
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
 
-__all__ = [
-    "choose_nodes",
-    "fill_box",
-    "lower_box",
-    "mark_too_small",
-    "raise_box",
-    "roll_up",
-    "suppression_gaps",
-]
-
 
 @compiled
 def roll_up(keys, weights, codes, tables, offsets, prefix, bits):

@@ -9,8 +9,6 @@ from incrowd.kernels import few
 from incrowd.kernels.jit import compiled, each_on_a_core, inner, so_few, thread_count
 from incrowd.kernels.words import WORD, first_weighs_least
 
-__all__ = ["scan", "without_blank_lines"]
-
 _LF = 10
 _RECORD = 64
 """Bytes of a record, about."""

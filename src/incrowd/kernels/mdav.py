@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels import few
 from incrowd.kernels.jit import compiled, so_few
 
-__all__ = ["mdav_groups"]
-
 
 def mdav_groups(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Put every record into a group of k to 2k - 1 records.

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, inner, over_ranges
 
-__all__ = ["Cloud", "nearest"]
-
 
 class Cloud(NamedTuple):
     """Released records and the rows that are compared with them, by column j.

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.words import WORD, first_weighs_most
 
-__all__ = ["order_of_texts"]
-
 _SKIPPED = 4
 """Bytes in common from which on it is worth while to read the words behind them."""
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.hashing import scattered, slot_of
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["first_of_parts"]
-
 _PART = 1 << 14
 """Words of a part, about: their table takes as much as the cache of one core has."""
 

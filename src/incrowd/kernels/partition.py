@@ -13,19 +13,6 @@ from incrowd.kernels.partition_arrays import APPEARANCE, DOWN
 from incrowd.kernels.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
 from incrowd.kernels.sorting import sort_run
 
-__all__ = [
-    "BALANCED",
-    "GIVEN",
-    "HALVES",
-    "MEDIAN",
-    "arrange",
-    "gather",
-    "merge_failing",
-    "propose",
-    "spans",
-    "sum_runs",
-]
-
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
 """Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
 halves that part records with the median; at a given rank."""

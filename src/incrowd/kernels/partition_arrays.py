@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["APPEARANCE", "DOWN", "ORDERED", "Axes", "Keys", "Partitions", "Sides"]
-
 ORDERED, DOWN, APPEARANCE = range(3)
 """How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values."""
 

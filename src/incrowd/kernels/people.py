@@ -11,20 +11,6 @@ from incrowd.kernels.counting import Counts, compacted, entries_before, room_for
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.seen import is_new, mask_of, table_of, tables_of
 
-__all__ = [
-    "Entries",
-    "add_distinct",
-    "classes_that_reach",
-    "closed_up",
-    "distinct_entries",
-    "first_entries",
-    "items_within",
-    "list_entries",
-    "most_distinct",
-    "worst_of_items",
-]
-
-
 _SMALL = 8
 """Entries of a key that are looked through sooner than looked up."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from incrowd.kernels.jit import compiled, inner, over_ranges
 from incrowd.kernels.seen import mask_of, slot_for, tables_of
 
-__all__ = ["DistinctRows", "distinct_rows", "first_items", "number_items"]
-
 _ENDLESS = 1 << 62
 """Words may be any, so no table has a slot for each of them."""
 

@@ -27,8 +27,6 @@ from incrowd.kernels.keyed_classes import (
     union_growth,
 )
 
-__all__ = ["Blocks", "improve_blocks", "rebuild"]
-
 _NEIGHBOURS = 5
 """Classes that are taken apart together with one."""
 _TRIES = 4

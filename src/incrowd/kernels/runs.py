@@ -7,8 +7,6 @@ import numpy as np
 from incrowd.kernels.jit import inner
 from incrowd.kernels.sorting import sort_run
 
-__all__ = ["ancestor", "longest_run", "most_nodes", "sort_ranks", "widest_first"]
-
 
 @inner
 def ancestor(axes, j, lo, hi):

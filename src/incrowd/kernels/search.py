@@ -11,8 +11,6 @@ from incrowd.kernels.search_arrays import CLASSES, EVERY, PLACES
 from incrowd.kernels.search_meeting import mark_smallest
 from incrowd.kernels.search_splits import raise_below
 
-__all__ = ["look_at"]
-
 _NODE, _GOOD, _FAILS, _GONE, _CLASSES, _SMALLEST = range(6)
 _SCORE, _BOUND, _FLOOR = range(3)
 """Columns of `Found`."""

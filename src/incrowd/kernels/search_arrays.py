@@ -7,23 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CELLS",
-    "CLASSES",
-    "EVERY",
-    "PLACES",
-    "Cells",
-    "Choice",
-    "Costs",
-    "Found",
-    "Given",
-    "Kept",
-    "Keys",
-    "Limit",
-    "Nodes",
-    "Room",
-]
-
 CELLS, CLASSES = range(2)
 """What a score adds up: costs of cells, or figures of classes."""
 

@@ -8,8 +8,6 @@ from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.lattice import lower_box
 from incrowd.kernels.search_arrays import EVERY, PLACES
 
-__all__ = ["make_room"]
-
 
 @compiled
 def make_room(kept, other, nodes, others, keys):

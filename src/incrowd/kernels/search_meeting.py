@@ -7,8 +7,6 @@ import numpy as np
 from incrowd.kernels.jit import inner
 from incrowd.kernels.lattice import mark_too_small
 
-__all__ = ["mark_smallest"]
-
 
 @inner
 def mark_smallest(first, sums, given, nodes, room):

@@ -8,8 +8,6 @@ from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.lattice import choose_nodes
 from incrowd.kernels.search_arrays import PLACES
 
-__all__ = ["ALIVE", "COUNTS", "plan_nodes", "share_nodes"]
-
 _MANY, ALIVE, COUNTS = range(3)
 """Places in `Choice.counts`: how many nodes were wanted, and how many were open."""
 

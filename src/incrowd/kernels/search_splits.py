@@ -7,8 +7,6 @@ import numpy as np
 from incrowd.kernels.jit import inner
 from incrowd.kernels.lattice import first_run, next_run
 
-__all__ = ["raise_below"]
-
 _EXACT, _STEPS, _BINS = 64, 8, 384
 """Numbers of parts with a bin of their own, bins for every doubling beyond, and how many bins there are."""
 

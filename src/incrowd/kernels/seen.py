@@ -7,8 +7,6 @@ import numpy as np
 from incrowd.kernels.hashing import scattered
 from incrowd.kernels.jit import inner
 
-__all__ = ["is_new", "mask_of", "slot_for", "table_of", "tables_of"]
-
 
 @inner
 def slot_for(item):

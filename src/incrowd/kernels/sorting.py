@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from incrowd.kernels.jit import inner
 
-__all__ = ["sort_run"]
-
 _FEW = 16
 """Values up to which insertion is faster."""
 

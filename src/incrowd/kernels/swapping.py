@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["swapped_ranks"]
-
 
 def swapped_ranks(count: int, window: int, draws: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the rank whose value each rank gets.

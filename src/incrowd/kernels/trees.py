@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from incrowd.kernels import few
 from incrowd.kernels.jit import compiled, so_few
 
-__all__ = ["shape_of"]
-
 
 @compiled
 def _shape(parents, last, depths, heights):

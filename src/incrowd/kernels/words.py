@@ -6,8 +6,6 @@ import numpy as np
 
 from incrowd.kernels.jit import inner
 
-__all__ = ["WORD", "first_weighs_least", "first_weighs_most"]
-
 WORD = 8
 """Bytes of a word."""
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from incrowd.privacy.base import PrivacyModel
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["Columns", "reached", "read_for"]
-
 Columns = str | Iterable[str] | Mapping[str, object]
 """One column, several, or several with their hierarchies, as `Schema` takes them."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
 from incrowd.privacy._one_call import Columns, reached
@@ -14,12 +14,8 @@ from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribu
 from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["AlphaKAnonymity", "alpha_k_anonymity"]
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError, named, those_are
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import Parameter
 from incrowd.privacy.base import Monotone, PrivacyModel
 from incrowd.privacy.results import ModelResult
 from incrowd.table.wildcards import WILDCARDS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Attacker"]
 
 
 @dataclass(frozen=True)

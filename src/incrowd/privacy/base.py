@@ -8,29 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, SchemaError, setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import Configured, parameter
 from incrowd.privacy.results import EquivalenceClass, ModelResult
 from incrowd.table.wildcards import WILDCARDS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = [
-    "EXAMPLES",
-    "TOLERANCE",
-    "IdentityModel",
-    "Monotone",
-    "PrivacyModel",
-    "SensitiveModel",
-    "attribute_parameter",
-    "describe_classes",
-    "failing",
-    "joint_parameter",
-]
 
 EXAMPLES = 10
 """Failing classes that a report describes."""

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
-
-__all__ = ["DeltaPresence", "delta_presence"]
 
 
 def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["KAnonymity", "k_anonymity"]
 
 
 @dataclass(frozen=True)

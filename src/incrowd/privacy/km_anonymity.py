@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["KMAnonymity", "km_anonymity", "lone_histories"]
 
 _Histories = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 """The classes of each listed person; see `ClassCounts.histories`."""

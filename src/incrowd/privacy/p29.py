@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel
@@ -17,12 +17,8 @@ from incrowd.privacy.t_closeness import TCloseness
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["P29", "Offending", "P29Score", "p29"]
 
 _ENTROPY = NormalizedEntropy(0.0)
 _DISTANCE = TCloseness(1.0, "equal")

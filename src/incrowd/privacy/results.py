@@ -8,8 +8,6 @@ from typing import Any
 from incrowd.table.documents import plain
 from incrowd.table.markup import document
 
-__all__ = ["EquivalenceClass", "ModelResult"]
-
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceClass:

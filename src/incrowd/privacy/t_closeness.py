@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import (
@@ -20,15 +20,11 @@ from incrowd.privacy.base import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.kernels.counting import Counts
     from incrowd.kernels.distances import Tree
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["TCloseness", "t_closeness"]
 
 MAXIMAL = "maximal-frequency-difference"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.addresses import file_path
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.documents import envelope
@@ -21,13 +21,9 @@ from incrowd.table.markup import document
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["READS_AS_MISSING", "Recoding", "check_cells"]
 
 FORMAT_VERSION = 1
 

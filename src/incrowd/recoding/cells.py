@@ -8,27 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label, read_range
 from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
-
-__all__ = [
-    "Cells",
-    "ValueCells",
-    "depths_of",
-    "interval_cells",
-    "level_cells",
-    "look_up",
-    "node_cells",
-    "range_cells",
-    "starred",
-    "with_suppressed",
-]
 
 
 @dataclass(frozen=True, eq=False)

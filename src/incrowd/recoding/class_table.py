@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["class_table"]
-
 
 def class_table(
     frequency: FrequencyTable, recoding: Recoding, sensitive: str | None, *, numbered: bool = False

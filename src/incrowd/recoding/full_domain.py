@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, those_are
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import level_cells, with_suppressed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["FullDomain"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,28 +9,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.exact import MOMENT, NUMBER, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
     from incrowd.table.schema import Style
-
-__all__ = [
-    "SUPPRESSED",
-    "effective_style",
-    "is_nearly_unique",
-    "mean_labels",
-    "node_labels",
-    "range_label",
-    "read_range",
-    "read_set",
-    "set_label",
-]
 
 SUPPRESSED = "*"
 """What a suppressed record has in every quasi-identifier."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from incrowd.errors import SchemaError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import Cells, ValueCells, depths_of, range_cells, starred, with_suppressed
 from incrowd.recoding.labels import (
@@ -21,13 +21,9 @@ from incrowd.recoding.labels import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Style
-
-__all__ = ["Local"]
 
 _LONGEST_SET = 1_000_000
 _SET_TEXT = 2**33

@@ -9,10 +9,8 @@ from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import TableError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
 from incrowd.table.domain import Domain
 from incrowd.table.exact import number_of
@@ -21,17 +19,6 @@ from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
-
-__all__ = [
-    "Literal",
-    "Observed",
-    "listed_of",
-    "literal",
-    "observe",
-    "ranks_of",
-    "read_intervals",
-    "set_sizes",
-]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

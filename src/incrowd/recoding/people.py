@@ -7,10 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import TableError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.exact import moment_of, number_of
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.sensitive import SensitiveCounts
-
-__all__ = ["carry_people", "carry_sensitive", "released_keys", "same_values"]
 
 _OTHER = (
     "the released table does not hold the rows that were recoded, so its people, households and "

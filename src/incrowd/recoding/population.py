@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from numpy.typing import NDArray
-
 from incrowd.hierarchy import Hierarchy
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, read_range, read_set
 from incrowd.table.domain import Domain, followed
 from incrowd.table.exact import Line, moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.schema import Attribute
-
-__all__ = ["as_counted", "cells_of", "cover", "recoded"]
 
 
 def as_counted(attribute: Attribute) -> Attribute:

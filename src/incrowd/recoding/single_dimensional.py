@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import look_up, starred
 from incrowd.recoding.labels import SUPPRESSED
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding.cells import ValueCells
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["SingleDimensional"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,19 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, Literal, NoReturn, TypeVar
 
-from numpy.typing import NDArray
 from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from incrowd.errors import HierarchyError, ParameterError, TableError, named, quoted, setting
 from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding.cells import Cells, level_cells
 from incrowd.recoding.labels import SUPPRESSED, range_label, read_range, read_set
 from incrowd.table.domain import MISSING, Domain
 from incrowd.table.frequency import smallest_codes
 from incrowd.table.grids import Grid
-
-__all__ = ["domain_to_dict", "read_recoding"]
 
 R = TypeVar("R")
 

@@ -6,16 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from numpy.typing import NDArray
-
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Hierarchy
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import Cells
 from incrowd.table.domain import MISSING, Domain
-
-__all__ = ["with_unseen"]
 
 R = TypeVar("R", bound=Recoding)
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from incrowd.report.document import ComparisonRun
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Measure", "against", "boundaries", "measures", "risk_rows", "save", "size_rows"]
-
 # Okabe and Ito: told apart by most people with impaired colour vision, and in grey by their order.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 SHAPES = (

@@ -8,8 +8,6 @@ from incrowd.report.details import Row
 from incrowd.report.document import ComparisonRun
 from incrowd.table.documents import figure
 
-__all__ = ["COMPARED", "NOTHING", "caption", "table_of_runs", "to_latex", "to_markdown"]
-
 COMPARED = {
     "LM": "loss",
     "MD": "distortion",

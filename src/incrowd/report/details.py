@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from incrowd.table.documents import figure
 
-__all__ = ["Row", "Table", "number", "tables_of"]
-
 Row = list[str]
 
 

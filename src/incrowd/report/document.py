@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 from incrowd.errors import ParameterError
 
-__all__ = ["ComparisonRun", "Runs"]
-
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRun:

@@ -18,8 +18,6 @@ from incrowd.report.typesetting import count_pages, typeset
 if TYPE_CHECKING:
     from incrowd.report.document import ComparisonRun, Runs
 
-__all__ = ["check_one_page", "observations", "write_one_page"]
-
 _MOST = 5
 _MOST_SPANS = 6
 """How many spans of a limit, or runs without a release, a sentence names."""

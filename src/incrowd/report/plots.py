@@ -8,8 +8,6 @@ from typing import Any
 from incrowd.errors import ParameterError, those_are
 from incrowd.report import charts
 
-__all__ = ["AssessmentPlots", "FrontPlots", "ReleasePlots"]
-
 
 class _Plots:
     """Draws from the document of a result, which has what may be published.

@@ -9,8 +9,6 @@ from typing import Any
 
 from incrowd.errors import MissingExtraError
 
-__all__ = ["check_typesetter", "count_pages", "typeset"]
-
 
 def check_typesetter() -> Any:
     """Return the module that typesets, or say how to get it.

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
-
-__all__ = ["people_of"]
 
 
 def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:

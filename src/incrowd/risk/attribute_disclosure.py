@@ -11,8 +11,6 @@ from incrowd.risk.base import RiskModel
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["AttributeDisclosure"]
-
 
 @dataclass(frozen=True)
 class AttributeDisclosure(RiskModel):

@@ -11,8 +11,6 @@ from incrowd.parameters import Configured
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["RiskModel"]
-
 
 @dataclass(frozen=True)
 class RiskModel(Configured, ABC):

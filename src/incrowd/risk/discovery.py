@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import COUNT, PART
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Identifying", "quasi_identifiers"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from incrowd.table.measured import Measured
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["Risks"]
-
 
 class Risks(Measured[RiskModel, "EquivalenceClasses", dict[str, float]]):
     """Figures per risk model that applies to the table, of its classes; see `Measured`."""

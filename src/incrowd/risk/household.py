@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["Household", "HouseholdRisk", "household_figures", "household_risk"]
-
 _SLACK = 1e-12
 """What a risk may be above the threshold because logarithms were added up."""
 _THRESHOLD = Parameter(float, "risk above which a household is at risk", low=0, high=1)

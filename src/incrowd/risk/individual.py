@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.wildcards import Wildcards
 
-__all__ = ["Individual", "individual_figures", "individual_risk", "risk_of_classes"]
-
 
 @dataclass(frozen=True)
 class Individual(RiskModel):

@@ -12,8 +12,6 @@ from incrowd.risk.base import RiskModel
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["Marketer"]
-
 
 @dataclass(frozen=True)
 class Marketer(RiskModel):

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import COUNT, PART, Parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Suda", "suda2"]
 
 _SCORING = Parameter(str, "how scores are made", choices=("product", "subsets"))
 

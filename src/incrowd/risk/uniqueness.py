@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.errors import ParameterError
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import PART
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["Uniqueness", "estimate_uniqueness", "population_uniqueness"]
 
 
 @dataclass(frozen=True, slots=True)

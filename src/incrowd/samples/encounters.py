@@ -11,15 +11,10 @@ rows:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import SEED, Parameter
 from incrowd.samples.hospital import hospital
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MOST", "encounters"]
 

@@ -18,7 +18,7 @@ from incrowd.engines import engine_for
 from incrowd.errors import MissingExtraError, ParameterError, named
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.carried import labels_of
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding import SUPPRESSED
 from incrowd.recoding.observed import ranks_of
 from incrowd.table.schema import Schema
@@ -30,8 +30,6 @@ except ImportError:
     raise MissingExtraError("scikit-learn 1.6", "sklearn", "incrowd.sklearn") from None
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
 
 __all__ = ["Anonymizer"]

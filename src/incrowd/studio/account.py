@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from incrowd.attacks import Attack, Rate
     from incrowd.jobs.fidelity import Fidelity
 
-__all__ = [
-    "Change",
-    "Pair",
-    "associations",
-    "attempts",
-    "changes",
-    "class_sizes",
-    "distances",
-    "risk_figures",
-    "risks",
-    "weakest",
-]
-
 
 class Pair(NamedTuple):
     """A figure before and after; None where it was not measured."""

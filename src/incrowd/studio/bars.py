@@ -10,8 +10,6 @@ from nicegui import ui
 from incrowd.studio.account import Pair
 from incrowd.studio.parts import cut, words
 
-__all__ = ["bars", "histogram"]
-
 
 def bars(title: str, pairs: Sequence[Pair], told: Callable[[float], str]) -> Any:
     """Show bars of before and after below each other, a row per label. The numbers stand beside them.

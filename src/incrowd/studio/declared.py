@@ -12,17 +12,6 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments.base import treatment_of
 
-__all__ = [
-    "attacker_models",
-    "first_of",
-    "first_settings",
-    "models",
-    "plain_attacker",
-    "read_treatment",
-    "treatments_for",
-    "write_treatment",
-]
-
 _FIRST: dict[str, Any] = {
     "k": 5, "l": 2, "t": 0.3, "h": 0.5, "alpha": 0.5, "L": 2, "K": 5, "C": 0.5, "beta": 1, "delta": 1,
     "delta_max": 0.5, "score": 1, "risk": 0.2, "share": 0.05, "threshold": 0.2,

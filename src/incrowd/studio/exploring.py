@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.jobs.compare import Comparison
 
-__all__ = [
-    "Point",
-    "cell_at",
-    "ends",
-    "free_levels",
-    "losses",
-    "of_lattice",
-    "of_runs",
-    "place",
-    "take_levels",
-    "take_setting",
-]
-
 _MODEL = "k-anonymity"
 _MOST = 40
 """Nodes of a front that are shown; more would hide each other."""

@@ -13,8 +13,6 @@ from incrowd.studio.parts import hinted
 if TYPE_CHECKING:
     from incrowd.parameters import Configured, Parameter
 
-__all__ = ["entry_form", "field_of"]
-
 _UNSET = ""
 """What a list of choices has for no value."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.findings import Finding
     from incrowd.studio.work import Work
 
-__all__ = ["Gate", "show_findings"]
-
 
 def show_findings(findings: Iterable[Finding]) -> None:
     """Show the findings of a release, those first that nobody has accepted."""

@@ -11,8 +11,6 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["Guard"]
-
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 _REFUSED = b"403: open the address that incrowd studio printed; it holds a token.\n"
 _ENTER = (

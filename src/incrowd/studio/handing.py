@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.studio.work import Work
 
-__all__ = [
-    "command",
-    "has_files",
-    "policy_file",
-    "release_file",
-    "release_name",
-    "report_file",
-    "script",
-    "script_file",
-]
-
 _POLICY = "policy.toml"
 
 

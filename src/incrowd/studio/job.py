@@ -10,8 +10,6 @@ from nicegui import ui
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.parts import marked, tell, words
 
-__all__ = ["Job"]
-
 _EVERY = 0.2
 """Seconds between two looks at the progress."""
 _FIRST = "play_arrow"

@@ -11,8 +11,6 @@ from incrowd.privacy import MODELS
 if TYPE_CHECKING:
     from incrowd.privacy.results import ModelResult
 
-__all__ = ["Slider", "means", "reached", "slider_of"]
-
 
 class Slider(NamedTuple):
     """The range of a limit that is set by hand; further values can be written."""

@@ -24,8 +24,6 @@ from incrowd.studio.steps.table import Table
 from incrowd.studio.tables import Source, in_database
 from incrowd.studio.work import Work
 
-__all__ = ["Page", "show"]
-
 _ASK = """<script>
 addEventListener("beforeunload", event => {
   if (document.querySelector("main[data-open=yes]")) event.preventDefault();

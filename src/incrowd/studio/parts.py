@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from incrowd.errors import visible
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = [
-    "STYLE",
-    "cut",
-    "dropping",
-    "frame",
-    "grid",
-    "heading",
-    "hinted",
-    "marked",
-    "note",
-    "problem",
-    "tell",
-    "words",
-]
+from incrowd.lazy import pl
 
 STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 

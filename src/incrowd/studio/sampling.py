@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.release import Release
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["recoded", "sampled"]
-
 _PLACE = "\0place"
 _SPARE = 1.1
 """How many more rows are drawn than are wanted, since each is drawn by itself."""

@@ -17,8 +17,6 @@ from incrowd.errors import ParameterError, in_the_page, require_extra, setting
 from incrowd.io.scratch import PrivateFolder
 from incrowd.studio.guard import Guard
 
-__all__ = ["OWN_MACHINE", "serve"]
-
 OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
 """The addresses that no other machine reaches."""
 _RECONNECT = 30.0

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
 
-__all__ = ["Column", "Source", "called", "copied", "counted", "in_database", "path_of", "read"]
-
 
 @dataclass(frozen=True)
 class Source:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Hierarchy
-from incrowd.lazy import np
-
-__all__ = ["Line", "TreeEditor"]
+from incrowd.lazy import NDArray, np
 
 
 class Line(NamedTuple):

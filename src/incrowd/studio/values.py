@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from incrowd.table.schema import Schema
 
-__all__ = ["counts_of", "refuse_prompts"]
-
 _OF_THE_TREE = ("hierarchy", "levels", "output", "ends", "grid")
 """Settings of a column that say what is made of its values."""
 _OF_OTHERS = ("attackers", "algorithm", "linked")

@@ -18,21 +18,6 @@ from incrowd.treatments.base import Treatment
 if TYPE_CHECKING:
     from incrowd.hierarchy import Builder, Hierarchy
 
-__all__ = [
-    "KINDS",
-    "OPEN_ROLE",
-    "ROLES",
-    "STYLE",
-    "STYLES",
-    "UNRELEASED",
-    "Attribute",
-    "Kind",
-    "Role",
-    "Style",
-    "WithCommas",
-    "attribute_of",
-]
-
 Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
 Kind = Literal["auto", "number", "date", "category"]
 Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]

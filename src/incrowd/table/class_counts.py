@@ -5,18 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError, setting
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
     from incrowd.table.frequency import FrequencyTable, PopulationCounts
-
-__all__ = ["ClassCounts"]
 
 
 class ClassCounts:

@@ -7,14 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.class_counts import ClassCounts
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.joint import split_by_others
-
-__all__ = ["EquivalenceClasses", "Singles"]
 
 
 class Singles(NamedTuple):

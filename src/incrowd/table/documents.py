@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["INFINITY", "envelope", "figure", "plain", "rounded", "to_json"]
-
 INFINITY = "infinity"
 """What stands for infinity, which JSON does not have."""
 

@@ -12,11 +12,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from numpy.typing import NDArray
-
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.attribute import WithCommas
 from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.grids import Grid, grid_of
@@ -24,8 +22,6 @@ from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
 from incrowd.table.spellings import read_spelled, with_comma, without_comma
 from incrowd.table.texts import column_of, picked
-
-__all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "followed", "rank_values"]
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""

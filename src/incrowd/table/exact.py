@@ -10,11 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
-
-__all__ = ["MOMENT", "NUMBER", "Line", "days_of", "moment_of", "number_of"]
+from incrowd.lazy import NDArray, np
 
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
 """A plain number, or one with an exponent as columns of floats are written: ``1.5e+16``, ``1e-7``."""

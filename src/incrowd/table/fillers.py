@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.io.missing_texts import MISSING_TEXTS
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.domain import Domain
-
-__all__ = ["probable_fillers"]
 
 _NUMBERS = ("99", "999", "9999", "99999", "-1", "-9", "-99", "-999", "-9999")
 _DAYS = ("1900-01-01", "1899-12-30", "9999-12-31", "2999-12-31")

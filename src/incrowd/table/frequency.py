@@ -7,22 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from numpy.typing import NDArray
-
 from incrowd.errors import SchemaError, TableError, those_are
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.domain import Domain
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.people_counts import count_people
 from incrowd.table.sensitive import ELSEWHERE, JointCounts, Members, SensitiveCounts
 from incrowd.table.survey import Sampling, Survey
-
-__all__ = [
-    "FrequencyTable",
-    "People",
-    "PopulationCounts",
-    "smallest_codes",
-]
 
 _NO_MEMBERS: Members = (np.zeros(1, np.int64), np.zeros(0, np.int64))
 """Where nothing is counted per key."""

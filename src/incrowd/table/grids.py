@@ -15,8 +15,6 @@ from incrowd.errors import SchemaError
 from incrowd.parameters import Parameter
 from incrowd.table.exact import number_of
 
-__all__ = ["CALENDAR", "ENDS", "Ends", "Grid", "check_grid", "grid_of"]
-
 Ends = Literal["outward", "exact"]
 ENDS = Parameter(
     str, "ends of ranges, and means: rounded (outward) or as they are (exact)", choices=("outward", "exact")

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople
 from incrowd.table.sensitive import JointCounts
-
-__all__ = ["split_by_others"]
 
 Where = tuple[NDArray[np.int64], NDArray[np.int64]]
 

@@ -6,8 +6,6 @@ from typing import Literal
 
 from incrowd.parameters import Parameter
 
-__all__ = ["JUDGE", "JUDGES", "Judge"]
-
 Judge = Literal["released", "original"]
 JUDGES: tuple[Judge, ...] = ("released", "original")
 JUDGE = Parameter(

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 from incrowd.errors import visible
 from incrowd.table.documents import figure
 
-__all__ = ["InNotebooks", "document", "table"]
-
 _ROWS = 30
 """Rows of a table that are shown."""
 

@@ -7,17 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses, Singles
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
-
-__all__ = ["WildcardClasses", "counts_by_number", "matched"]
 
 
 def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:

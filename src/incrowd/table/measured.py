@@ -8,8 +8,6 @@ from typing import Any, Generic, TypeVar
 
 from incrowd.parameters import Configured
 
-__all__ = ["Measured"]
-
 E = TypeVar("E", bound=Configured)
 S = TypeVar("S")
 R = TypeVar("R")

@@ -17,8 +17,6 @@ from typing import Any
 
 from incrowd.lazy import np, pl
 
-__all__ = ["NullValues", "null_values_of"]
-
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ZONE = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"

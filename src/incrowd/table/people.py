@@ -10,16 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from incrowd.kernels.people import Entries
-
-__all__ = ["ListedPeople", "PersonRows"]
 
 
 class PersonRows(NamedTuple):

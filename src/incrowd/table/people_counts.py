@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
     from incrowd.kernels.person_rows import DistinctRows
-
-__all__ = ["count_people"]
 
 
 def count_people(

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
-
-__all__ = ["QuasiValues"]
+from incrowd.lazy import NDArray, np
 
 
 class QuasiValues(NamedTuple):

@@ -10,8 +10,6 @@ from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.table.exact import MOMENT, NUMBER
 from incrowd.table.spellings import Spelling
 
-__all__ = ["Recognized", "recognize", "recognize_digits"]
-
 _MONTH = "(?P<month>[A-Za-z]{3,9})"
 _SHAPES = (
     re.compile(r"(?P<a>[0-9]{1,4})(?P<s>[./-])(?P<b>[0-9]{1,2})(?P=s)(?P<c>[0-9]{1,4})(?P<rest>\D.*)?"),

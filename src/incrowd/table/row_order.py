@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["ColumnOrder", "columns_in_order"]
 
 _LEAST = 20
 """Rows below which an order is taken for chance."""

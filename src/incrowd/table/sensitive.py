@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
 from incrowd.errors import TableError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.domain import Domain
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
-
-__all__ = ["ELSEWHERE", "JointCounts", "Members", "SensitiveCounts"]
 
 ELSEWHERE = "the rows of this table are not in memory, so its records cannot be parted"
 """The message where somebody asks for rows."""

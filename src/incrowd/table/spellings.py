@@ -14,22 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError, SchemaError, null_values_setting, quoted
-from incrowd.lazy import np
-
-__all__ = [
-    "DECIMALS",
-    "OPEN",
-    "THOUSANDS",
-    "Spelling",
-    "check_spelling",
-    "open_spelling",
-    "read_spelled",
-    "with_comma",
-    "without_comma",
-]
+from incrowd.lazy import NDArray, np
 
 OPEN = "?"
 """A spelling that a draft asks about; no schema has it."""

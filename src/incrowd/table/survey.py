@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import SchemaError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.spellings import read_spelled
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Attribute
-
-__all__ = ["UNIT", "Households", "Sampling", "Survey", "read_weights"]
 
 UNIT = 1_000_000
 """Sampling weights are counted in millionths, so that sums are exact in whatever order rows come."""

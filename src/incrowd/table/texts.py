@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np, pl
-
-__all__ = ["Texts", "column_of", "picked"]
+from incrowd.lazy import NDArray, np, pl
 
 
 class Texts(Sequence[str]):

@@ -11,7 +11,7 @@ from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.columns import nameless
 from incrowd.io.draws import Draws
 from incrowd.io.frames import without_negative_zero
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
 from incrowd.treatments._linked import Linked
@@ -19,12 +19,8 @@ from incrowd.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, T
 from incrowd.treatments.coded import Coded, Codes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.schema import Attribute
     from incrowd.treatments.keys import Secret
-
-__all__ = ["TreatedColumn", "as_texts"]
 
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])"

@@ -11,8 +11,6 @@ from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import HOUSEHOLD, Reads
 
-__all__ = ["check_household", "check_together", "check_treatment", "linked_with"]
-
 
 def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatment: Treatment) -> None:
     """Refuse a treatment that a column cannot have.

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numpy.typing import NDArray
-
 from incrowd.kernels.counting import Counts, counts_per_key
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.people import PersonRows
 from incrowd.table.schema import Attribute, Schema
 from incrowd.table.sensitive import JointCounts, SensitiveCounts
-
-__all__ = ["Part", "Shown", "key_of_rows", "together"]
 
 Shown = list[tuple[NDArray[np.integer], Sequence[str | None]]]
 """Per quasi-identifier the number of each key's cell, int[keys], and the text of each."""

@@ -9,8 +9,6 @@ from typing import Literal
 
 from incrowd.parameters import Parameter
 
-__all__ = ["WILDCARD", "WILDCARDS", "Wildcards", "wildcard_sentence"]
-
 Wildcards = Literal["value", "matches-any", "conservative"]
 
 WILDCARDS: tuple[Wildcards, ...] = ("value", "matches-any", "conservative")

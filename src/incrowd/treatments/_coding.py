@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import Parameter
 from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.treatments.keys import Secret
-
-__all__ = ["INSTEAD", "LIMITS", "Coding"]
 
 INSTEAD = Parameter(str, "what stands for values beyond: threshold or mean", choices=("threshold", "mean"))
 LIMITS = Parameter(

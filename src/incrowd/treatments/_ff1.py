@@ -8,8 +8,6 @@ from typing import Any
 
 from incrowd.errors import MissingExtraError
 
-__all__ = ["FF1"]
-
 _ROUNDS = 10
 _BLOCK = 16
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock, local
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["KEPT", "Kept", "Words"]
+from incrowd.lazy import NDArray, np, pl
 
 KEPT = 1 << 20
 """Texts that are kept; with more, it begins anew."""

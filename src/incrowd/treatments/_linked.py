@@ -10,8 +10,6 @@ from incrowd.lazy import pl
 from incrowd.treatments._numbers import decimals_of
 from incrowd.treatments.base import Batch, Reads, Treatment
 
-__all__ = ["REDACTED", "Linked"]
-
 REDACTED = "[redacted]"
 _OF = 10
 """Records that a mean of linked numbers or days needs."""

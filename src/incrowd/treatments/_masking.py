@@ -10,8 +10,6 @@ from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Treatment
 
-__all__ = ["KeepsPart"]
-
 
 @dataclass(frozen=True)
 class KeepsPart(Treatment):

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    import polars as pl
-    from numpy.typing import NDArray
-
-__all__ = ["decimals_of", "independent", "normal_of", "uniform_of", "written_to"]
+from incrowd.lazy import NDArray, np, pl
 
 _MOST = 6
 

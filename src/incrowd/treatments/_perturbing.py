@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from incrowd.treatments.base import Treatment
 
-__all__ = ["Perturbing"]
-
 
 @dataclass(frozen=True)
 class Perturbing(Treatment):

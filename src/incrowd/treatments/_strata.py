@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.treatments.base import Batch
-
-__all__ = ["strata_of"]
 
 
 def strata_of(batch: Batch, within: str | None, of: pl.Series | None) -> list[NDArray[np.int64]]:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.treatments._perturbing import Perturbing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Swapping", "change_places", "order_of"]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from incrowd.lazy import pl
 
-__all__ = ["whose"]
-
 
 def whose(columns: list[pl.Series]) -> pl.Series:
     """Write columns as one text, different for different values; missing where all are."""

@@ -12,8 +12,6 @@ from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Reads, Treatment
 
-__all__ = ["AgeAt"]
-
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 

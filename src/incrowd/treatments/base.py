@@ -7,28 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from incrowd.errors import ParameterError, quoted, setting
-from incrowd.lazy import pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import Configured, Parameter, Registry
 from incrowd.treatments._whose import whose
 from incrowd.treatments.coded import Coded, Codes
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from incrowd.treatments.keys import Secret
-
-__all__ = [
-    "HOUSEHOLD",
-    "LINKED",
-    "PERSON",
-    "Batch",
-    "Distinct",
-    "Reads",
-    "Treatment",
-    "treatment_of",
-    "treatment_texts",
-]
 
 Reads = Literal["text", "number", "date"]
 LINKED = Parameter(str, "columns that tell the same and go along, as city+region", optional=True)

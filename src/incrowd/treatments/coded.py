@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
-__all__ = ["Coded", "Codes"]
+from incrowd.lazy import NDArray, np, pl
 
 T = TypeVar("T")
 

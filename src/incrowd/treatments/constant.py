@@ -9,8 +9,6 @@ from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import Batch, Treatment
 
-__all__ = ["Constant"]
-
 
 @dataclass(frozen=True)
 class Constant(Treatment):

@@ -12,8 +12,6 @@ from incrowd.treatments.base import LINKED, Batch, Distinct, Treatment
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
 
-__all__ = ["OTHER_DOMAIN", "EmailDomain"]
-
 OTHER_DOMAIN = "other"
 """What stands for rare domains, and for texts that are no address."""
 

@@ -17,8 +17,6 @@ from incrowd.treatments.keys import KEY_MEANING, check_source
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
 
-__all__ = ["FormatPreserving"]
-
 _DIGITS = "0123456789"
 _ALPHABETS = {
     "digits": _DIGITS,

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._swapping import Swapping, change_places, order_of
 from incrowd.treatments._whose import whose
 from incrowd.treatments.base import HOUSEHOLD, Batch
-
-if TYPE_CHECKING:
-    import polars as pl
-    from numpy.typing import NDArray
-
-__all__ = ["HouseholdSwap"]
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from incrowd.lazy import pl
 from incrowd.treatments._masking import KeepsPart
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["KeepFirst"]
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,10 @@ import stat
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.errors import ParameterError, quoted
-from incrowd.lazy import np, pl
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["KEY_MEANING", "Secret", "check_source", "read_key"]
+from incrowd.lazy import NDArray, np, pl
 
 KEY_MEANING = "where the key is: env:NAME, file:PATH or prompt"
 """The meaning of the parameter that names a key."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import decimals_of, written_to
 from incrowd.treatments._perturbing import Perturbing
@@ -14,11 +14,7 @@ from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.treatments.keys import Secret
-
-__all__ = ["Microaggregate"]
 
 
 @dataclass(frozen=True)

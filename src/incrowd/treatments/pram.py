@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments.base import Batch, Distinct
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.treatments.keys import Secret
-
-__all__ = ["Pram"]
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._kept import KEPT, Kept, Words
 from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.treatments.keys import Secret
-
-__all__ = ["Pseudonym", "tokens"]
 
 _LONGEST = {"hex": 64, "base32": 52, "digits": 77}
 """Characters that 256 bits have in each form."""

@@ -15,8 +15,6 @@ from incrowd.treatments.base import Batch, Distinct, Treatment
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
 
-__all__ = ["RandomNumbers"]
-
 
 @dataclass(frozen=True)
 class RandomNumbers(Treatment):

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import Batch, Reads, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["RankSwap"]
 
 
 @dataclass(frozen=True)

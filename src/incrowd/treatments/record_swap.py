@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._strata import strata_of
 from incrowd.treatments._swapping import Swapping, change_places, order_of
 from incrowd.treatments.base import Batch
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["RecordSwap"]
 
 
 @dataclass(frozen=True)

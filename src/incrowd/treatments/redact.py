@@ -8,8 +8,6 @@ from typing import ClassVar
 from incrowd.lazy import pl
 from incrowd.treatments.base import Batch, Treatment
 
-__all__ = ["REDACTED", "Redact"]
-
 REDACTED = "[redacted]"
 
 

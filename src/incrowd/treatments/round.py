@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import Parameter, parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
 from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import LINKED, Batch, Treatment
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Round", "controlled", "rounded"]
 
 _DIGITS = 9
 """Digits of a share of the base that count; beyond them numbers are taken for multiples."""

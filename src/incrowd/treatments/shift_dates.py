@@ -6,19 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._kept import Kept, Words
 from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.treatments.coded import Coded
     from incrowd.treatments.keys import Secret
-
-__all__ = ["ShiftDates"]
 
 _WEEK = 7
 _WORD = 8

@@ -9,8 +9,6 @@ from incrowd.parameters import parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
 from incrowd.treatments.base import LINKED
 
-__all__ = ["Top"]
-
 
 @dataclass(frozen=True)
 class Top(Coding):

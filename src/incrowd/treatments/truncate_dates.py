@@ -9,8 +9,6 @@ from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Reads, Treatment
 
-__all__ = ["TruncateDates"]
-
 _EVERY = {"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
 
 

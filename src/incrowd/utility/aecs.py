@@ -10,8 +10,6 @@ from incrowd.utility.base import ClassMetric, MetricResult
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["AECS"]
-
 
 @dataclass(frozen=True)
 class AECS(ClassMetric):

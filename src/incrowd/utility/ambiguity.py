@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Ambiguity"]
-
 
 @dataclass(frozen=True)
 class Ambiguity(CellMetric, SteersByClasses):

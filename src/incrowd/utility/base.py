@@ -8,33 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.parameters import Configured
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding import FullDomain, Recoding
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = [
-    "AGGREGATES",
-    "CellMetric",
-    "ClassCosts",
-    "ClassMetric",
-    "LevelCosts",
-    "Metric",
-    "MetricResult",
-    "SteersByCells",
-    "SteersByClasses",
-    "cell_costs",
-    "mean_of",
-    "mean_over_cells",
-    "per_attribute_mean",
-    "sum_of_squares",
-]
 
 
 AGGREGATES = ("mean", "geometric-mean", "max")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Classification"]
-
 
 @dataclass(frozen=True)
 class Classification(ClassMetric):

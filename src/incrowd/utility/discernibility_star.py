@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["DiscernibilityStar"]
-
 
 @dataclass(frozen=True)
 class DiscernibilityStar(ClassMetric):

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.sensitive import SensitiveCounts
-
-__all__ = ["InformationGain"]
 
 
 @dataclass(frozen=True)

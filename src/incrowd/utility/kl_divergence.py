@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from math import log2, prod
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["KLDivergence"]
 
 
 @dataclass(frozen=True)

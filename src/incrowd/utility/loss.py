@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.utility.base import (
     CellMetric,
     LevelCosts,
@@ -16,13 +16,9 @@ from incrowd.utility.base import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Loss"]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Losses"]
-
 
 class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
     """The results of the metrics that apply to the keys of a recoding; see `Measured`."""

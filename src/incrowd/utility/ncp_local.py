@@ -12,8 +12,6 @@ from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
-__all__ = ["NCPMeanMode", "NCPSummarization"]
-
 
 @dataclass(frozen=True)
 class NCPMeanMode(ClassMetric):

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, cell_costs, mean_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Precision"]
 
 
 @dataclass(frozen=True)

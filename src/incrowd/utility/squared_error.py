@@ -6,19 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.utility.base import CellMetric, ClassMetric, Metric, MetricResult, mean_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
     _Groups = tuple[NDArray[np.int64], int]
-
-__all__ = ["AttributeSquaredError", "RecordSquaredError"]
 
 
 @dataclass(frozen=True)

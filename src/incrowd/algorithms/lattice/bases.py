@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from incrowd.lazy import np
 
-__all__ = ["below_several"]
-
 _FEWEST = 3
 """Nodes that are made of one below them, so that it pays for itself."""
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, node_labels
 from incrowd.recoding.population import cells_of
 
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.lattice import Lattice
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["LevelCells", "numbered"]
 
 
 class LevelCells(NamedTuple):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms.lattice.bases import below_several
 from incrowd.algorithms.lattice.cells import numbered
 from incrowd.algorithms.lattice.few import FewPeople
@@ -18,7 +16,7 @@ from incrowd.algorithms.lattice.rollup import Groups, Rolled, Rollup
 from incrowd.algorithms.lattice.score import score_by
 from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.progress import check
 
 if TYPE_CHECKING:
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.loop import Loop
     from incrowd.algorithms.lattice.score import Terms
     from incrowd.utility import Metric
-
-__all__ = ["Explorer"]
 
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.kernels.few_people import GroupPeople, join_people
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["FewPeople"]
 
 
 class FewPeople(NamedTuple):

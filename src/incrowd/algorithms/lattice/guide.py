@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.explorer import Explorer
     from incrowd.algorithms.lattice.node import Node
-
-__all__ = ["Guide"]
 
 _CHAINS = 20
 """Random chains along which it looks at nodes before it guesses."""

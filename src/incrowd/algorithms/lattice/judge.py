@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.rollup import Groups
 from incrowd.algorithms.lattice.whole_people import KeyGroups, Suppressed, WholePeople
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.limits import Limits
     from incrowd.algorithms.lattice.rollup import Rolled
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Judge", "Verdict"]
 
 
 class Verdict(NamedTuple):

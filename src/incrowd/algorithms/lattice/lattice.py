@@ -7,15 +7,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
-
-__all__ = ["Lattice"]
 
 
 class Lattice:

@@ -12,8 +12,6 @@ from incrowd.algorithms.lattice.lattice import Lattice
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
 
-__all__ = ["Budget", "Deadline", "Limits"]
-
 _FIRST = 8
 """Nodes to begin with, while nobody knows how long one takes."""
 

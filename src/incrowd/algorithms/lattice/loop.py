@@ -7,8 +7,6 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms.lattice.node import SLACK, Node
 from incrowd.kernels.jit import at_once
 from incrowd.kernels.search import look_at
@@ -28,7 +26,7 @@ from incrowd.kernels.search_arrays import (
 )
 from incrowd.kernels.search_kept import make_room
 from incrowd.kernels.search_plan import ALIVE, COUNTS, plan_nodes, share_nodes
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.limits import Limits
     from incrowd.algorithms.lattice.rollup import Rollup
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Loop", "given_to_loop"]
 
 _CHOSEN = 8, 64
 """Nodes that are chosen in one walk over the lattice: where nothing may be suppressed, and elsewhere.

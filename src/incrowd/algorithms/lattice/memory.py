@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.node import Node
     from incrowd.algorithms.lattice.rollup import Groups
 
-__all__ = ["Memory"]
-
 _REFUSED = 64
 """Nodes that are remembered because they join too few groups."""
 

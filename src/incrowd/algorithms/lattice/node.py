@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["SLACK", "Node", "better", "least", "score_to_beat"]
-
 SLACK = 1e-12
 """By how much, relatively, a score must be lower to be better: scores are equal but for rounding."""
 

@@ -7,17 +7,13 @@ import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.explorer import Explorer
     from incrowd.algorithms.lattice.limits import Deadline
     from incrowd.algorithms.lattice.node import Node
     from incrowd.algorithms.lattice.score import Terms
-
-__all__ = ["Proof"]
 
 _SHARE = 0.25
 """Share of the nodes, and of the seconds, that are spent on the proof."""

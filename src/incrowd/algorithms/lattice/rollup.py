@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.kernels.lattice import mark_too_small, roll_up
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.few import FewPeople
     from incrowd.algorithms.lattice.lattice import Lattice
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["Groups", "Rolled", "Rollup"]
 
 _COLUMN_SIZE = 4096
 

@@ -8,11 +8,9 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from incrowd.errors import ParameterError
 from incrowd.kernels.search_arrays import CELLS, CLASSES, Costs
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.table.frequency import smallest_codes
 from incrowd.utility import AGGREGATES, STEERING, ClassCosts, SteersByCells, SteersByClasses
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.limits import Limits
     from incrowd.algorithms.lattice.rollup import Groups
     from incrowd.utility import Metric
-
-__all__ = ["Score", "Terms", "score_by"]
 
 _NO_CLASSES: dict[str, Any] = {**asdict(ClassCosts()), "everything": 0.0, "most": 0.0}
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.node import Node
     from incrowd.report.plots import FrontPlots
 
-__all__ = ["SolutionSpace"]
-
 _KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk")
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.table.classes import EquivalenceClasses
 
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.rollup import Groups
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
-
-__all__ = ["KeyGroups", "Suppressed", "WholePeople"]
 
 
 class Suppressed(NamedTuple):

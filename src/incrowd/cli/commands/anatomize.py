@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from incrowd.jobs.anatomize import Anatomy
 
-__all__ = ["anatomize"]
-
 
 def anatomize(
     data: options.Data,

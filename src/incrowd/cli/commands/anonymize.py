@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.release import Release
     from incrowd.progress import Progress
 
-__all__ = ["anonymize"]
-
 _QUICK = 0.5
 """Seconds of a search below which others are tried at once, where a policy is infeasible."""
 

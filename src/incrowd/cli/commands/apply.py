@@ -13,8 +13,6 @@ from incrowd.cli.logs import LOG
 if TYPE_CHECKING:
     from incrowd.jobs.apply import AppliedBatch
 
-__all__ = ["apply"]
-
 
 def apply(
     recoding: Annotated[

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from incrowd.jobs.class_figures import ClassFigures
 
-__all__ = ["assess"]
-
 _CLASSES = 100
 """Classes that a table on the screen has."""
 

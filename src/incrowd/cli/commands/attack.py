@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from incrowd.attacks import Attack
 
-__all__ = ["attack"]
-
 
 def attack(
     raw: options.Data,

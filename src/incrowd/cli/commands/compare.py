@@ -13,16 +13,14 @@ from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 from incrowd.cli.parsing import algorithms_of, numbers_of
 from incrowd.errors import ParameterError
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import Console
 
     from incrowd.algorithms import Algorithm
     from incrowd.jobs.compare import Comparison
     from incrowd.jobs.policy import Policy
-
-__all__ = ["compare"]
 
 _PAGE_NAMES = 12
 _PAGE_K = (4, 8, 16, 32, 64, 128, 256)

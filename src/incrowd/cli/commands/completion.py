@@ -8,8 +8,6 @@ import typer
 
 from incrowd.cli.completing import SHELLS, names, script
 
-__all__ = ["completion"]
-
 
 def completion(
     shell: Annotated[

@@ -14,8 +14,6 @@ from incrowd.cli.calling import program
 if TYPE_CHECKING:
     from incrowd.jobs.release import Release
 
-__all__ = ["demo"]
-
 _NEXT = (
     "assess people.csv --policy policy.toml",
     "anonymize people.csv --policy policy.toml -o ../mine.csv",

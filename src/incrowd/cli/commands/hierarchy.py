@@ -11,8 +11,6 @@ from incrowd.cli.flattening import Commands
 from incrowd.cli.logs import LOG
 from incrowd.cli.options import Force
 
-__all__ = ["hierarchy"]
-
 hierarchy = Commands(help="Check, draw and convert hierarchy files.", no_args_is_help=True)
 
 File = Annotated[

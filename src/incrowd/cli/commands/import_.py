@@ -12,8 +12,6 @@ from incrowd.cli import options
 from incrowd.cli.calling import program
 from incrowd.cli.logs import LOG
 
-__all__ = ["import_"]
-
 
 def import_(
     source: Annotated[

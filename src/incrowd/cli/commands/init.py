@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.trial import Trial
     from incrowd.table.schema import Role
 
-__all__ = ["init"]
-
 _TOLD = (
     ("identifying", "left out"),
     ("person", "whose row it is, left out"),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms.lattice import SolutionSpace
 
-__all__ = ["lattice"]
-
 
 def lattice(
     data: options.FileOrAddress,

@@ -18,9 +18,6 @@ from incrowd.risk import RISKS
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.utility import METRICS, Metric
 
-__all__ = ["list_"]
-
-
 _LISTS: dict[str, Registry[Any]] = {
     "models": MODELS,
     "algorithms": ALGORITHMS,

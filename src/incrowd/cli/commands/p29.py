@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.ensure_privacy import ProcessedTable
     from incrowd.privacy import P29Score
 
-__all__ = ["p29"]
-
 
 def p29(
     data: options.Data,

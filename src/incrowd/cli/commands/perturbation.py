@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.transitions import Transitions
     from incrowd.table.schema import Schema
 
-__all__ = ["perturbation"]
-
 _SHOWN = 40
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from incrowd.jobs.randomize import RandomizedTable
 
-__all__ = ["randomize"]
-
 
 def randomize(
     data: options.Data,

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.lazy import pl
 from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from rich.console import Console
 
     from incrowd.jobs.assess import Assessment
     from incrowd.progress import Progress
     from incrowd.risk import Identifying, Suda, Uniqueness
     from incrowd.table.classes import EquivalenceClasses
-
-__all__ = ["risk"]
 
 _SETS = 10
 

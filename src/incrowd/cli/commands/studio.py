@@ -9,8 +9,6 @@ import typer
 from incrowd.cli import options
 from incrowd.cli.parsing import file_or_address
 
-__all__ = ["studio"]
-
 
 def studio(
     data: Annotated[

@@ -9,8 +9,6 @@ import typer
 from incrowd.cli import options, outputs
 from incrowd.cli.flattening import Without
 
-__all__ = ["suggest"]
-
 
 def suggest(
     data: options.FileOrAddress,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.jobs.fidelity import Fidelity
     from incrowd.jobs.learn import LearningResult
 
-__all__ = ["utility"]
-
 
 def utility(
     raw: options.Data,

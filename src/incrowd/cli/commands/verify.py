@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.io.targets import Target
     from incrowd.verification import Finding, PeopleFound, Verification
 
-__all__ = ["verify"]
-
 
 def verify(
     released: options.Released,

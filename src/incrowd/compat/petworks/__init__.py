@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.compat._arguments import check_frame, check_mapping, check_path
 from incrowd.compat.petworks import attributetypes
@@ -20,9 +20,7 @@ from incrowd.compat.petworks._files import StrPath
 from incrowd.compat.petworks._page import page
 from incrowd.compat.petworks._validation import VALIDATIONS
 from incrowd.errors import ParameterError, TableError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from incrowd.lazy import pd
 
 __all__ = ["PETAnonymization", "PETValidation", "attributetypes", "output", "report"]
 

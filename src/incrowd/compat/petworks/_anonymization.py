@@ -19,11 +19,9 @@ from incrowd.compat.petworks._files import (
 from incrowd.compat.petworks._levels import Levels, read_folder, shown
 from incrowd.compat.petworks.attributetypes import SENSITIVE_ATTRIBUTE
 from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.lazy import pl
+from incrowd.lazy import pd, pl
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from incrowd.privacy import PrivacyModel
 
 __all__ = ["ANONYMIZATIONS"]

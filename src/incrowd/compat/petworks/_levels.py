@@ -14,16 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from incrowd.compat._arguments import check_path
 from incrowd.errors import HierarchyError, TableError
 from incrowd.hierarchy import Hierarchy
-from incrowd.lazy import np
-
-if TYPE_CHECKING:
-    import polars as pl
-    from numpy.typing import NDArray
+from incrowd.lazy import NDArray, np, pl
 
 __all__ = ["Levels", "ambiguity", "non_uniform_entropy", "precision", "read_folder"]
 

@@ -28,13 +28,9 @@ from incrowd.engines.spark.packing import WORD, Packed
 from incrowd.engines.spark.recoding import CellWords
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
-from incrowd.lazy import sf, st
+from incrowd.lazy import NDArray, np, pl, sf, st
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
-
     from incrowd.engines.plan import ReducedPeople
     from incrowd.io.files import CsvFormat
     from incrowd.recoding import Recoding

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.engines.plan import named_person
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["HASHED", "ask", "person_of"]
+from incrowd.lazy import pl
 
 HASHED = "xxhash64({})"
 """SQL of a hash of some columns."""

@@ -16,8 +16,6 @@ from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableEr
 from incrowd.progress import current, interrupting, shown
 from incrowd.recoding import READS_AS_MISSING
 
-__all__ = ["OTHER_VALUES", "guarded", "translated"]
-
 OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
 """What a task says when it meets values that were not there before."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from incrowd.io.columns import column_named
 from incrowd.lazy import pl
 
-__all__ = ["fetch_compact", "fetched_within", "kept", "plain", "row_count", "to_polars"]
-
 _RESIZED = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 
 

@@ -16,8 +16,6 @@ from incrowd.io.kinds.files import kind_of
 from incrowd.io.seals import refuse_other_files, seal_of
 from incrowd.io.targets import writing
 
-__all__ = ["replace_folder"]
-
 
 def replace_folder(
     frame: Any,

@@ -8,8 +8,6 @@ from typing import Any
 from incrowd.engines.spark.fetching import plain
 from incrowd.lazy import pl, sf, st
 
-__all__ = ["BROADCAST_KEYS", "CELL", "KNOWN", "joined", "joined_by_words"]
-
 BROADCAST_KEYS = 200_000
 """Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""
 

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from incrowd.lazy import pl, sf, st
 
-__all__ = ["WORD", "CellTexts", "Packed", "Words", "column_groups"]
-
 WORD = "w{}"
 """Column of rows that has a word of their cells."""
 

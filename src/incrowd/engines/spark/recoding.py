@@ -12,8 +12,6 @@ from incrowd.engines.spark.packing import CellTexts, Words, column_groups
 from incrowd.io.columns import column_named
 from incrowd.lazy import pl, sf, st
 
-__all__ = ["CellWords"]
-
 _VALUE = "v{}"
 _NUMBER = "n{}"
 _COMBINED = 20_000

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from incrowd.dialects.addresses import Address, is_address
 from incrowd.dialects.base import cast_all, while_fetching
 from incrowd.errors import IncrowdError, TableError, exists_already
+from incrowd.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.dialects.base import Column, Dialect, Name, Upload
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address"]

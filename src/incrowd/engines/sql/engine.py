@@ -10,21 +10,16 @@ from incrowd.engines.fetched import Combinations, FetchedCount, count_fetched
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.recoded import RecodedTable
 from incrowd.engines.sql.rows import TableRows
-from incrowd.lazy import pl
+from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = ["SqlEngine"]
 
 
 class SqlEngine(Engine):

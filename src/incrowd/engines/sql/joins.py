@@ -12,8 +12,6 @@ from incrowd.recoding import SUPPRESSED
 if TYPE_CHECKING:
     from incrowd.dialects.base import Dialect, Upload
 
-__all__ = ["Joins", "parted_by_column"]
-
 
 class Joins:
     """The tables that rows are joined with.

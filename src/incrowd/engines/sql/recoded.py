@@ -14,14 +14,11 @@ from incrowd.engines.fold import CELL, ROWS, added_up, fold
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.joins import Joins, parted_by_column
 from incrowd.io.columns import column_named, columns_named
-from incrowd.lazy import pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from incrowd.dialects.base import Column
     from incrowd.dialects.duckdb import RelationTable
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
     from incrowd.io.streams import Files
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
-
-__all__ = ["RecodedEngine", "RecodedTable"]
 
 _KNOWN = "\0known"
 _NUMBER = "incrowd number of the row"

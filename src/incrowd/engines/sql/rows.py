@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from incrowd.engines.plan import ReducedPeople
     from incrowd.table.schema import Schema
 
-__all__ = ["TableRows"]
-
 
 class TableRows:
     """Answers questions about the rows of a table, all of them from the snapshot that there is now."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd.errors import TableError, require_extra
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Kept", "Kind", "Reading", "refuse_types"]
+from incrowd.lazy import pl
 
 GIB = 1 << 30
 

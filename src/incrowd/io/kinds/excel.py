@@ -12,8 +12,6 @@ from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
 from incrowd.io.kinds.labels import Column, Limits, written
 from incrowd.lazy import pl
 
-__all__ = ["Excel"]
-
 _ROWS, _COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"
 _NO_DAY = datetime.date(1899, 12, 31)

@@ -10,8 +10,6 @@ from incrowd.io.addresses import read_bytes
 from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
 from incrowd.lazy import nw, pl
 
-__all__ = ["Feather"]
-
 _OLD = b"FEA1"
 _STREAM = b"\xff\xff\xff\xff"
 _EXPERIMENT = b"ARROW:experimental_compression"

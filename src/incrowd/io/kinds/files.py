@@ -12,16 +12,6 @@ from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
 from incrowd.io.second_names import refuse_second_names
 from incrowd.lazy import pl
 
-__all__ = [
-    "kind_of",
-    "read_kind",
-    "refuse_sheet",
-    "refuse_streamed",
-    "suffixes",
-    "usual_suffix",
-    "write_kind",
-]
-
 
 def kind_of(path: Path) -> Kind | None:
     """Return the kind that a file is named for; None for CSV, Parquet and what is not known."""

@@ -12,8 +12,6 @@ from incrowd.io.addresses import read_bytes
 from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
 from incrowd.lazy import pl
 
-__all__ = ["JsonLines"]
-
 _EXACT = 2.0**53
 
 

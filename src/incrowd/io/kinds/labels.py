@@ -19,8 +19,6 @@ from typing import Any, Literal
 
 from incrowd.lazy import pl
 
-__all__ = ["Column", "Limits", "Written", "plain", "shown", "written"]
-
 Code = float | str
 SUPPRESSED = "*"
 _WHOLE = 2_147_483_620

@@ -14,8 +14,6 @@ from incrowd.io.kinds.labels import Limits, Written
 from incrowd.io.kinds.stat_files import StatFile, arguments
 from incrowd.lazy import np, pl
 
-__all__ = ["Sas"]
-
 _CARD = 80
 _HEADER = b"HEADER RECORD*******"
 _FIELD = 140

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd.io.kinds.base import Kept
 from incrowd.io.kinds.labels import Code, Column, Limits, Written
 from incrowd.io.kinds.stat_files import StatFile, arguments, labels_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Spss"]
+from incrowd.lazy import pl
 
 _DISCRETE = 3
 

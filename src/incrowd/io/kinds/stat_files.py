@@ -13,8 +13,6 @@ from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
 from incrowd.io.kinds.labels import Code, Column, Limits, Written, shown, written
 from incrowd.lazy import pl
 
-__all__ = ["StatFile", "arguments", "labels_of"]
-
 
 class StatFile(Kind):
     """A file of a statistics package, whose columns may have labels; see `incrowd.io.kinds.labels`."""

@@ -11,8 +11,6 @@ from xml.parsers import expat
 
 from incrowd.errors import TableError, named, setting
 
-__all__ = ["Sheet", "chosen_sheet"]
-
 _OLD = b"\xd0\xcf\x11\xe0"
 _UNPACKED = 4 << 30
 _PIECE = 1 << 20

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms import Mondrian
 from incrowd.algorithms.base import all_hold
 from incrowd.engines import SparkEngine
@@ -22,19 +20,15 @@ from incrowd.jobs.distributed.people import WholePeople, listed_people, people_o
 from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.kernels.counting import counts_per_key
-from incrowd.lazy import np, sf, st
+from incrowd.lazy import NDArray, np, pl, sf, st
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from incrowd.jobs.policy import Policy
     from incrowd.table.domain import Domain
     from incrowd.utility import MetricResult
-
-__all__ = ["ROWS_PER_BLOCK", "Blocks"]
 
 ROWS_PER_BLOCK = 500_000
 """Rows of a block where the caller does not say how many blocks there shall be."""

@@ -21,7 +21,7 @@ from incrowd.jobs.distributed.rows import FIGURES, rows_of
 from incrowd.jobs.people import PeopleFigures
 from incrowd.jobs.results import Results
 from incrowd.kernels.counting import counts_per_key, tally
-from incrowd.lazy import np, pa, pl, sf, st
+from incrowd.lazy import NDArray, np, pa, pl, sf, st
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Domain
@@ -29,13 +29,9 @@ from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.jobs.distributed.people import WholePeople
     from incrowd.jobs.distributed.scale import TableStatistics
     from incrowd.jobs.policy import Policy
-
-__all__ = ["check_in_parts", "check_part", "measure", "refuse_other_rows"]
 
 _CHECKED_TOGETHER = 200_000
 """Combinations of a part, about."""

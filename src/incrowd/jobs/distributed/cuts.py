@@ -7,19 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from numpy.typing import NDArray
-
 from incrowd.algorithms import Mondrian
 from incrowd.algorithms.base import SearchProblem, all_hold, refuse_infeasible
 from incrowd.errors import InfeasibleError
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.privacy import KAnonymity, PrivacyModel
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Attribute
-
-__all__ = ["BLOCK", "Cut", "cut_tree", "join_failing"]
-
 
 BLOCK = "block"
 """Column of a row's block."""

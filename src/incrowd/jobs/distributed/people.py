@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-from numpy.typing import NDArray
+from typing import Any
 
 from incrowd.engines.fold import PERSON, ROWS
 from incrowd.engines.plan import PeoplePlan
@@ -16,15 +14,10 @@ from incrowd.engines.spark.fetching import fetched_within, kept
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
-from incrowd.lazy import np, sf
+from incrowd.lazy import NDArray, np, pl, sf
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.sensitive import SensitiveCounts
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["WholePeople", "listed_people", "people_of_blocks", "person_columns"]
 
 _AMOUNT = "a0"
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.utility import MetricResult
 
-__all__ = ["DistributedRelease", "in_blocks", "refuse_divided"]
-
 
 @dataclass(frozen=True)
 class DistributedRelease(InNotebooks, Release):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.engines.memory import number_persons
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import Counts
-from incrowd.lazy import np, pa, pc, pl
+from incrowd.lazy import NDArray, np, pa, pc, pl
 from incrowd.progress import Silent
 from incrowd.recoding import SUPPRESSED, check_cells
 from incrowd.table.frequency import FrequencyTable
@@ -20,12 +20,8 @@ from incrowd.utility import METRICS, MetricResult
 from incrowd.utility.base import mean_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from incrowd.jobs.distributed.scale import TableStatistics
     from incrowd.recoding import Recoding
-
-__all__ = ["FIGURES", "added", "alone", "encode_batches", "losses", "recode_block", "rows_of"]
 
 FIGURES = "figures"
 """Column that has an account of a block in its first row."""

@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.io.frames import without_negative_zero
 from incrowd.kernels.counting import Counts
-from incrowd.lazy import np, pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.table.domain import Domain
 from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.jobs.distributed.people import WholePeople
     from incrowd.table.schema import Attribute
-
-__all__ = ["Coder", "TableStatistics", "ranked"]
 
 
 @dataclass(frozen=True, eq=False)

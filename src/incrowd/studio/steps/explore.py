@@ -16,8 +16,6 @@ from incrowd.studio.exploring import Point
 from incrowd.studio.job import Job
 from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 
-__all__ = ["Explore"]
-
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
 _ASIDE = 32

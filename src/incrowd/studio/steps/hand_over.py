@@ -15,8 +15,6 @@ from incrowd.studio.gate import Gate, show_findings
 from incrowd.studio.job import Job
 from incrowd.studio.parts import heading, marked, note, words
 
-__all__ = ["HandOver"]
-
 
 class HandOver:
     """Take the release, its report, and what makes it again without the page."""

@@ -15,8 +15,6 @@ from incrowd.studio.parts import cut, dropping, heading, hinted, marked, note, t
 from incrowd.studio.tables import called, path_of
 from incrowd.studio.trees import Line, TreeEditor
 
-__all__ = ["Hierarchies"]
-
 _FORMATS = {
     ".csv": "CSV, as ARX has it",
     ".json": "JSON",

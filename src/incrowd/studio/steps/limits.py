@@ -15,8 +15,6 @@ from incrowd.studio.forms import entry_form
 from incrowd.studio.job import Job
 from incrowd.studio.parts import grid, heading, marked, note, words
 
-__all__ = ["Limits"]
-
 _USUAL: dict[str, tuple[dict[str, Any], ...]] = {
     "teaching": ({"model": "k-anonymity", "k": 3},),
     "contract": ({"model": "k-anonymity", "k": 5}, {"model": "l-diversity", "l": 2}),

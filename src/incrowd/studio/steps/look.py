@@ -11,8 +11,6 @@ from incrowd.studio.bars import bars
 from incrowd.studio.job import Job
 from incrowd.studio.parts import frame, grid, heading, marked, note, tell, words
 
-__all__ = ["Look"]
-
 _ROWS = 8
 _COLUMNS = 40
 _SIZES = (

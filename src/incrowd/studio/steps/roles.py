@@ -19,8 +19,6 @@ from incrowd.studio.tables import path_of
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.treatments import TREATMENTS
 
-__all__ = ["Roles"]
-
 _ROLES = {
     OPEN_ROLE: "? choose",
     "quasi": "quasi-identifier",

@@ -15,8 +15,6 @@ from incrowd.studio.job import Job
 from incrowd.studio.parts import heading, marked, note, words
 from incrowd.studio.work import policy_settings
 
-__all__ = ["Run"]
-
 _SETTINGS = ("max_suppression", "keep_order")
 _MORE = ("output", "ends", "set_limit", "wildcards", "judge", "seed")
 

@@ -14,8 +14,6 @@ from incrowd.studio.cancelling import Watched
 from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, tell, words
 from incrowd.studio.tables import Source, in_database, path_of
 
-__all__ = ["Table"]
-
 _ROWS = 10
 _COLUMNS = 40
 """Columns of the first rows that are shown; the list below has all."""
