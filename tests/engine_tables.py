@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from incrowd.kernels.counting import Counts
 from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["MAKERS", "VALUES", "frames", "in_order_of_codes", "is_in_order_of_codes", "same"]
+__all__ = ["ENGINE_OF", "MAKERS", "VALUES", "frames", "in_order_of_codes", "is_in_order_of_codes", "same"]
 
 DAY = dt.date(2000, 2, 28)
 VALUES = {
@@ -150,7 +150,10 @@ MAKERS = {
     "ScanEngine": lambda frame, folder: frame.lazy(),
     "FilesEngine": _files,
     "SqlEngine": _relation,
-    "RecodedEngine": _recoded,
+    "RecodedTable": _recoded,
     "SparkEngine": _spark,
 }
-"""Per engine how it gets a frame's rows; the folder is the test's own."""
+"""Per engine how it gets a frame's rows, and a release of the SQL engine; the folder is the test's own."""
+
+ENGINE_OF = {"RecodedTable": "SqlEngine"}
+"""The engine of tables that are not called after theirs."""

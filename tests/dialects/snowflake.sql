@@ -10,12 +10,12 @@ SELECT t."Age" AS c0, COLLATE(t."town", 'utf8') AS c1, (CASE WHEN t."weight" = C
 SELECT CURRENT_SCHEMA();
 CREATE OR REPLACE TEMPORARY TABLE "incrowd keys 0" (k0 BIGINT, c0 text, known integer);
 INSERT INTO "incrowd keys 0" VALUES (%s, %s, %s);
-CREATE OR REPLACE TEMPORARY TABLE "incrowd keys 1" (k1 VARCHAR, c1 text, known integer);
+CREATE OR REPLACE TEMPORARY TABLE "incrowd keys 1" (k0 VARCHAR, c0 text, known integer);
 INSERT INTO "incrowd keys 1" VALUES (%s, %s, %s);
-CREATE OR REPLACE TEMPORARY TABLE "incrowd keys 2" (k2 FLOAT, c2 text, known integer);
+CREATE OR REPLACE TEMPORARY TABLE "incrowd keys 2" (k0 FLOAT, c0 text, known integer);
 INSERT INTO "incrowd keys 2" VALUES (%s, %s, %s);
 CREATE OR REPLACE TEMPORARY TABLE "incrowd keys" (k0 BIGINT, k1 VARCHAR, k2 FLOAT, known integer);
-CREATE TABLE "main"."incrowd_0123456789abcdef" AS SELECT CASE WHEN k.known IS NULL AND k0.known = 1 THEN k0.c0 ELSE '*' END AS "Age", CASE WHEN k.known IS NULL AND k1.known = 1 THEN k1.c1 ELSE '*' END AS "town", CASE WHEN k.known IS NULL AND k2.known = 1 THEN k2.c2 ELSE '*' END AS "weight", t."disease" AS "disease" FROM "people" AT(TIMESTAMP => CAST('2026-01-01 10:00:00.000000000 +0000' AS TIMESTAMP_TZ)) AS t LEFT JOIN "incrowd keys 0" AS k0 ON t."Age" IS NOT DISTINCT FROM k0.k0 LEFT JOIN "incrowd keys 1" AS k1 ON COLLATE(t."town", 'utf8') IS NOT DISTINCT FROM k1.k1 LEFT JOIN "incrowd keys 2" AS k2 ON (CASE WHEN t."weight" = CAST('NaN' AS FLOAT) THEN NULL WHEN t."weight" = 0 THEN CAST(0 AS FLOAT) ELSE t."weight" END) IS NOT DISTINCT FROM k2.k2 LEFT JOIN "incrowd keys" AS k ON t."Age" IS NOT DISTINCT FROM k.k0 AND COLLATE(t."town", 'utf8') IS NOT DISTINCT FROM k.k1 AND (CASE WHEN t."weight" = CAST('NaN' AS FLOAT) THEN NULL WHEN t."weight" = 0 THEN CAST(0 AS FLOAT) ELSE t."weight" END) IS NOT DISTINCT FROM k.k2 ORDER BY random();
+CREATE TABLE "main"."incrowd_0123456789abcdef" AS SELECT CASE WHEN k.known IS NULL AND k0.known = 1 THEN k0.c0 ELSE '*' END AS "Age", CASE WHEN k.known IS NULL AND k1.known = 1 THEN k1.c0 ELSE '*' END AS "town", CASE WHEN k.known IS NULL AND k2.known = 1 THEN k2.c0 ELSE '*' END AS "weight", t."disease" AS "disease" FROM "people" AT(TIMESTAMP => CAST('2026-01-01 10:00:00.000000000 +0000' AS TIMESTAMP_TZ)) AS t LEFT JOIN "incrowd keys 0" AS k0 ON t."Age" IS NOT DISTINCT FROM k0.k0 LEFT JOIN "incrowd keys 1" AS k1 ON COLLATE(t."town", 'utf8') IS NOT DISTINCT FROM k1.k0 LEFT JOIN "incrowd keys 2" AS k2 ON (CASE WHEN t."weight" = CAST('NaN' AS FLOAT) THEN NULL WHEN t."weight" = 0 THEN CAST(0 AS FLOAT) ELSE t."weight" END) IS NOT DISTINCT FROM k2.k0 LEFT JOIN "incrowd keys" AS k ON t."Age" IS NOT DISTINCT FROM k.k0 AND COLLATE(t."town", 'utf8') IS NOT DISTINCT FROM k.k1 AND (CASE WHEN t."weight" = CAST('NaN' AS FLOAT) THEN NULL WHEN t."weight" = 0 THEN CAST(0 AS FLOAT) ELSE t."weight" END) IS NOT DISTINCT FROM k.k2 ORDER BY random();
 DROP TABLE IF EXISTS "incrowd keys 0";
 DROP TABLE IF EXISTS "incrowd keys 1";
 DROP TABLE IF EXISTS "incrowd keys 2";

@@ -83,7 +83,7 @@ def test_an_address_is_that_of_one_column():
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"SparkEngine"}))
 def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
-    names = held_by_databases(ALL) if engine in ("SqlEngine", "RecodedEngine") else ALL
+    names = held_by_databases(ALL) if engine in ("SqlEngine", "RecodedTable") else ALL
     half = len(names) // 2
     frame = table(names)
     (tmp_path / "in").mkdir()
@@ -95,7 +95,7 @@ def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
             engine_for(made).count(asked, joint=True).frequency,
         )
         same(in_order_of_codes(expected), in_order_of_codes(found))
-    if engine == "RecodedEngine":
+    if engine == "RecodedTable":
         return
     one, other = (
         ic.anonymize(each, asked, [ic.KAnonymity(2)], max_suppression=0.9) for each in (frame, made)

@@ -18,7 +18,7 @@ from incrowd.engines.open import (
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import SqlEngine
-from incrowd.engines.sql.recoded import RecodedEngine, RecodedTable
+from incrowd.engines.sql.recoded import RecodedTable
 
 __all__ = [
     "DRIVER_KEYS",
@@ -28,7 +28,6 @@ __all__ = [
     "EngineSettings",
     "FilesEngine",
     "MemoryEngine",
-    "RecodedEngine",
     "RecodedTable",
     "Released",
     "ScanEngine",

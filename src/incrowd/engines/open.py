@@ -11,7 +11,6 @@ from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import SqlEngine
-from incrowd.engines.sql.recoded import RecodedEngine
 from incrowd.errors import TableError
 from incrowd.lazy import pl
 from incrowd.parameters import COUNT
@@ -32,7 +31,6 @@ ENGINES: tuple[type[Engine], ...] = (
     ScanEngine,
     FilesEngine,
     SqlEngine,
-    RecodedEngine,
     SparkEngine,
 )
 """Every engine, asked in this order whether it takes a table."""

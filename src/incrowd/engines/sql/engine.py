@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.base import Counted, Engine, EngineSettings, Released
-from incrowd.engines.fetched import Combinations, FetchedCount, count_fetched
+from incrowd.engines.base import Counted, Engine, EngineSettings, Released, Unwritten
+from incrowd.engines.fetched import Combinations, FetchedCount, FetchedRows, count_fetched
+from incrowd.engines.fold import fold
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.recoded import RecodedTable
 from incrowd.engines.sql.rows import TableRows
@@ -23,18 +26,19 @@ if TYPE_CHECKING:
 
 
 class SqlEngine(Engine):
-    """A table or view of a database; see `incrowd.engines.Engine`.
+    """A table or view of a database, or the released rows of one; see `incrowd.engines.Engine`.
 
     One GROUP BY per question brings the distinct combinations; rows stay where they are. All questions are
-    answered from the snapshot that there is when the engine is made.
+    answered from the snapshot that there is when the engine is made. Released rows that are not written yet
+    are counted by recoding the combinations of the rows before.
     """
 
     whose = "a database"
 
     @classmethod
     def takes(cls, table: Any) -> bool:
-        """Say whether this is a table of a database, or a relation of DuckDB."""
-        return isinstance(table, DatabaseTable) or _is_relation(table)
+        """Say whether this is a table of a database, a relation of DuckDB, or a release of either."""
+        return isinstance(table, DatabaseTable | RecodedTable) or _is_relation(table)
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class SqlEngine(Engine):
             from incrowd.dialects.duckdb import RelationTable
 
             table = RelationTable(table)
-        self.rows = table if isinstance(table, TableRows) else TableRows(table)
+        self.rows = table if isinstance(table, TableRows | RecodedTable) else TableRows(table)
         self.combinations = Combinations(
             self.rows.raw_combinations, self.treated_columns, reduced=self.rows.reduced
         )
@@ -55,7 +59,7 @@ class SqlEngine(Engine):
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
-        return list(self.rows.table.columns)
+        return list(self.rows.columns)
 
     @property
     def sources(self) -> Sequence[object]:
@@ -63,12 +67,16 @@ class SqlEngine(Engine):
         return self.rows.sources
 
     def interrupt(self) -> None:
-        """Give up the query that runs."""
+        """Give up the query that runs, also where the database fills a table."""
         self.rows.table.interrupt()
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
         """Count the rows; see `Engine.count`."""
-        return count_fetched(self, self.combinations, schema, self._release, joint=joint, target=target)
+        if isinstance(self.rows, TableRows):
+            return count_fetched(self, self.combinations, schema, self._release, joint=joint, target=target)
+        rows = FetchedRows(self.combinations, schema.null_values)
+        frequency, _ = fold(rows, schema, self.columns, joint=joint, target=target)
+        return Unwritten(self, schema, frequency)
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns where they are; see `Engine.values_of`."""
@@ -80,6 +88,7 @@ class SqlEngine(Engine):
 
     def _release(self, counted: FetchedCount, schema: Schema, recoding: Recoding) -> Released:
         """Recode the rows when they are written, or give a relation for one; see `Counted.apply`."""
+        assert isinstance(self.rows, TableRows)
         recoded = RecodedTable(
             self.rows,
             [attribute.name for attribute in schema.quasi],
@@ -94,16 +103,23 @@ class SqlEngine(Engine):
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows where they are; see `Engine.lone_rows`."""
-        return self.rows.lone_rows(columns)
+        return self.rows.lone_rows(columns) if isinstance(self.rows, TableRows) else None
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write the rows as they are while they stream; see `Engine.write`."""
-        return RecodedTable(self.rows, [], self.columns, pl.DataFrame()).write(path, target, csv_format)
+        """Write the rows while they stream; see `Engine.write`."""
+        rows = self.rows
+        if isinstance(rows, TableRows):
+            rows = RecodedTable(rows, [], self.columns, pl.DataFrame())
+        return rows.write(path, target, csv_format)
+
+    def into(self, name: str, *, force: bool = False) -> AbstractContextManager[DatabaseTable]:
+        """Make a new table of released rows; see `Engine.into`."""
+        return (
+            self.rows.into(name, force=force) if isinstance(self.rows, RecodedTable) else super().into(name)
+        )
 
 
 def _is_relation(table: Any) -> bool:
     """Say whether this is a relation of DuckDB, which is not loaded for it."""
-    import sys
-
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation)

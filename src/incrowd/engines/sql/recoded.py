@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.dialects.base import Dialect, Upload, cast_all
-from incrowd.engines.base import Counted, Engine, EngineSettings, Unwritten
-from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, FetchedRows, LeavingColumns, joined_by
-from incrowd.engines.fold import CELL, ROWS, added_up, fold
+from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, LeavingColumns, joined_by
+from incrowd.engines.fold import CELL, ROWS, added_up
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.engines.sql.joins import Joins, parted_by_column
 from incrowd.io.columns import column_named, columns_named
-from incrowd.lazy import NDArray, np, pl
+from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from incrowd.dialects.base import Column
     from incrowd.dialects.duckdb import RelationTable
     from incrowd.engines.sql.rows import TableRows
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
-    from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
 _KNOWN = "\0known"
@@ -51,8 +46,11 @@ class RecodedTable:
         The columns that are treated besides.
     drawn
         What columns become whose values do not follow from those before; None where there are none. It is
-        made now, so that what cannot be treated is told before anything is written.
+        made now, so that a column that cannot be treated is refused before anything is written.
     """
+
+    reduced = None
+    """People of released rows are counted here, and not by the database."""
 
     def __init__(
         self,
@@ -62,7 +60,7 @@ class RecodedTable:
         keys: pl.DataFrame,
         counted: FetchedCount | None = None,
     ) -> None:
-        self.rows = rows
+        self.rows, self.table, self.sources = rows, rows.table, rows.sources
         self.combinations = Combinations(rows.raw_combinations) if counted is None else counted.combinations
         self.leaving = LeavingColumns(rows.raw_combinations) if counted is None else counted.leaving
         self.drawn = self.leaving.drawn if self.leaving.by_row else None
@@ -72,7 +70,15 @@ class RecodedTable:
         self.keys = keys
 
     def __repr__(self) -> str:
-        return f"RecodedTable({self.rows.table.title!r}, columns={self.columns!r})"
+        return f"RecodedTable({self.table.title!r}, columns={self.columns!r})"
+
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Recode the combinations of the rows before; see `Combinations.raw`."""
+        quasi = [name for name in names if name in self.quasi]
+        passed = [name for name in names if name not in self.quasi]
+        raw, made = self.beside(self.keyed if quasi else [], passed)
+        cells = [self.recoded(raw, quasi)] if quasi else []
+        return added_up(pl.concat([made, *cells], how="horizontal"), names)
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
@@ -116,7 +122,7 @@ class RecodedTable:
         # By key, columns are read as they were counted; what a treatment looks at need not be released.
         beside = [name for column in self.leaving.by_value for name in column.columns]
         read = list(dict.fromkeys([*self.keyed, *beside, *self.leaving.drawn_from]))
-        columns = self.rows.table.read([*read, *passed])
+        columns = self.table.read([*read, *passed])
         self.rows.check_finite(passed)
         shown = [columns[name].key for name in read] + [columns[name].plain for name in passed]
         kinds = [columns[name].dtype for name in read] + [columns[name].plain_dtype for name in passed]
@@ -126,8 +132,8 @@ class RecodedTable:
             kinds.append(pl.Int64())
         names = [*places, *passed, *([NUMBER] if self.drawn is not None else [])]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
-        query = f"SELECT {listed} FROM {self._source()} ORDER BY {self.rows.table.dialect.random}"
-        for rows in self.rows.table.batches(query):
+        query = f"SELECT {listed} FROM {self._source()} ORDER BY {self.table.dialect.random}"
+        for rows in self.table.batches(query):
             batch = cast_all(rows, names, kinds)
             came = batch.select(column_named(place) for place in places)
             came.columns = read
@@ -171,14 +177,14 @@ class RecodedTable:
         They are numbered in the order of what is released of them: the same whenever they are asked for,
         but for rows of which nobody could say which is which.
         """
-        source = str(self.rows.table.source)
+        source = str(self.table.source)
         if self.drawn is None:
             return source
         names = self.leaving.drawn_from
-        columns = self.rows.table.read(names)
+        columns = self.table.read(names)
         alike = ", ".join(str(columns[name].key) for name in names)
         order = self.leaving.drawn_order([*self.columns, *self.keyed])
-        ordered = ", ".join(self.rows.table.dialect.as_text(f"t.{Dialect.quote(name)}") for name in order)
+        ordered = ", ".join(self.table.dialect.as_text(f"t.{Dialect.quote(name)}") for name in order)
         number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
         return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
 
@@ -198,11 +204,10 @@ class RecodedTable:
         TableError
             When there is such a table (unless `force`) or it cannot be made.
         """
-        table = self.rows.table
-        assert isinstance(table, DatabaseTable)
+        assert isinstance(self.table, DatabaseTable)
         self.rows.check_snapshot()
-        uploads, query = self.join(table.dialect)
-        with table.replacing(target, force, uploads, query) as made:
+        uploads, query = self.join(self.table.dialect)
+        with self.table.replacing(target, force, uploads, query) as made:
             yield made
 
     def relation(self, table: RelationTable) -> Any:
@@ -216,7 +221,7 @@ class RecodedTable:
         return table.joined(uploads[KEYS].frame, query)
 
     def join(
-        self, dialect: Dialect | type[Dialect], name: str = "incrowd keys", *, by_column: bool | None = None
+        self, dialect: Dialect | type[Dialect], name: str = "incrowd keys", *, by_column: bool = True
     ) -> tuple[dict[str, Upload], str]:
         """Return the tables that the rows are joined with, and the query that does it.
 
@@ -228,170 +233,117 @@ class RecodedTable:
         name
             What the names of the tables begin with.
         by_column
-            Whether to join column by column; by default where it can be done.
+            Whether to join column by column where it can be done.
         """
-        columns = self.rows.table.read([*self.keyed, *self.columns])
-        joins = Joins(dialect)
-        texts = self._join_keys(joins, columns, name, by_column=by_column)
+        uploads: dict[str, Upload] = {}
+        clauses: list[str] = []
+
+        def add(title: str, alias: str, frame: pl.DataFrame, names: Sequence[str], cells: _Types) -> None:
+            uploads[title], same = self._upload(dialect, alias, frame, names, cells)
+            clauses.append(f"LEFT JOIN {dialect.quote(title)} AS {alias} ON {same}")
+
+        texts = self._join_keys(add, name, by_column=by_column)
         for number, column in enumerate(self.leaving.by_value):
-            alias = f"t{number}"
-            joins.add(
-                f"{name} {alias}", alias, *self._joined(dialect, alias, self.leaving.lookup(column), [column])
-            )
+            alias, table = f"t{number}", self.leaving.lookup(column)
+            add(f"{name} {alias}", alias, table, column.columns, self._types_of(table, [column]))
             texts[column.name] = f"{alias}.c0"
         if self.drawn is not None:
             by_row = self.leaving.by_row
-            joins.add(f"{name} d", "d", *self._joined(dialect, "d", self.drawn, by_row))
+            types = {"number": "bigint"} | self._types_of(self.drawn, by_row)
+            add(f"{name} d", "d", self.drawn, self.leaving.drawn_from, types)
             texts |= {column.name: f"d.c{place}" for place, column in enumerate(by_row)}
+        columns = self.table.read(self.columns)
         listed = ", ".join(
             f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
             for column in self.columns
         )
-        rows = f"{self._source()} {' '.join(joins.clauses)}"
+        rows = f"{self._source()} {' '.join(clauses)}"
         # A table has no order, but its rows lie in that in which they were written.
-        return joins.uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
+        return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
 
-    def _join_keys(
-        self, joins: Joins, columns: Mapping[str, Column], name: str, *, by_column: bool | None
-    ) -> dict[str, str]:
+    def _join_keys(self, add: Callable[..., None], name: str, *, by_column: bool) -> dict[str, str]:
         """Join the keys, at once or by column; return the released text of each quasi-identifier."""
-        keys = [f"k{i}" for i in range(len(self.keyed))]
-        cells = [f"c{i}" for i in range(len(self.quasi))]
-        types = {key: columns[name].wire for key, name in zip(keys, self.keyed, strict=True)}
-        types |= dict.fromkeys(cells, "text") | {"known": "integer"}
-        frame = self.keys.rename(dict(zip(self.keys.columns, [*keys, *cells], strict=True)))
-        # Numbers that Arrow does not carry go as the texts that they were fetched as.
-        as_text = [key for key in keys if types[key].upper().startswith(("TEXT", "VARCHAR"))]
-        frame = frame.with_columns(
-            *(column_named(key).cast(pl.String) for key in as_text), pl.lit(1, pl.Int32).alias("known")
-        )
-
-        def join(uploaded: str, alias: str, rows: pl.DataFrame, places: Sequence[int]) -> None:
-            same = (
-                joins.dialect.same(
-                    columns[self.keyed[i]], str(columns[self.keyed[i]].key), f"{alias}.{keys[i]}"
-                )
-                for i in places
-            )
-            upload = Upload(rows, {column: types[column] for column in rows.columns})
-            joins.add(uploaded, alias, upload, " AND ".join(same))
-
+        cells = [CELL.format(each) for each in self.quasi]
+        keys = self.keys.with_columns(pl.lit(1, pl.Int32).alias(_KNOWN))
+        known = {"known": "integer"}
         # Where a treatment looks at further columns, a text does not follow from one value.
-        alone = by_column is not False and self.keyed == self.quasi
-        parted = parted_by_column(frame, keys, cells) if alone else None
-        every = range(len(self.keyed))
+        parted = parted_by_column(keys, self.quasi, cells) if by_column and self.keyed == self.quasi else None
         if parted is None:
-            join(name, "k", frame, every)
+            add(name, "k", keys, self.keyed, {f"c{i}": "text" for i in range(len(cells))} | known)
             cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
         else:
             gone, tables = parted
             for i, table in enumerate(tables):
-                join(f"{name} {i}", f"k{i}", table, [i])
-            join(name, "k", gone, every)
-            cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
+                add(f"{name} {i}", f"k{i}", table, [self.quasi[i]], {"c0": "text"} | known)
+            add(name, "k", gone, self.keyed, known)
+            cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c0 ELSE '" + SUPPRESSED + "' END"
         return {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
 
-    def _joined(
-        self,
-        dialect: Dialect | type[Dialect],
-        alias: str,
-        frame: pl.DataFrame,
-        made: Sequence[TreatedColumn],
-    ) -> tuple[Upload, str]:
-        """Return what treated columns become as a table, and the condition that joins it.
-
-        Parameters
-        ----------
-        frame
-            Values as they were fetched, then `NUMBER` where rows are numbered, then what columns become.
-        """
-        read = [name for name in frame.columns[: -len(made)] if name != NUMBER]
-        columns = self.rows.table.read(read)
-        types = {f"k{i}": columns[name].wire for i, name in enumerate(read)}
-        same = [
-            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
-            for key, name in zip(types, read, strict=True)
-        ]
-        if NUMBER in frame.columns:
-            types["number"] = "bigint"
-            same.append(f"{alias}.number = {self._number}")
+    def _types_of(self, frame: pl.DataFrame, made: Sequence[TreatedColumn]) -> _Types:
+        """Return the SQL types of treated columns, whose values before a frame has."""
+        columns = self.table.read([column.name for column in made])
+        types = {}
         for place, column in enumerate(made):
             came = frame.schema[column.name]
             kind = column.type_of(came)
             types[f"c{place}"] = columns[column.name].wire if kind == came else _sql_type(kind)
+        return types
+
+    def _upload(
+        self,
+        dialect: Dialect | type[Dialect],
+        alias: str,
+        frame: pl.DataFrame,
+        names: Sequence[str],
+        cells: _Types,
+    ) -> tuple[Upload, str]:
+        """Return a table that rows are joined with, and the condition that joins it.
+
+        Parameters
+        ----------
+        frame
+            Values of some columns as they were fetched, and then the cells.
+        cells
+            The SQL type of each cell; one that is called ``number`` is that of the row.
+        """
+        columns = self.table.read(names)
+        types = {f"k{i}": columns[name].wire for i, name in enumerate(names)}
+        same = [
+            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
+            for key, name in zip(types, names, strict=True)
+        ]
+        if "number" in cells:
+            same.append(f"{alias}.number = {self._number}")
+        types |= cells
         frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
+        # Numbers that Arrow does not carry go as the texts that they were fetched as.
         as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
         frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
         return Upload(frame, types), " AND ".join(same)
 
 
-class RecodedEngine(Engine):
-    """The released rows of a table in a database; see `incrowd.engines.Engine`.
+_Types = dict[str, str]
+"""The SQL type of each column."""
 
-    They are counted by what the database counts of the rows before recoding, whose combinations are recoded
-    one by one, so that nothing has to be written for it.
+
+def parted_by_column(
+    frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
+) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
+    """Part keys into the suppressed and a table per column, where a text follows from the one value.
+
+    Returns
+    -------
+    None where a text depends on other values, too.
     """
-
-    @classmethod
-    def takes(cls, table: Any) -> bool:
-        """Say whether these are such rows."""
-        return isinstance(table, RecodedTable)
-
-    def __init__(
-        self,
-        table: RecodedTable,
-        settings: EngineSettings | None = None,
-        treated: Sequence[TreatedColumn] = (),
-    ) -> None:
-        super().__init__(table, settings, treated)
-        self.table = table
-        self.combinations = Combinations(self.raw_combinations, self.treated_columns)
-
-    @property
-    def sources(self) -> Sequence[object]:
-        """The database of the table before recoding."""
-        return self.table.rows.sources
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns, in order."""
-        return list(self.table.columns)
-
-    def interrupt(self) -> None:
-        """Give up the query that runs, also where the database fills a table."""
-        self.table.rows.table.interrupt()
-
-    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows; see `Engine.count`."""
-        rows = FetchedRows(self.combinations, schema.null_values)
-        frequency, _ = fold(rows, schema, self.columns, joint=joint, target=target)
-        return Unwritten(self, schema, frequency)
-
-    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns; see `Engine.values_of`."""
-        return self.combinations.values_of(columns)
-
-    def treated(self, columns: Sequence[TreatedColumn]) -> RecodedEngine:
-        """Treat combinations when they are fetched; see `Engine.treated`."""
-        return RecodedEngine(self.table, self.settings, columns)
-
-    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Recode combinations; see `Combinations.raw`."""
-        table = self.table
-        quasi = [name for name in names if name in table.quasi]
-        passed = [name for name in names if name not in table.quasi]
-        keyed = table.keyed if quasi else []
-        raw, made = table.beside(keyed, passed)
-        cells = [table.recoded(raw, quasi)] if quasi else []
-        return added_up(pl.concat([made, *cells], how="horizontal"), names)
-
-    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write the rows while they stream; see `Engine.write`."""
-        return self.table.write(path, target, csv_format)
-
-    def into(self, name: str, *, force: bool = False) -> AbstractContextManager[DatabaseTable]:
-        """Make a new table of the rows; see `Engine.into`."""
-        return self.table.into(name, force=force)
+    gone = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
+    kept = frame.filter(~gone)
+    tables = [
+        kept.select(columns_named([key, cell, _KNOWN])).unique(maintain_order=True)
+        for key, cell in zip(keys, cells, strict=True)
+    ]
+    if any(table.to_series(0).n_unique() < len(table) for table in tables):
+        return None
+    return frame.filter(gone).select(columns_named([*keys, _KNOWN])), tables
 
 
 def _sql_type(kind: pl.DataType) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from incrowd.dialects.base import cast_all
@@ -28,6 +28,11 @@ class TableRows:
         self._snapshot = table.reading()
 
     @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.table.columns
+
+    @property
     def sources(self) -> Sequence[object]:
         """The database, where it is not a connection of the caller's."""
         return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
@@ -39,20 +44,15 @@ class TableRows:
     def grouped(self, names: Sequence[str], source: str, number: Sequence[str] = ()) -> pl.DataFrame:
         """Group the rows of a source by some columns, and by their number where one is named (`NUMBER`)."""
         self.check_snapshot()
-        columns = self._read(names)
-        shown = [*(columns[name].key for name in names), *number]
-        wrong = [column.wrong for column in columns.values() if column.wrong]
-        checks = [f"MAX(CASE WHEN {condition} THEN 1 ELSE 0 END)" for condition in wrong]
-        listed = ", ".join(f"{key} AS c{i}" for i, key in enumerate([*shown, "COUNT(*)", *checks]))
-        places = ", ".join(str(i + 1) for i in range(len(shown)))
+        columns = self._countable(names)
+        keys, checks = [*(columns[name].key for name in names), *number], _checks(columns)
+        listed = _as_columns([*map(str, keys), "COUNT(*)", *checks.values()])
+        places = ", ".join(str(i + 1) for i in range(len(keys)))
         found = self.table.fetch(f"SELECT {listed} FROM {source} GROUP BY {places}")
-        refused = [name for name in names if columns[name].wrong]
-        for name, series in zip(refused, found.get_columns()[len(shown) + 1 :], strict=True):
-            if len(series) and series.max():
-                raise SchemaError(f"column {name!r} has {columns[name].why}")
-        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(number)
+        _refuse_wrong(columns, checks, found[:, len(keys) + 1 :])
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * (len(number) + 1)
         labels = [*names, *([NUMBER] if number else []), ROWS]
-        return cast_all(found[:, : len(labels)], labels, [*kinds, pl.Int64()])
+        return cast_all(found[:, : len(labels)], labels, kinds)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows where they are; see `Engine.lone_rows`."""
@@ -72,21 +72,21 @@ class TableRows:
     ) -> ReducedPeople | None:
         """Reduce the people where they are; see `Combinations.reduced`."""
         self.check_snapshot()
-        columns = self._read([*names, *own, *schema.person])
+        columns = self._countable([*names, *own, *schema.person])
         self.check_finite(schema.person)
-        kinds = self._kinds(schema.person) if schema.null_values else [pl.Null()] * len(schema.person)
+        dialect, source = self.table.dialect, self.table.source
+        kinds: list[pl.DataType] = [pl.Null()] * len(schema.person)
+        if schema.null_values:
+            listed = _as_columns([str(columns[name].key) for name in schema.person])
+            kinds = self._fetched_as(f"SELECT {listed} FROM {source} LIMIT 0", schema.person, []).dtypes
         person = [
-            named_person(
-                self.table.dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values
-            )
+            named_person(dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values)
             for name, kind in zip(schema.person, kinds, strict=True)
         ]
         if None in person:
             return None
         keys, values = ([str(columns[name].key) for name in listed] for listed in (names, own))
-        plan = PeoplePlan(
-            self.table.source, keys, values, list(map(str, person)), whole=self.table.dialect.whole
-        )
+        plan = PeoplePlan(source, keys, values, list(map(str, person)), whole=dialect.whole)
         return plan.reduced(
             own,
             lists,
@@ -100,12 +100,6 @@ class TableRows:
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(counts)
         return cast_all(self.table.fetch(query), [*names, *counts], kinds)
 
-    def _kinds(self, names: Sequence[str]) -> list[pl.DataType]:
-        """Return the types that values of some columns are fetched as."""
-        columns = self.table.read(names)
-        listed = ", ".join(f"{columns[name].key} AS c{j}" for j, name in enumerate(names))
-        return self._fetched_as(f"SELECT {listed} FROM {self.table.source} LIMIT 0", names, []).dtypes
-
     def check_finite(self, names: Sequence[str]) -> None:
         """Refuse values of some columns that cannot be counted or written.
 
@@ -114,17 +108,9 @@ class TableRows:
         SchemaError
         """
         columns = self.table.read(names)
-        checked = [name for name in names if columns[name].wrong]
-        if not checked:
-            return
-        checks = ", ".join(
-            f"MAX(CASE WHEN {columns[name].wrong} THEN 1 ELSE 0 END) AS c{i}"
-            for i, name in enumerate(checked)
-        )
-        found = self.table.fetch(f"SELECT {checks} FROM {self.table.source}")
-        for name, series in zip(checked, found.get_columns(), strict=True):
-            if series[0]:
-                raise SchemaError(f"column {name!r} has {columns[name].why}")
+        if checks := _checks(columns):
+            found = self.table.fetch(f"SELECT {_as_columns(checks.values())} FROM {self.table.source}")
+            _refuse_wrong(columns, checks, found)
 
     def check_snapshot(self) -> None:
         """Refuse to go on where another snapshot began since the rows were counted.
@@ -139,7 +125,8 @@ class TableRows:
                 "(files are written before a table is)"
             )
 
-    def _read(self, names: Sequence[str]) -> dict[str, Column]:
+    def _countable(self, names: Sequence[str]) -> dict[str, Column]:
+        """Return how some columns are read, all of which can be counted."""
         columns = self.table.read(names)
         for name, column in columns.items():
             if column.key is None:
@@ -148,3 +135,24 @@ class TableRows:
                     "convert it first"
                 )
         return columns
+
+
+def _as_columns(expressions: Iterable[str]) -> str:
+    """Write expressions as the columns c0, c1, ... of a query."""
+    return ", ".join(f"{each} AS c{i}" for i, each in enumerate(expressions))
+
+
+def _checks(columns: Mapping[str, Column]) -> dict[str, str]:
+    """Return SQL by column that is 1 where a value is refused."""
+    return {
+        name: f"MAX(CASE WHEN {column.wrong} THEN 1 ELSE 0 END)"
+        for name, column in columns.items()
+        if column.wrong
+    }
+
+
+def _refuse_wrong(columns: Mapping[str, Column], checks: Mapping[str, str], found: pl.DataFrame) -> None:
+    """Refuse a table of which a check found a wrong value."""
+    for name, series in zip(checks, found.get_columns(), strict=True):
+        if len(series) and series.max():
+            raise SchemaError(f"column {name!r} has {columns[name].why}")
