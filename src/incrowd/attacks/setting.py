@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.attacks.base import Attack, risk_of, wilson
@@ -87,42 +88,94 @@ class Sets(NamedTuple):
         return np.asarray(clean[self.number][codes])
 
 
+@dataclass(frozen=True, eq=False)
 class Column:
-    """One column: raw values as numbers or ranks, released cells as intervals or sets of ranks."""
+    """One column: raw values as numbers or ranks, released cells as intervals or sets of ranks.
 
-    def __init__(
-        self,
+    Attributes
+    ----------
+    ranks
+        int[rows]: the rank of each raw value.
+    labels, codes
+        The released cells, and int[records]: the number of each record's.
+    sets
+        The cells that are sets of ranks.
+    ends, numbers
+        Of a column of numbers float64[labels, 2], the ends of each cell, and float64[size], the number of
+        each rank; else empty.
+    """
+
+    domain: Domain
+    ranks: NDArray[np.integer]
+    labels: Sequence[str | None]
+    codes: NDArray[np.integer]
+    sets: Sets
+    numeric: bool
+    ends: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
         domain: Domain,
         ranks: NDArray[np.integer],
         labels: Sequence[str | None],
         codes: NDArray[np.integer],
-    ) -> None:
-        self.domain = domain
-        self.ranks = ranks
-        self.codes = codes
-        self.labels = labels
-        self.told = np.array([label is None for label in labels])
+    ) -> Column:
+        """Read the released cells of a column."""
         numeric = domain.kind != "category" and not np.isnan(domain.numbers).all()
-        self.numeric = numeric
+        ends, numbers = np.empty((0, 2)), np.empty(0)
         if numeric:
             # What is beyond all doubles counts as the last one.
-            ends, self.numbers = (np.clip(read, -_LAST, _LAST) for read in read_intervals(domain, labels))
-            self.low, self.high = ends[codes, 0], ends[codes, 1]
-            self.first_of = dict(
-                zip(*(each.tolist() for each in np.unique(codes, return_index=True)), strict=True)
-            )
-            self.values = self.numbers[ranks]
-            known = self.numbers[~np.isnan(self.numbers)]
-            self.exponent = exponent_of(np.concatenate((ends.ravel(), known)))
-            self.extent = float(self.place(known.max()) - self.place(known.min())) or 1.0
-            # Of halves, since the sum of two enormous numbers is none.
-            halves = np.concatenate((self.low / 4 + self.high / 4, [known[0] / 2]))
-            self.median = 2 * float(np.nanmedian(halves))
-            self.sets = Sets.of(listed_of(domain, labels), len(labels))
-            # A set that names the missing value has something that lies below no number.
-            self.upper = np.where(self.sets.has(domain.missing, codes), math.nan, self.high)
-            return
-        self.sets = Sets.of(dict(enumerate(ranks_of(domain, labels))), len(labels))
+            ends, numbers = (np.clip(read, -_LAST, _LAST) for read in read_intervals(domain, labels))
+        listed = listed_of(domain, labels) if numeric else dict(enumerate(ranks_of(domain, labels)))
+        return cls(domain, ranks, labels, codes, Sets.of(listed, len(labels)), numeric, ends, numbers)
+
+    @cached_property
+    def low(self) -> NDArray[np.float64]:
+        """The lower end of each record's cell."""
+        return np.asarray(self.ends[self.codes, 0])
+
+    @cached_property
+    def high(self) -> NDArray[np.float64]:
+        """The upper end of each record's cell."""
+        return np.asarray(self.ends[self.codes, 1])
+
+    @cached_property
+    def upper(self) -> NDArray[np.float64]:
+        """The upper end; NaN for a set that has the missing value, which lies below no number."""
+        return np.where(self.sets.has(self.domain.missing, self.codes), math.nan, self.high)
+
+    @cached_property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Say which labels are the missing value."""
+        return np.array([label is None for label in self.labels])
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The number of each raw row."""
+        return np.asarray(self.numbers[self.ranks])
+
+    @cached_property
+    def _known(self) -> NDArray[np.float64]:
+        return np.asarray(self.numbers[~np.isnan(self.numbers)])
+
+    @cached_property
+    def exponent(self) -> int:
+        """The power of two by which numbers are scaled."""
+        return exponent_of(np.concatenate((self.ends.ravel(), self._known)))
+
+    @cached_property
+    def extent(self) -> float:
+        """The distance between the least and the largest number; 1 where they are equal."""
+        return float(self.place(self._known.max()) - self.place(self._known.min())) or 1.0
+
+    @cached_property
+    def median(self) -> float:
+        """The median of the middles of the released cells."""
+        # Of halves, since the sum of two enormous numbers is none.
+        halves = np.concatenate((self.low / 4 + self.high / 4, [self._known[0] / 2]))
+        return 2 * float(np.nanmedian(halves))
 
     def place(self, numbers: Any) -> Any:
         """Return numbers as distances are computed with: what is enormous is scaled, as `Domain.places`."""
@@ -132,7 +185,7 @@ class Column:
         """Make a part of a predicate of a released cell; with `corner` points become one-sided."""
         if not self.numeric:
             return Part(code, 0.0, 0.0)
-        low, high = (float(end[self.first_of[code]]) for end in (self.low, self.high))
+        low, high = map(float, self.ends[code])
         if corner and low == high and self.sets.number[code] < 0:
             return Part(code, low, math.inf) if low > self.median else Part(code, -math.inf, high)
         return Part(code, low, high)
@@ -151,11 +204,7 @@ class Column:
 
     def of_records(self, records: NDArray[np.int64]) -> Column:
         """Return the column with some of the released records alone, of which predicates are asked."""
-        some = copy.copy(self)
-        some.codes = self.codes[records]
-        if self.numeric:
-            some.low, some.high, some.upper = (end[records] for end in (self.low, self.high, self.upper))
-        return some
+        return replace(self, codes=self.codes[records])
 
     def meets(self, part: Part, *, of_release: bool) -> NDArray[np.bool_]:
         """Say which raw rows meet a part of a predicate, or which released records."""
@@ -183,7 +232,7 @@ class Column:
             for numbers in (np.sort(self.numbers[allowed]), np.sort(self.numbers[~allowed]))
         )
         plain = (inside > 0) & (outside == 0)
-        plain |= self.told[codes] & (self.domain.missing in named)
+        plain |= self.is_missing[codes] & (self.domain.missing in named)
         is_set = self.sets.number[codes] >= 0
         return np.asarray(np.where(is_set, self.sets.within(allowed, codes), plain))
 
@@ -193,10 +242,10 @@ class Column:
             return self.sets.has(int(self.ranks[row]), self.codes)
         value = self.values[row]
         # What says nothing, as * does, may be anything.
-        told = self.told[self.codes]
+        missing = self.is_missing[self.codes]
         star = np.array([label == SUPPRESSED for label in self.labels])[self.codes]
-        vague = star | (np.isnan(self.low) & ~told)
-        plain = told if math.isnan(value) else (self.low <= value) & (value <= self.high)
+        vague = star | (np.isnan(self.low) & ~missing)
+        plain = missing if math.isnan(value) else (self.low <= value) & (value <= self.high)
         is_set = self.sets.number[self.codes] >= 0
         named = self.sets.has(int(self.ranks[row]), self.codes)
         return np.asarray(np.where(is_set, named, vague | plain))
@@ -263,7 +312,7 @@ class Setting:
         for attribute in attributes:
             known = counted(mine, attribute.as_sensitive(), nulls)
             seen = counted(theirs, attribute.as_released().as_texts().as_sensitive(), nulls)
-            self.columns[attribute.name] = Column(
+            self.columns[attribute.name] = Column.of(
                 known.domain, known.rank_of_row(), seen.domain.values, seen.rank_of_row()
             )
 
