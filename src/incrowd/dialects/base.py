@@ -110,6 +110,11 @@ class Dialect(ABC):
     temporary: ClassVar[re.Pattern[str]] = re.compile("temp", re.IGNORECASE)
     """Schemas whose tables end with the session."""
 
+    uploaded: ClassVar[str] = ""
+    """SQL: the schema of uploaded tables, with a dot, where they have one of their own."""
+
+    _connection: Any
+
     @abstractmethod
     def __init__(self, where: Any) -> None:
         """Open a session: of an address, where it names a server, else of a file."""
@@ -167,11 +172,7 @@ class Dialect(ABC):
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:
         """Return an SQL condition: two keys of a column are equal or both missing."""
-        stand_in = column.stand_in
-        return (
-            f"COALESCE({left}, {stand_in}) = COALESCE({right}, {stand_in}) "
-            f"AND ({left} IS NULL) = ({right} IS NULL)"
-        )
+        return f"{left} IS NOT DISTINCT FROM {right}"
 
     @classmethod
     def text(cls, text: str) -> str:
@@ -211,29 +212,41 @@ class Dialect(ABC):
         A driver that cannot lets the query go on.
         """
 
-    @abstractmethod
     def close(self) -> None:
         """End the session."""
+        self._connection.close()
 
     @abstractmethod
     def execute(self, sql: str) -> None:
         """Run a statement without a result."""
 
-    @abstractmethod
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
+        return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
 
     @abstractmethod
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
-        """Run a query and fetch `BATCH` rows or so at a time."""
+        """Run a query and fetch `BATCH` rows or so at a time; one empty batch where there are none."""
 
-    @abstractmethod
+    def described(self, table: Name) -> Mapping[str, tuple[Any, ...]]:
+        """Return each column of a table with its description in the catalog, in order.
+
+        There are none where there is no such table.
+        """
+        raise NotImplementedError
+
+    def column(self, c: str, *described: Any) -> Column:
+        """Say how a column of some description is read, `c` being its name in SQL."""
+        raise NotImplementedError
+
     def names(self, table: Name) -> list[str]:
         """Return the names of a table's columns, in order; none where there is no such table."""
+        return list(self.described(table))
 
-    @abstractmethod
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
         """Say how some columns of a table are read."""
+        described = self.described(table)
+        return {name: self.column(f"t.{self.quote(name)}", *described[name]) for name in names}
 
     def target(self, table: Name) -> Name:
         """Return where a new table of a name would come to stand."""
@@ -254,9 +267,9 @@ class Dialect(ABC):
     def joining(self) -> None:  # noqa: B027 - few have something to prepare
         """Prepare the transaction for a join with an uploaded table."""
 
-    @abstractmethod
     def drop_uploaded(self, name: str) -> None:
         """Drop an uploaded table."""
+        self.execute(f"DROP TABLE IF EXISTS {self.uploaded}{self.quote(name)}")
 
     def make(self, name: Name, uploads: Mapping[str, Upload], query: str, *, replace: bool) -> Name:
         """Make a table of a query that joins uploaded ones; it is there for good once all is committed.

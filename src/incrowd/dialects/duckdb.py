@@ -46,6 +46,7 @@ class DuckDB(Dialect):
     example: ClassVar[str] = "duckdb:///path"
     sides: ClassVar[Sequence[str]] = (".wal", ".tmp")
     driver: ClassVar[tuple[str, str] | None] = ("pyarrow", "arrow")
+    uploaded: ClassVar[str] = "temp.main."
 
     def __init__(self, path: Path) -> None:
         self._connection = self.connect(path)
@@ -70,10 +71,6 @@ class DuckDB(Dialect):
         """Give up the query that another thread waits for."""
         self._connection.interrupt()
 
-    def close(self) -> None:
-        """End the session."""
-        self._connection.close()
-
     def execute(self, sql: str) -> None:
         """Run a statement without a result."""
         self._connection.execute(sql).fetchall()
@@ -95,15 +92,6 @@ class DuckDB(Dialect):
         self._streams = []
         super().rollback()
 
-    def names(self, table: Name) -> list[str]:
-        """Return the names of a table's columns."""
-        return list(self._types(table))
-
-    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read."""
-        types = self._types(table)
-        return {name: column_of(f"t.{self.quote(name)}", types[name]) for name in names}
-
     def kind(self, table: Name) -> str | None:
         """Say what has a name; names are compared without regard to case there."""
         *schema, name = table
@@ -118,7 +106,7 @@ class DuckDB(Dialect):
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
         """Make a temporary table."""
-        self.execute(f"DROP TABLE IF EXISTS temp.main.{self.quote(name)}")
+        self.drop_uploaded(name)
         listed = ", ".join(
             f"CAST({self.quote(column)} AS {kind}) AS {self.quote(column)}" for column, kind in types.items()
         )
@@ -127,15 +115,6 @@ class DuckDB(Dialect):
             self.execute(f'CREATE TEMPORARY TABLE {self.quote(name)} AS SELECT {listed} FROM "incrowd frame"')
         finally:
             self._connection.unregister("incrowd frame")
-
-    def drop_uploaded(self, name: str) -> None:
-        """Drop an uploaded table."""
-        self.execute(f"DROP TABLE temp.main.{self.quote(name)}")
-
-    @classmethod
-    def same(cls, column: Column, left: str, right: str) -> str:
-        """Compare null-safely; DuckDB hashes that."""
-        return f"{left} IS NOT DISTINCT FROM {right}"
 
     @classmethod
     def matches(cls, key: str, pattern: str) -> str:
@@ -152,12 +131,17 @@ class DuckDB(Dialect):
                 return TableError(f"{cls.title}: {_ERRORS[kind.__name__]}")
         return TableError(f"{cls.title}: the database refused a statement ({type(error).__name__})")
 
-    def _types(self, table: Name) -> dict[str, str]:
+    def described(self, table: Name) -> dict[str, tuple[str]]:
+        """Return the type of each column; see `Dialect.described`."""
         try:
             relation = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
         except duckdb.CatalogException:
             return {}
-        return dict(zip(relation.columns, map(str, relation.types), strict=True))
+        return {name: (str(kind),) for name, kind in zip(relation.columns, relation.types, strict=True)}
+
+    def column(self, c: str, kind: str) -> Column:
+        """Say how a column of a type is read; see `Dialect.column`."""
+        return column_of(c, kind)
 
 
 def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:

@@ -197,10 +197,6 @@ class MySQL(Dialect):
         with self._asking() as cursor:
             cursor.execute(sql)
 
-    def fetch(self, sql: str) -> pl.DataFrame:
-        """Run a query and fetch all rows."""
-        return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
-
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time; one empty batch where there are none."""
         for names, kinds, rows in self._rows(sql):
@@ -210,15 +206,6 @@ class MySQL(Dialect):
                 for name, kind, values in zip(names, kinds, columns, strict=True)
             }
             yield pl.DataFrame(made)
-
-    def names(self, table: Name) -> list[str]:
-        """Return the names of a table's columns."""
-        return list(self._columns(table))
-
-    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read."""
-        known = self._columns(table)
-        return {name: self._column(f"t.{self.quote(name)}", *known[name]) for name in names}
 
     def target(self, table: Name) -> Name:
         """Name the database."""
@@ -397,7 +384,7 @@ class MySQL(Dialect):
 
     # --- the catalog -----------------------------------------------------------------------------------
 
-    def _columns(self, table: Name) -> dict[str, tuple[Any, ...]]:
+    def described(self, table: Name) -> dict[str, tuple[Any, ...]]:
         """Return each column's base type, type in words, digits in all and behind the point."""
         if table not in self._known:
             where = self.target(table)
@@ -420,7 +407,8 @@ class MySQL(Dialect):
                 self._known[table] = {row[0]: row[1:] for row in cursor.fetchall()}
         return self._known[table]
 
-    def _column(self, c: str, base: str, words: str, precision: int | None, scale: int | None) -> Column:
+    def column(self, c: str, base: str, words: str, precision: int | None, scale: int | None) -> Column:
+        """Say how a column of some description is read; see `Dialect.column`."""
         if base in _TEXTS or base in ("enum", "set"):
             text = f"CONVERT({c} USING utf8mb4)"
             wrong = f"OCTET_LENGTH({text}) > {_SORTED}" if base.endswith("text") else None

@@ -73,6 +73,7 @@ class PostgreSQL(Dialect):
     driver: ClassVar[tuple[str, str] | None] = ("adbc-driver-postgresql", "postgres")
     view_guards: ClassVar[bool] = True
     temporary: ClassVar[re.Pattern[str]] = re.compile(r"pg_(toast_)?temp(_\d+)?")
+    uploaded: ClassVar[str] = "pg_temp."
 
     def __init__(self, url: str) -> None:
         self._connection = self.connect(url)
@@ -89,6 +90,15 @@ class PostgreSQL(Dialect):
         return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
     @classmethod
+    def same(cls, column: Column, left: str, right: str) -> str:
+        """Compare without NULL, which the server does not hash."""
+        stand_in = column.stand_in
+        return (
+            f"COALESCE({left}, {stand_in}) = COALESCE({right}, {stand_in}) "
+            f"AND ({left} IS NULL) = ({right} IS NULL)"
+        )
+
+    @classmethod
     def matches(cls, key: str, pattern: str) -> str:
         """Match with the server's regular expressions."""
         return f"{key} ~ {cls.text(pattern)}"
@@ -102,10 +112,6 @@ class PostgreSQL(Dialect):
     def interrupt(self) -> None:
         """Give up the query that another thread waits for."""
         _cancel(self._connection)
-
-    def close(self) -> None:
-        """End the session."""
-        self._connection.close()
 
     def execute(self, sql: str) -> None:
         """Run a statement without a result."""
@@ -123,15 +129,6 @@ class PostgreSQL(Dialect):
             reader = cursor.wait(lambda driver: driver.fetch_record_batch())
             while (batch := cursor.wait(lambda _: next(reader, None))) is not None:
                 yield pl.DataFrame(batch)
-
-    def names(self, table: Name) -> list[str]:
-        """Return the names of a table's columns."""
-        return list(self._columns(table))
-
-    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read."""
-        known = self._columns(table)
-        return {name: self._column(name, *known[name]) for name in names}
 
     def target(self, table: Name) -> Name:
         """Name the schema: another one of the search path may have a table of that name."""
@@ -173,7 +170,7 @@ class PostgreSQL(Dialect):
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
         """Make a temporary table, gone at the end of the transaction."""
         # A session may have left one; the schema keeps a table of the user's out of this.
-        self.execute(f"DROP TABLE IF EXISTS pg_temp.{self.quote(name)}")
+        self.drop_uploaded(name)
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE TEMPORARY TABLE {self.quote(name)} ({columns}) ON COMMIT DROP")
         with _Cursor(self._connection) as cursor:
@@ -185,10 +182,6 @@ class PostgreSQL(Dialect):
         """Rule the other joins out: keys are expressions, of which the planner has no statistics."""
         for way in ("nestloop", "mergejoin"):
             self.execute(f"SET LOCAL enable_{way} = off")
-
-    def drop_uploaded(self, name: str) -> None:
-        """Drop an uploaded table."""
-        self.execute(f"DROP TABLE pg_temp.{self.quote(name)}")
 
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
@@ -222,7 +215,7 @@ class PostgreSQL(Dialect):
             # Through PyArrow: an error that comes while rows do is the driver's then.
             return pl.DataFrame(cursor.wait(lambda driver: driver.fetch_arrow_table()))
 
-    def _columns(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
+    def described(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
         """Return each column's base type, its kind, the type in words and the type's modifier."""
         if table not in self._known:
             # Domains are read as what they are made of.
@@ -241,8 +234,8 @@ class PostgreSQL(Dialect):
             self._known[table] = {row[1]: tuple(row[2:]) for row in found.iter_rows()}
         return self._known[table]
 
-    def _column(self, name: str, base: str, kind: str, words: str, mode: int) -> Column:
-        c = f"t.{self.quote(name)}"
+    def column(self, c: str, base: str, kind: str, words: str, mode: int) -> Column:
+        """Say how a column of some description is read; see `Dialect.column`."""
         # Of a domain the new table shall have the type alone, and not the values that it allows.
         stays = f"CAST({c} AS {words})"
         if base in _TEXTS or kind == "e":

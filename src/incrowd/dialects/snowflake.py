@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -72,11 +72,6 @@ class Snowflake(Dialect):
         """Match with regular expressions, which are anchored at both ends."""
         return f"REGEXP_LIKE({key}, {cls.text(pattern)})"
 
-    @classmethod
-    def same(cls, column: Column, left: str, right: str) -> str:
-        """Compare null-safely."""
-        return f"{left} IS NOT DISTINCT FROM {right}"
-
     def source(self, table: Name) -> str:
         """Read as of the snapshot; a table that is being made is in none."""
         made = self._staged is not None and self._staged[0] == table
@@ -139,15 +134,6 @@ class Snowflake(Dialect):
             if none:
                 yield self.fetch(f"SELECT * FROM ({sql}) AS r LIMIT 0")
 
-    def names(self, table: Name) -> list[str]:
-        """Return the names of a table's columns."""
-        return list(self._columns(table))
-
-    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read."""
-        known = self._columns(table)
-        return {name: self._column(f"t.{self.quote(name)}", *known[name]) for name in names}
-
     def target(self, table: Name) -> Name:
         """Name the schema."""
         return table if len(table) > 1 else (str(self._rows("SELECT CURRENT_SCHEMA()")[0][0]), *table)
@@ -170,7 +156,7 @@ class Snowflake(Dialect):
 
     def drop_uploaded(self, name: str) -> None:
         """Drop an uploaded table."""
-        self.execute(f"DROP TABLE IF EXISTS {self.quote(name)}")
+        super().drop_uploaded(name)
         self._uploaded.discard(name)
 
     def make(self, name: Name, uploads: Mapping[str, Upload], query: str, *, replace: bool) -> Name:
@@ -207,7 +193,8 @@ class Snowflake(Dialect):
             above[-1] if above else None,
         )
 
-    def _columns(self, table: Name) -> dict[str, tuple[Any, ...]]:
+    def described(self, table: Name) -> dict[str, tuple[Any, ...]]:
+        """Return each column's type and digits; see `Dialect.described`."""
         if table not in self._known:
             kind = self.kind(table)
             if kind not in (None, "table"):
@@ -220,8 +207,8 @@ class Snowflake(Dialect):
             self._known[table] = {row[0]: row[1:] for row in found}
         return self._known[table]
 
-    @staticmethod
-    def _column(c: str, base: str, precision: int | None, scale: int | None) -> Column:
+    def column(self, c: str, base: str, precision: int | None, scale: int | None) -> Column:
+        """Say how a column of some description is read; see `Dialect.column`."""
         if base == "TEXT":
             # Whatever collation the column has, texts are compared by their bytes.
             key = f"COLLATE({c}, 'utf8')"

@@ -42,6 +42,7 @@ class SQLite(Dialect):
     scheme: ClassVar[str] = "sqlite"
     example: ClassVar[str] = "sqlite:///path"
     sides: ClassVar[Sequence[str]] = ("-wal", "-journal", "-shm")
+    uploaded: ClassVar[str] = "temp."
 
     def __init__(self, path: Path) -> None:
         self._connection = self.connect(path)
@@ -65,17 +66,9 @@ class SQLite(Dialect):
         """Give up the query that another thread waits for."""
         self._connection.interrupt()
 
-    def close(self) -> None:
-        """End the session."""
-        self._connection.close()
-
     def execute(self, sql: str) -> None:
         """Run a statement without a result."""
         self._connection.execute(sql).close()
-
-    def fetch(self, sql: str) -> pl.DataFrame:
-        """Run a query and fetch all rows."""
-        return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time; one empty batch where there are none."""
@@ -122,7 +115,7 @@ class SQLite(Dialect):
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
         """Make a temporary table with an index over its keys; it stands in a file of its own."""
-        self.execute(f"DROP TABLE IF EXISTS temp.{self.quote(name)}")
+        self.drop_uploaded(name)
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE TABLE temp.{self.quote(name)} ({columns})")
         places = ", ".join("?" * len(types))
@@ -131,10 +124,6 @@ class SQLite(Dialect):
         self.execute(
             f"CREATE INDEX temp.{self.quote(name + ' by key')} ON {self.quote(name)} ({', '.join(keys)})"
         )
-
-    def drop_uploaded(self, name: str) -> None:
-        """Drop an uploaded table."""
-        self.execute(f"DROP TABLE temp.{self.quote(name)}")
 
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:
