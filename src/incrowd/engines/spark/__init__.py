@@ -197,16 +197,8 @@ class SparkEngine(Engine):
 
     def _narrow(self, names: Sequence[str]) -> Any:
         """Return some columns as c0, c1, ..."""
-        frame, schema = positional(self._frame)
-        columns = []
-        for j, name in enumerate(names):
-            place = self._names.index(name)
-            column = sf.col(f"c{place}")
-            if isinstance(schema[place].dataType, st.StringType):
-                # A collation may hold different texts for equal.
-                column = column.cast(st.StringType())
-            columns.append(column.alias(f"c{j}"))
-        return frame.select(*columns)
+        columns = (self.column(name).alias(f"c{j}") for j, name in enumerate(names))
+        return positional(self._frame)[0].select(*columns)
 
     def check_types(self, names: Sequence[str]) -> None:
         """Refuse what rows in memory are refused for, before Spark groups by it."""
@@ -215,11 +207,9 @@ class SparkEngine(Engine):
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
             st.TimestampNTZType,
         )  # fmt: skip
-        frame, schema = positional(self._frame)
         for name in names:
-            place = self._names.index(name)
-            if not isinstance(schema[place].dataType, countable):
-                kind = _polars_name(frame, f"c{place}")
+            if not isinstance(self.kind(name), countable):
+                kind = _polars_name(positional(self._frame)[0], f"c{self._names.index(name)}")
                 raise SchemaError(
                     f"column {name!r} is of type {kind}, which is neither text, number nor date; "
                     "convert it first"
@@ -248,31 +238,34 @@ class SparkEngine(Engine):
         if not (by_row := leaving.by_row):
             return frame, cells
         names, table = leaving.drawn_from, leaving.drawn
-        alike = [self._place(name) for name in names]
+        alike = [self.column(name) for name in names]
         order = [
             sf.col(f"c{self._names.index(name)}").cast("string") for name in leaving.drawn_order(ordered)
         ]
         number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
-        frame = frame.withColumn(_NUMBERED, number)
         kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]
-        frame = self._joined(frame, names, table, "d", kinds, number=sf.col(_NUMBERED))
+        numbered = [(sf.col(_NUMBERED), st.LongType())]
+        frame = self._joined(frame.withColumn(_NUMBERED, number), names, table, "d", kinds, numbered)
         cells |= {column.name: sf.col(CELL.format(f"d_{j}")) for j, column in enumerate(by_row)}
         return frame, cells
 
-    def _place(self, name: str) -> Any:
-        """Return a column, in which texts are equal letter by letter."""
-        place = self._names.index(name)
-        column = sf.col(f"c{place}")
-        is_text = isinstance(self._frame.schema.fields[place].dataType, st.StringType)
-        return column.cast(st.StringType()) if is_text else column
+    def column(self, name: str) -> Any:
+        """Return a column of `positional`, in which texts are equal letter by letter."""
+        column = sf.col(f"c{self._names.index(name)}")
+        # A collation may hold different texts for equal.
+        return column.cast(st.StringType()) if isinstance(self.kind(name), st.StringType) else column
+
+    def kind(self, name: str) -> Any:
+        """Return the type of a column; texts have no collation."""
+        kind = self._frame.schema.fields[self._names.index(name)].dataType
+        return st.StringType() if isinstance(kind, st.StringType) else kind
 
     def _type_of(self, column: TreatedColumn, came: pl.DataType) -> Any:
         """Return Spark's type of a treated column that came as another."""
         kind = column.type_of(came)
-        own = self._frame.schema.fields[self._names.index(column.name)].dataType
         if kind != came:
             return st.LongType() if kind.is_integer() else st.StringType()
-        return st.StringType() if isinstance(own, st.StringType) else own
+        return self.kind(column.name)
 
     def _joined(
         self,
@@ -281,16 +274,11 @@ class SparkEngine(Engine):
         table: pl.DataFrame,
         mark: str,
         cells: Sequence[Any],
-        *,
-        number: Any = None,
+        further: Sequence[tuple[Any, Any]] = (),
     ) -> Any:
-        """Join rows with a table from the driver by some columns; see `joined`."""
-        fields = self._frame.schema.fields
-        columns = []
-        for name in names:
-            kind = fields[self._names.index(name)].dataType
-            columns.append((self._place(name), st.StringType() if isinstance(kind, st.StringType) else kind))
-        return joined(frame, columns, table, mark, cells, number=number)
+        """Join rows with a table from the driver by some columns, and by further ones; see `joined`."""
+        columns = [*((self.column(name), self.kind(name)) for name in names), *further]
+        return joined(frame, columns, table, mark, cells)
 
     def _shown(self, names: Sequence[str], cells: dict[str, Any]) -> list[Any]:
         """Return columns as o0, o1, ..., and leave what the table said about them behind."""
@@ -431,9 +419,11 @@ def positional(frame: Any) -> tuple[Any, Any]:
 
 def all_suppressed(names: Sequence[str]) -> Any:
     """Say of a row whether it has ``*`` in every one of some columns of texts."""
+    from incrowd.recoding import SUPPRESSED
+
     gone = sf.lit(True)
     for name in names:
-        gone = gone & sf.coalesce(sf.col(name) == _star(), sf.lit(False))
+        gone = gone & sf.coalesce(sf.col(name) == sf.lit(SUPPRESSED), sf.lit(False))
     return gone
 
 
@@ -452,12 +442,6 @@ def _bare(kind: Any) -> Any:
     if isinstance(kind, st.MapType):
         return st.MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
     return kind
-
-
-def _star() -> Any:
-    from incrowd.recoding import SUPPRESSED
-
-    return sf.lit(SUPPRESSED)
 
 
 def _polars_name(frame: Any, place: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add, and_
 from typing import Any
 
 from incrowd.engines.spark.fetching import plain
@@ -28,9 +30,9 @@ def joined(
     mark: str,
     cells: Sequence[Any],
     *,
-    number: Any = None,
+    with_missing: bool = True,
 ) -> Any:
-    """Join rows with a table by some columns, missing values being equal.
+    """Join rows with a table by some columns.
 
     The table has the columns' values and then cells, by place, whatever it calls them. What is found
     stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
@@ -41,30 +43,17 @@ def joined(
         The columns and their types.
     cells
         Types of the cells.
-    number
-        A column of numbers by which rows are joined, too; the table has it before the cells.
+    with_missing
+        Whether missing values are equal; else a row that has one is not found.
     """
     keys = [f"j{mark}_{j}" for j in range(len(columns))]
     fields = [st.StructField(key, kind) for key, (_, kind) in zip(keys, columns, strict=True)]
-    if number is not None:
-        fields.append(st.StructField("number", st.LongType()))
     other = _sent(frame, table, fields, mark, cells)
     pairs = [(column, sf.col(key)) for key, (column, _) in zip(keys, columns, strict=True)]
-    on = _same(pairs, [kind for _, kind in columns])
-    if number is not None:
-        on = on & (number == sf.col("number"))
-    return frame.join(other, on, "left").drop(*(field.name for field in fields))
-
-
-def joined_by_words(
-    frame: Any, words: Sequence[Any], table: pl.DataFrame, mark: str, cells: Sequence[Any]
-) -> Any:
-    """Join rows with a table by words, which are columns of 64 bits; a missing one is not found."""
-    keys = [f"j{mark}_{j}" for j in range(len(words))]
-    other = _sent(frame, table, [st.StructField(key, st.LongType()) for key in keys], mark, cells)
-    on = sf.lit(True)
-    for word, key in zip(words, keys, strict=True):
-        on = on & (word == sf.col(key))
+    if with_missing:
+        on = _same(pairs, [kind for _, kind in columns])
+    else:
+        on = reduce(and_, (column == key for column, key in pairs))
     return frame.join(other, on, "left").drop(*keys)
 
 
@@ -111,12 +100,7 @@ def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
     same = [one.eqNullSafe(other) for one, other in pairs]
     if len(pairs) == 1 or any(isinstance(kind, st.FloatType | st.DoubleType) for kind in kinds):
         # Numbers that are equal may have different hashes.
-        on = same[0]
-        for each in same[1:]:
-            on = on & each
-        return on
+        return reduce(and_, same)
     left, right = (sf.xxhash64(*columns) for columns in zip(*pairs, strict=True))
-    equal = same[0].cast("int")
-    for each in same[1:]:
-        equal = equal + each.cast("int")
+    equal = reduce(add, (each.cast("int") for each in same))
     return (left == right) & (equal == len(pairs))

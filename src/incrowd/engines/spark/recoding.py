@@ -61,7 +61,7 @@ class CellWords:
         else:
             frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
             keys = _words(self._key_words, self._ranks, "k{}")
-            frame = joins.joined_by_words(frame, of_rows, keys.hstack(table), "", _longs(words.count))
+            frame = _joined_by_words(frame, of_rows, keys.hstack(table), _longs(words.count))
         return frame, [sf.col(joins.CELL.format(place)) for place in range(words.count)]
 
     def by_value(self, frame: Any) -> tuple[Any, list[Any]]:
@@ -74,7 +74,7 @@ class CellWords:
         apart = self._apart(of_value)
         if len(apart):
             frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
-            frame = joins.joined_by_words(frame, of_rows, apart, "", [])
+            frame = _joined_by_words(frame, of_rows, apart, [])
             known = sf.col(joins.KNOWN.format("")).isNull()
             words = [sf.when(known, word) for word in words]
         return frame, words
@@ -171,6 +171,12 @@ def _words(words: Words, numbers: pl.DataFrame, form: str) -> pl.DataFrame:
     """Write the numbers of each row (``n0``, ...) as words, whose columns get names of a form."""
     found = words.of({place: column_named(name) for place, name in enumerate(numbers.columns)})
     return numbers.select(found[word].alias(form.format(word)) for word in range(words.count))
+
+
+def _joined_by_words(frame: Any, words: Sequence[Any], table: pl.DataFrame, cells: Sequence[Any]) -> Any:
+    """Join rows with a table by words; a row that lacks one is not found."""
+    columns = [(word, st.LongType()) for word in words]
+    return joins.joined(frame, columns, table, "", cells, with_missing=False)
 
 
 def _longs(count: int) -> list[Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from incrowd.algorithms import Mondrian
 from incrowd.algorithms.base import all_hold
@@ -39,30 +40,33 @@ _SAMPLED = (20_000, 200_000)
 _SAMPLED_PER_BLOCK = 500
 
 
-class _DistinctValues(NamedTuple):
-    """The distinct values of every column with their counts, one grouping set a column.
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """How many rows have each combination of some sets of columns, all counted in one pass.
 
     Attributes
     ----------
-    fetched
-        ``set`` numbers the grouping set, ``n`` counts rows; of the columns those of the set have values.
-    columns
-        The columns in the order of the sets' bits.
+    sets
+        The columns of each set, by a name of it.
     """
 
-    fetched: pl.DataFrame
-    columns: list[str]
+    sets: Mapping[str, Sequence[str]]
 
-    def gone_with(self, form: str) -> bool:
-        """Say whether a column is counted apart for rows that came in suppressed."""
-        return "gone" in self.columns and form[0] == "q"
+    @cached_property
+    def _columns(self) -> list[str]:
+        return list(dict.fromkeys(name for columns in self.sets.values() for name in columns))
 
-    def of(self, form: str) -> pl.DataFrame:
-        """Return the distinct values of one column."""
-        grouped = {form, "gone"} if self.gone_with(form) else {form}
-        last = len(self.columns) - 1
-        bits = sum(1 << (last - place) for place, name in enumerate(self.columns) if name not in grouped)
-        return self.fetched.filter(self.fetched["set"] == bits)
+    def counted(self, frame: Any) -> Any:
+        """Count the rows of a DataFrame: the columns, ``set`` for the set and ``n`` for the rows."""
+        sets = [[sf.col(name) for name in columns] for columns in self.sets.values()]
+        grouped = frame.groupingSets(sets, *map(sf.col, self._columns))
+        return grouped.agg(sf.grouping_id().alias("set"), sf.count(sf.lit(1)).alias("n"))
+
+    def of(self, name: str, fetched: pl.DataFrame) -> pl.DataFrame:
+        """Return the counts of one set."""
+        last = len(self._columns) - 1
+        absent = (place for place, each in enumerate(self._columns) if each not in self.sets[name])
+        return fetched.filter(fetched["set"] == sum(1 << (last - place) for place in absent))
 
 
 class Blocks:
@@ -83,20 +87,9 @@ class Blocks:
         engine.check_types([*names, *self.person])
         frame, schema = positional(table)
         self.session = table.sparkSession
-        columns = []
-        for name, form in [
-            *((attribute.name, f"q{j}") for j, attribute in enumerate(self.quasi)),
-            *((attribute.name, f"s{j}") for j, attribute in enumerate(self.sensitive)),
-        ]:
-            place = engine.columns.index(name)
-            column = sf.col(f"c{place}")
-            if isinstance(schema[place].dataType, st.StringType):
-                column = column.cast(st.StringType())
-            columns.append(column.alias(form))
-        self.all_text = all(
-            isinstance(schema[engine.columns.index(attribute.name)].dataType, st.StringType)
-            for attribute in self.quasi
-        )
+        forms = [f"q{j}" for j in range(len(self.quasi))] + [f"s{j}" for j in range(len(self.sensitive))]
+        columns = [engine.column(name).alias(form) for name, form in zip(names, forms, strict=True)]
+        self.all_text = all(isinstance(engine.kind(each.name), st.StringType) for each in self.quasi)
         self.narrow = frame.select(*columns)
         quasi = {attribute.name for attribute in self.quasi}
         self.passed = [name for name in self.released if name not in quasi]
@@ -122,12 +115,19 @@ class Blocks:
 
     def scale(self) -> TableStatistics:
         """Count every column's values in one pass, and rank them."""
-        values = self._distinct_values()
+        lead = ["gone"] if self.all_text else []
+        forms = self.narrow.columns
+        # Values of rows that came in suppressed are counted apart.
+        values = _Counts({form: [*lead, form] if form[0] == "q" else [form] for form in forms})
+        frame = self.narrow.withColumn("gone", self._gone()) if lead else self.narrow
+        fetched = fetched_within(values.counted(frame), self.driver_keys, self._too_many_values)
+        if not len(fetched):
+            raise TableError("the table has no rows")
         suppressed = 0
         ranks: list[tuple[Domain, Coder, NDArray[np.int64]]] = []
-        for form, attribute in zip(self.narrow.columns, (*self.quasi, *self.sensitive), strict=True):
-            part = values.of(form)
-            if values.gone_with(form):
+        for form, attribute in zip(forms, (*self.quasi, *self.sensitive), strict=True):
+            part = values.of(form, fetched)
+            if "gone" in values.sets[form]:
                 suppressed = int(part.filter(part["gone"])["n"].sum())
                 part = part.filter(~part["gone"])
             ranks.append(ranked(attribute, part[form], part["n"].to_numpy(), self.null_values))
@@ -146,28 +146,11 @@ class Blocks:
             suppressed=suppressed,
         )
 
-    def _distinct_values(self) -> _DistinctValues:
-        """Fetch the distinct values of every column; refuse more than may come to the driver."""
-        frame, forms = self.narrow, self.narrow.columns
-        lead = ["gone"] if self.all_text else []
-        if lead:
-            frame = frame.withColumn("gone", self._gone())
-        sets = [[sf.col(name) for name in ([*lead, form] if form[0] == "q" else [form])] for form in forms]
-        columns = [*lead, *forms]
-        grouped = frame.groupingSets(sets, *(sf.col(name) for name in columns)).agg(
-            sf.grouping_id().alias("set"), sf.count(sf.lit(1)).alias("n")
+    def _too_many_values(self, found: int) -> TableError:
+        return TableError(
+            f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
+            "may come to the driver (driver_keys); raise it, or coarsen the columns first"
         )
-
-        def refused(found: int) -> TableError:
-            return TableError(
-                f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
-                "may come to the driver (driver_keys); raise it, or coarsen the columns first"
-            )
-
-        fetched = fetched_within(grouped, self.driver_keys, refused)
-        if not len(fetched):
-            raise TableError("the table has no rows")
-        return _DistinctValues(fetched, columns)
 
     def cut(self, scale: TableStatistics, blocks: int | None) -> tuple[Cut, int]:
         """Cut a sample of the keys into blocks."""
@@ -233,25 +216,14 @@ class Blocks:
         root, blocks = tree
         live = encoded.filter(sf.col(BLOCK) >= 0)
         forms = [f"s{j}" for j in range(len(self.sensitive))]
-        weights = np.zeros(blocks, np.int64)
+        counts = _Counts({form: [BLOCK, form] for form in forms} or {"": [BLOCK]})
+        fetched = to_polars(counts.counted(live))
         keys = []
-        if forms:
-            grouped = live.groupingSets(
-                [[sf.col(BLOCK), sf.col(form)] for form in forms],
-                sf.col(BLOCK),
-                *(sf.col(form) for form in forms),
-            ).agg(sf.grouping_id().alias("set"), sf.count(sf.lit(1)).alias("n"))
-        else:
-            grouped = live.groupBy(BLOCK).agg(sf.count(sf.lit(1)).alias("n"))
-        fetched = to_polars(grouped)
-        for j, form in enumerate(forms):
-            bits = sum(1 << (len(forms) - 1 - other) for other in range(len(forms)) if other != j)
-            part = fetched.filter(fetched["set"] == bits)
-            key, codes, rows = (part[name].to_numpy() for name in (BLOCK, form, "n"))
-            keys.append(counts_per_key(key.astype(np.int64), codes, rows, blocks, scale.sensitive[j].size))
-            weights = np.bincount(key, rows, blocks).astype(np.int64)
-        if not forms:
-            np.add.at(weights, fetched[BLOCK].to_numpy(), fetched["n"].to_numpy())
+        for form, domain in zip(forms, scale.sensitive, strict=True):
+            key, codes, rows = (counts.of(form, fetched)[name].to_numpy() for name in (BLOCK, form, "n"))
+            keys.append(counts_per_key(key.astype(np.int64), codes, rows, blocks, domain.size))
+        key, rows = (counts.of(next(iter(counts.sets)), fetched)[name].to_numpy() for name in (BLOCK, "n"))
+        weights = np.bincount(key, rows, blocks).astype(np.int64)
         if weights.sum() != scale.records:
             raise TableError(CHANGED)
         table = FrequencyTable((), (), weights, scale.counted(keys))

@@ -81,15 +81,9 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
     quasi = [attribute.name for attribute in policy.schema.quasi]
     sensitive = [attribute.name for attribute in policy.schema.sensitive]
     frame = frame.select(
-        *(
-            sf.col(f"c{engine.columns.index(name)}").cast(st.StringType()).alias(f"q{j}")
-            for j, name in enumerate(quasi)
-        ),
-        *(sf.col(f"c{engine.columns.index(name)}").alias(f"s{j}") for j, name in enumerate(sensitive)),
-        *(
-            sf.col(f"c{engine.columns.index(name)}").alias(f"w{j}")
-            for j, name in enumerate(policy.schema.person)
-        ),
+        *(engine.column(name).alias(f"q{j}") for j, name in enumerate(quasi)),
+        *(engine.column(name).alias(f"s{j}") for j, name in enumerate(sensitive)),
+        *(engine.column(name).alias(f"w{j}") for j, name in enumerate(policy.schema.person)),
     )
     cells = [f"q{j}" for j in range(len(quasi))]
     parts = math.ceil(found / _CHECKED_TOGETHER)
