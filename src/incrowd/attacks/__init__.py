@@ -27,7 +27,7 @@ __all__ = ["KINDS", "Attack", "Rate", "attack", "wilson"]
 
 
 class _Call(NamedTuple):
-    """What `attack` was called with, checked."""
+    """The arguments of `attack`, checked."""
 
     raw: Any
     release: Any
@@ -64,7 +64,7 @@ class _Call(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """One kind of attack: what it needs, in words and as a condition, and how it is tried."""
+    """One kind of attack: its needs, in words and as a condition, and its function."""
 
     needs: str
     possible: Callable[[_Call], bool]

@@ -1,4 +1,4 @@
-"""Composition: what two releases of one table tell together.
+"""Composition: the information in two releases of one table together.
 
 Example: each of two releases has classes of at least k records. Put side by side they single people out.
 
@@ -85,7 +85,7 @@ def _classes(settings: Sequence[Setting]) -> NDArray[np.int64]:
 
 
 def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attack:
-    """Look people up in every release by what is known of them, and intersect what is found.
+    """Look people up in every release by the known attributes, and intersect the results.
 
     Parameters
     ----------

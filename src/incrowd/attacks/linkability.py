@@ -1,4 +1,4 @@
-"""Linkability: whether two halves of what is known lead to one released record."""
+"""Linkability: whether two halves of the known attributes lead to one released record."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int
 
 @dataclass(frozen=True, slots=True)
 class _Posterior:
-    """What is left of a class's assignments."""
+    """The remaining assignments of a class."""
 
     truth: NDArray[np.int64]
     exact: bool
@@ -157,7 +157,7 @@ class _Posterior:
 
 @dataclass(frozen=True)
 class _World:
-    """A table, what is made of it, and how to find out what would be made of another one."""
+    """A table, its release, and a function that would release another table in the same way."""
 
     frame: pl.DataFrame
     policy: Policy

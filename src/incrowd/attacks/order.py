@@ -1,4 +1,4 @@
-"""The order of rows: what the rows before and after tell of a row's number or date."""
+"""The order of rows: the information of neighbouring rows on a row's number or date."""
 
 from __future__ import annotations
 

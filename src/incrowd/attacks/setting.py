@@ -26,7 +26,7 @@ _LAST = float(np.finfo(np.float64).max)
 
 
 class Part(NamedTuple):
-    """What a predicate asks of one column: a value of a released cell, or a number between two.
+    """The condition of a predicate on one column: a value of a released cell, or a number between two.
 
     A code of -1 belongs to no cell.
     """
@@ -178,7 +178,7 @@ class Column:
         return 2 * float(np.nanmedian(halves))
 
     def place(self, numbers: Any) -> Any:
-        """Return numbers as distances are computed with: what is enormous is scaled, as `Domain.places`."""
+        """Return numbers for computing distances, scaled where they are enormous, as `Domain.places`."""
         return np.ldexp(numbers, -self.exponent)
 
     def part(self, code: int, *, corner: bool) -> Part:

@@ -92,7 +92,7 @@ def _lucky(
 
 
 class _Covered:
-    """How many released records meet a predicate; what meets its parts is kept, as bits."""
+    """How many released records meet a predicate; the matches of its parts are kept, as bits."""
 
     def __init__(self, columns: Sequence[Column], records: NDArray[np.int64]) -> None:
         self._columns = columns

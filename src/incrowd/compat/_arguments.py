@@ -1,4 +1,4 @@
-"""Checks of arguments, with errors that name the argument and say what to give.
+"""Checks of arguments, with errors that name the argument and the allowed values.
 
 Code that was written for the originals may catch the errors that they raise. So a wrong type is also a
 ``TypeError``, and a missing column is also a ``KeyError``. Both are a ``ValueError``, as every `InputError`.
@@ -72,7 +72,7 @@ def check_series(value: Any, argument: str) -> pd.Series[Any]:
 
 
 def check_items(value: Any, argument: str, wanted: str) -> list[Any]:
-    """Return what a list, tuple, index or array holds; a text, a mapping or a table is none of these."""
+    """Return the members of a list, tuple, index or array; a text, a mapping or a table is none of these."""
     if (
         isinstance(value, str | bytes | Mapping)
         or hasattr(value, "columns")
@@ -107,7 +107,7 @@ def check_column(value: Any, argument: str, frame: pd.DataFrame, *, known: Seque
 
 
 def check_mapping(value: Any, argument: str, wanted: str) -> Mapping[Any, Any]:
-    """Return a dict or what is like one."""
+    """Return a dict or a similar object."""
     if not isinstance(value, Mapping):
         raise _wrong(argument, wanted, value)
     return value

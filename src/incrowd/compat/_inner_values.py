@@ -53,7 +53,7 @@ class _Column:
         return one
 
     def climbed(self, levels: int) -> NDArray[np.integer]:
-        """Return what the distinct values are some levels up; the root stays."""
+        """Return the distinct values some levels up; the root stays."""
         nodes = self.nodes
         for _ in range(levels):
             nodes = self.parents[nodes]
@@ -146,7 +146,9 @@ class Records:
         return Fraction(lost, column.most)
 
     def _suits(self, cells: Sequence[NDArray[np.integer]], k: int, least: int) -> bool:
-        """Say whether every class has k records and so many sensitive values; what looks alike is alike."""
+        """Say whether every class has k records and enough sensitive values; rows of the same cells are one
+        class.
+        """
         texts = [
             np.unique(column.shown(nodes), return_inverse=True)[1][column.codes]
             for column, nodes in zip(self.columns.values(), cells, strict=True)
@@ -160,7 +162,7 @@ class Records:
         return bool(np.bincount(pairs // width, minlength=len(first)).min() >= least)
 
     def _distances(self, row: int) -> NDArray[Any]:
-        """Return what it costs to put each record into one class with this one: LM and MD, in units."""
+        """Return the cost of putting each record into one class with this one: LM and MD, in units."""
         total: NDArray[Any] = np.zeros(self.count, self.kind)
         for column in self.columns.values():
             own = column.nodes[column.codes[row]]

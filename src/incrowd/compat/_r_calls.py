@@ -58,7 +58,7 @@ class Call:
     named: dict[str, Any] = field(default_factory=dict)
 
     def matched(self, *names: str) -> dict[str, Any]:
-        """Return the arguments by their names, as R matches them: what has no name takes the next free one.
+        """Return the arguments by their names, as R matches them: unnamed ones take the next free name.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Walks over the tokens once; what it does not understand has no value, and is skipped."""
+    """Walks over the tokens once; an unknown construct has no value, and is skipped."""
 
     def __init__(self, text: str, source: str) -> None:
         self._source = source

@@ -110,7 +110,7 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
 
 
 def _variables(text: str, place: Path) -> tuple[list[_Variable], list[str]]:
-    """Read the lines; return the variables, and what is not read of them."""
+    """Read the lines; return the variables, and their settings that are not used."""
     found: list[_Variable] = []
     unread, fixed = [], True
     for number, line in enumerate(text.splitlines(), 1):

@@ -271,7 +271,7 @@ def _from_anywhere(
 
 
 class _Pair(NamedTuple):
-    """A raw value and what it became: the records, the levels climbed, and LM of the new value in 0..1."""
+    """A raw value and its released one: the records, the levels climbed, and LM of the new value in 0..1."""
 
     records: int
     levels: int
@@ -279,7 +279,7 @@ class _Pair(NamedTuple):
 
 
 def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pair]]:
-    """Return, per quasi-identifier, what its distinct values became."""
+    """Return, per quasi-identifier, the released value of each distinct value."""
     raw = check_path(raw, "raw_dataset_file")
     anonymized = check_path(anonymized, "anonymized_dataset_file")
     course = _read(raw, check_path(folder, "DGH_folder"))

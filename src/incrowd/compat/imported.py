@@ -1,4 +1,4 @@
-"""What is read of another tool's file: a policy, questions about it, and what has no counterpart here."""
+"""The content of another tool's file: a policy, questions about it, and settings without a counterpart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Imported:
-    """What was read of another tool's file.
+    """The content of another tool's file.
 
     Attributes
     ----------

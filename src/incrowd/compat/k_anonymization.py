@@ -273,7 +273,7 @@ def _normalized(penalties: float, org_data: pd.DataFrame, kept: int, width: int)
 
 
 def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
-    """Return what gives the leaves under a value over all leaves."""
+    """Return a function that gives the leaves under a value over all leaves."""
     from incrowd.hierarchy import Hierarchy
 
     found: Any = None
@@ -315,7 +315,7 @@ def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
 
 
 def _of_levels(levels: Sequence[Mapping[str, Any]]) -> dict[Any, float]:
-    """Read the library's tree: per level lists of original values and what they become."""
+    """Read the library's tree: per level lists of original values and their generalized values."""
     below: dict[Any, int] = {}
     leaves: dict[Any, None] = {}
     for number, level in enumerate(levels):

@@ -316,7 +316,7 @@ class _Asked(NamedTuple):
 
 
 class _Probe:
-    """Stands for a table while a callable is asked what it would ask; answers all with yes but one."""
+    """Stands for a table while a callable's conditions are recorded; answers all with yes but one."""
 
     def __init__(self, no: int) -> None:
         self.no = no

@@ -1,4 +1,4 @@
-"""Scripts of sdcMicro: the calls that say what shall be done, as a policy.
+"""Scripts of sdcMicro: their calls, as a policy.
 
 The script is read and never run. `createSdcObj` gives the roles, and the calls behind it models, treatments
 and hierarchies. What has no counterpart is listed with its line. So is what only R could tell, as the names
@@ -84,7 +84,7 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
 
 @dataclass
 class _Script:
-    """What the calls said so far."""
+    """The settings of the calls so far."""
 
     source: str
     roles: dict[str, Role] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class _Script:
     unread: list[str] = field(default_factory=list)
 
     def take(self, call: Call) -> None:
-        """Take what a call says."""
+        """Take the settings of a call."""
         read = _READERS.get(call.name)
         if read is not None:
             try:
@@ -117,7 +117,7 @@ class _Script:
         self.unread.append(f"line {call.line}: {call.name}: {why}")
 
     def imported(self) -> Imported:
-        """Make a policy of what was said."""
+        """Make a policy of the settings."""
         if "quasi" not in self.roles.values():
             raise TableError(
                 f"{self.source}: no createSdcObj(..., keyVars = c(...)) whose key variables are written out "

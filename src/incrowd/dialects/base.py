@@ -152,7 +152,7 @@ class Dialect(ABC):
         return ".".join(map(self.quote, name))
 
     def source(self, table: Name) -> str:
-        """Write what stands behind FROM, so that the columns of a table are those of ``t``."""
+        """Write a table as it stands behind FROM, so that its columns are those of ``t``."""
         return f"{self.qualified(table)} AS t"
 
     def check_name(self, name: Name) -> None:
@@ -199,11 +199,11 @@ class Dialect(ABC):
         """Begin a transaction whose reads all see one snapshot."""
 
     def commit(self) -> None:
-        """End the transaction and keep what it did."""
+        """End the transaction and keep its changes."""
         self.execute("COMMIT")
 
     def rollback(self) -> None:
-        """End the transaction and undo what it did."""
+        """End the transaction and undo its changes."""
         self.execute("ROLLBACK")
 
     def interrupt(self) -> None:  # noqa: B027
@@ -254,7 +254,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def kind(self, table: Name) -> str | None:
-        """Return ``table`` or what else has that name, as ``view``; None for nothing."""
+        """Return the kind of object that has a name, as ``table`` or ``view``; None for nothing."""
 
     def related(self, one: Name, other: Name) -> bool:
         """Say whether two names are one table, or one holds rows of the other."""
@@ -298,7 +298,7 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Say in our words what went wrong, or None where this is no error of the driver."""
+        """Return our error for an error of the driver; None for other errors."""
 
 
 def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | None:

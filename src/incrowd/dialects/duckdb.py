@@ -93,7 +93,7 @@ class DuckDB(Dialect):
         super().rollback()
 
     def kind(self, table: Name) -> str | None:
-        """Say what has a name; names are compared without regard to case there."""
+        """Return the kind of object that has a name; names are compared without regard to case there."""
         *schema, name = table
         found = self._connection.execute(
             "SELECT table_type FROM information_schema.tables WHERE lower(table_name) = lower($1) "

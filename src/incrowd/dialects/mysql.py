@@ -99,7 +99,7 @@ class MySQL(Dialect):
 
     @classmethod
     def connect(cls, where: str) -> Any:
-        """Connect; what the address does not say is looked up in MYSQL_PWD and the option file."""
+        """Connect; parts that the address lacks are looked up in MYSQL_PWD and the option file."""
         driver, converters = cls.imported("pymysql"), cls.imported("pymysql.converters")
         parts, options = urlsplit(where), {}
         for name, values in parse_qs(parts.query).items():
@@ -156,7 +156,7 @@ class MySQL(Dialect):
         self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
 
     def commit(self) -> None:
-        """Give the table that was made its name, in one step; what it replaces is dropped after that."""
+        """Give the new table its name, in one step; the one that it replaces is dropped after that."""
         super().commit()
         if self._staged is not None:
             private, name, replace = self._staged
@@ -170,7 +170,7 @@ class MySQL(Dialect):
         self._tidy()
 
     def rollback(self) -> None:
-        """End the transaction, and drop what was made."""
+        """End the transaction, and drop its new tables."""
         if self._streaming is not None:
             # Rows that are still being fetched would have to be read to their end.
             self._streaming = None
@@ -212,7 +212,7 @@ class MySQL(Dialect):
         return table if len(table) > 1 else (self._database, *table)
 
     def kind(self, table: Name) -> str | None:
-        """Say what has a name."""
+        """Return the kind of object that has a name."""
         found = self._row(
             "SELECT table_type FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
             *self.target(table),
@@ -308,7 +308,7 @@ class MySQL(Dialect):
 
     @contextlib.contextmanager
     def _waiting(self) -> Iterator[None]:
-        """Have the server give up what it computes when a signal comes."""
+        """Have the server give up its query when a signal comes."""
         try:
             yield
         except (Exception, GeneratorExit):
@@ -366,7 +366,7 @@ class MySQL(Dialect):
                 cursor.executemany(f"INSERT INTO {table.replace('%', '%%')} VALUES ({marks})", rows)
 
     def _tidy(self) -> None:
-        """Drop a table that did not get its name, and what was uploaded; the session may be gone."""
+        """Drop uploaded tables, and a table that did not get its name; the session may be gone."""
         writer, staged = self._writer, self._staged
         self._writer = self._staged = None
         if writer is not None:

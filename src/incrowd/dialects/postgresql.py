@@ -138,7 +138,7 @@ class PostgreSQL(Dialect):
         return table if schema is None else (str(schema), *table)
 
     def kind(self, table: Name) -> str | None:
-        """Say what has a name."""
+        """Return the kind of object that has a name."""
         found = self._asked(
             "SELECT relkind::text AS kind FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
             self.qualified(table),
@@ -279,7 +279,7 @@ class PostgreSQL(Dialect):
 
 
 class _Cursor:
-    """A cursor of the driver whose waiting ends with a signal; what the server computes is cancelled then.
+    """A cursor of the driver whose waiting ends with a signal; the server's query is cancelled then.
 
     The driver waits in compiled code, where Python handles no signal, and in the main thread it takes Ctrl-C
     for itself. So it waits in a thread of its own.

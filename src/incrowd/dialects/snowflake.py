@@ -95,7 +95,7 @@ class Snowflake(Dialect):
         self.rollback()
 
     def rollback(self) -> None:
-        """Drop what was made and uploaded."""
+        """Drop the tables that were made and uploaded."""
         staged, self._staged = self._staged, None
         for each in (*([staged[0]] if staged else []), *((name,) for name in self._uploaded)):
             with contextlib.suppress(Exception):
@@ -139,7 +139,7 @@ class Snowflake(Dialect):
         return table if len(table) > 1 else (str(self._rows("SELECT CURRENT_SCHEMA()")[0][0]), *table)
 
     def kind(self, table: Name) -> str | None:
-        """Say what has a name."""
+        """Return the kind of object that has a name."""
         found = self._catalog("tables", "table_type", table)
         return None if not found else {"BASE TABLE": "table"}.get(found[0][0], str(found[0][0]).lower())
 

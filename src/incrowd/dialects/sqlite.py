@@ -57,7 +57,7 @@ class SQLite(Dialect):
         return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def begin(self) -> None:
-        """Begin a transaction; what is read first fixes its snapshot."""
+        """Begin a transaction; its first read fixes the snapshot."""
         self._known = {}
         self.execute("BEGIN")
         self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
@@ -93,7 +93,7 @@ class SQLite(Dialect):
         return [row[1] for row in self._connection.execute(f"PRAGMA {self._pragma('table_info', table)}")]
 
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read: one pass over the rows says what types their values have."""
+        """Say how some columns are read: one pass over the rows finds the types of their values."""
         new = [name for name in dict.fromkeys(names) if (table, name) not in self._known]
         # A result has at most two thousand columns.
         for start in range(0, len(new), 250):
@@ -101,7 +101,7 @@ class SQLite(Dialect):
         return {name: self._known[table, name] for name in names}
 
     def kind(self, table: Name) -> str | None:
-        """Say what has a name."""
+        """Return the kind of object that has a name."""
         schema = "" if len(table) < 2 else self.quote(table[0]) + "."
         names = [f"{schema}sqlite_schema"] if schema else ["temp.sqlite_schema", "main.sqlite_schema"]
         for where in names:

@@ -1,4 +1,4 @@
-"""What every engine does: count the rows of a table, apply a recoding to them, and write them checked."""
+"""The base classes of engines: count rows, apply a recoding to them, and write them checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_THE_SAME = "what was written does not read back the same; nothing is kept"
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What a caller tells an engine.
+    """Settings of an engine that the caller gives.
 
     Attributes
     ----------
@@ -101,7 +101,9 @@ class Engine(ABC):
         return ()
 
     def interrupt(self) -> None:  # noqa: B027
-        """Give up what it waits for now; called from another thread. By default it waits for nothing."""
+        """Give up the work that it waits for now; called from another thread. By default it waits for
+        nothing.
+        """
 
     @abstractmethod
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
@@ -192,7 +194,7 @@ class Engine(ABC):
 
     @abstractmethod
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
-        """Write the table to `path` in the format that `target` is named for, and open what was written.
+        """Write the table to `path`, in the format of the name of `target`, and open the written file.
 
         Raises
         ------
@@ -201,7 +203,7 @@ class Engine(ABC):
         """
 
     def place(self, folder: Path, name: str) -> str | Path:
-        """Return what `write_checked` takes for a file in a folder of this machine."""
+        """Return the target for `write_checked` of a file in a folder of this machine."""
         return folder / name
 
     def write_checked(
@@ -286,7 +288,7 @@ class Counted(ABC):
         """
 
     def over(self, rows: Engine, *, apart: bool = False) -> Self:
-        """Return what was counted, over the rows of another engine.
+        """Return the same count over the rows of another engine.
 
         Parameters
         ----------
@@ -333,7 +335,7 @@ class Released:
 
 
 class Unwritten(Counted):
-    """A release that is not written yet: it was counted by what was recoded, and is not recoded again."""
+    """A release that is not written yet. It was counted by its recoded keys, and is not recoded again."""
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
         """Refuse; see `Counted.apply`."""

@@ -102,7 +102,7 @@ def _alone(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
 
 
 def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> NDArray[np.integer]:
-    """Return each row's place in the order of the distinct values; what is not in it comes last.
+    """Return each row's place in the order of the distinct values; rows with other values come last.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class Combinations:
         return counted.drop(ROWS), counted[ROWS].to_numpy()
 
     def keyed_by(self, names: Sequence[str]) -> list[str]:
-        """Return the columns whose values tell what a row has in some columns, these first."""
+        """Return some columns, and those that their treatments read."""
         beside = [name for column in self.treated_of(names) for name in column.columns]
         return list(dict.fromkeys([*names, *beside]))
 
@@ -132,7 +132,7 @@ class LeavingColumns:
     _shuffle: int = field(default_factory=lambda: secrets.randbits(128), repr=False)
 
     def lookup(self, column: TreatedColumn) -> pl.DataFrame:
-        """Return what the values of a column become: a row for each combination with what is beside it.
+        """Return the treated values of a column: a row for each combination with the columns beside it.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class LeavingColumns:
 
     @cached_property
     def drawn(self) -> pl.DataFrame:
-        """What the columns of `by_row` become, a row for each row of the table.
+        """The treated values of the columns of `by_row`, a row for each row of the table.
 
         Rows that are alike in `drawn_from` cannot be told apart by a treatment. So each of them, in whatever
         order, gets one of as many results as there are such rows. All rows stand here in a random order when
@@ -246,7 +246,7 @@ class FetchedCount(Counted):
 
     @property
     def keyed_by(self) -> list[str]:
-        """The columns whose values tell what a row's quasi-identifiers become, those first."""
+        """The quasi-identifiers, and the columns that their treatments read."""
         return self.combinations.keyed_by(self.keys.names)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -257,7 +257,7 @@ class FetchedCount(Counted):
         return np.flatnonzero(np.append(keys, False)[found.cast(int).fill_null(-1).to_numpy()])
 
     def recoded_keys(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
-        """Return what the rows are joined with: every fetched combination of `keyed_by`, each once.
+        """Return the table that rows are joined with: every fetched combination of `keyed_by`, each once.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class FetchedCount(Counted):
         return self._recoded(KeyedCells.of(schema, recoding).streamed)
 
     def numbered_keys(self, schema: Schema, recoding: Recoding) -> tuple[pl.DataFrame, list[pl.Series]]:
-        """Return what `recoded_keys` does, with numbers in the place of texts, and the texts of each column.
+        """Return `recoded_keys` with numbers in the place of texts, and the texts of each column.
 
         A text that no key has is missing.
         """
@@ -367,7 +367,7 @@ class FetchedRows(GroupedRows):
         return self.values.coded(raw.lazy(), names)
 
     def people(self, asked: PeopleAsked) -> CodedPeople | None:
-        """Read what the other system finds; see `GroupedRows.people`."""
+        """Read the people as the other system finds them; see `GroupedRows.people`."""
         names = asked.keys.names
         reduced = self.combinations.reduced
         if reduced is None or self.combinations.treated_of([*names, *asked.own]):

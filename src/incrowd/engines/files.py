@@ -45,7 +45,7 @@ class _Recoded:
     anew: frozenset[str] = frozenset()
 
     def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
-        """Count the released cells by what was counted before, None where that does not tell."""
+        """Count the released cells from the earlier count; None where that is not enough."""
         from incrowd.recoding import SUPPRESSED
         from incrowd.table.union import Shown, together
 

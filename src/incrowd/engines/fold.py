@@ -70,7 +70,7 @@ class Values:
         return self._found.setdefault(name, found)
 
     def cleaned(self, name: str) -> pl.Expr:
-        """Make what is the same value the same for grouping."""
+        """Make equal values the same for grouping."""
         kind = self.types[name]
         column = column_named(name)
         if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
@@ -165,7 +165,7 @@ class Keys:
 
 
 class PeopleAsked(NamedTuple):
-    """What is asked of the people of a table.
+    """The question about the people of a table.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class TooManyKeysError(TableError):
 
     @classmethod
     def of(cls, found: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
-        """Say how many there are of which columns, and what can be done."""
+        """Say how many combinations of which columns there are, and how to have fewer."""
         error = cls(
             f"{found:,} distinct combinations of {named(columns)} are more than the "
             f"{limit:,} that may come to the driver (driver_keys); raise driver_keys where memory allows, "
@@ -214,7 +214,7 @@ class TooManyKeysError(TableError):
 
 
 class GroupedRows(ABC):
-    """Rows that are grouped where they are: what a fold asks of them.
+    """Rows that are grouped where they are; the interface that a fold needs.
 
     Attributes
     ----------
@@ -390,7 +390,7 @@ def _suppressed(grouped: pl.DataFrame, names: Sequence[str], values: Values) -> 
 
 
 class _Counts(NamedTuple):
-    """Counts what stands beside the keys; `size` is their number."""
+    """Counts sensitive attributes and people per key; `size` is the number of keys."""
 
     rows: GroupedRows
     schema: Schema
@@ -481,7 +481,9 @@ class _Counts(NamedTuple):
         return PersonRows(key, np.full(len(key), -1, np.int32), ranks, combination, amount)
 
     def _with_everybody(self, frequency: FrequencyTable) -> FrequencyTable:
-        """Count the people by listing all of them: rows are grouped once more by what names a person."""
+        """Count the people by listing all of them: rows are grouped once more by the columns that name a
+        person.
+        """
         from incrowd.table.people import PersonRows
 
         own, names = [counts.name for counts in frequency.sensitive], self.schema.person

@@ -270,7 +270,7 @@ def _opened(path: Path, target: Path, columns: Sequence[str]) -> Files:
 
 
 def _unreadable(name: str, error: Exception) -> SchemaError:
-    """Say what a column holds that has no place in a typed one."""
+    """Say which objects of a column have no place in a typed one."""
     if isinstance(error, UnicodeError):
         return SchemaError(
             f"column {name!r} has a text with half a character in it (a lone surrogate), which no file can "

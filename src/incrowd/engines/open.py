@@ -226,5 +226,5 @@ def open_table(
 
 
 def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
-    """Return what `open_table` opens, alone."""
+    """Return the table of `open_table` alone."""
     return open_table(table, csv_format)[0]

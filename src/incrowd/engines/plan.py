@@ -1,4 +1,4 @@
-"""What engines ask of rows in SQL, written once for databases, files and Spark."""
+"""The questions of engines to rows in SQL, written once for databases, files and Spark."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class _Writer(Protocol):
 def named_person(
     writer: _Writer, key: str, wire: str, kind: pl.DataType, null_values: tuple[str, ...]
 ) -> str | None:
-    """Write a column that names a person in SQL, with NULL for what means missing; None if that cannot be.
+    """Write a column that names a person in SQL, with NULL for missing values; None if that cannot be.
 
     Parameters
     ----------

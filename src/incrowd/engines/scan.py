@@ -161,7 +161,7 @@ class StreamedCount(Counted):
         return self.release(self, schema, recoding)
 
     def recoded(self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells) -> pl.LazyFrame:
-        """Return the columns that leave, with the released texts; what has no key came in suppressed."""
+        """Return the columns that leave, with the released texts; rows without a key came in suppressed."""
         names = self.keys.names
         keyed = self.keys.added(frame, ordered=True).with_columns(
             cells.streamed(name, KEY).alias(CELL.format(name)) for name in names
@@ -172,7 +172,7 @@ class StreamedCount(Counted):
         )
 
     def in_short(self, schema: Schema, cells: KeyedCells) -> tuple[pl.LazyFrame, _Making]:
-        """Return what `recoded` does with a number in place of texts, and what makes texts of it."""
+        """Return `recoded` with a number in place of texts, and the function that looks the texts up."""
         released = schema.released(self.rows.columns)
         passed = [self._plain(name).alias(name) for name in released if name not in self.keys.names]
         made = partial(cells.of_rows, names=released, key=KEY)
@@ -191,7 +191,7 @@ class StreamedCount(Counted):
         return np.sort(found[_PLACE].to_numpy().astype(np.int64))
 
     def columns_in_order(self, schema: Schema) -> list[str]:
-        """Go over the rows once more, and name what parts the files; see `Counted.columns_in_order`."""
+        """Go over the rows once more, and name the columns of partitions; see `Counted.columns_in_order`."""
         from incrowd.io.scratch import PrivateFolder
         from incrowd.io.shuffle import spilled
 
@@ -281,7 +281,7 @@ def learn(values: Values, frame: pl.LazyFrame, names: Sequence[str]) -> None:
 
 
 class _Made(NamedTuple):
-    """A column of all rows, and what became of it."""
+    """A column of all rows, before and after its treatment."""
 
     came: pl.Series
     made: pl.Series

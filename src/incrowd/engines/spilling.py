@@ -328,7 +328,7 @@ class SpilledRows(GroupedRows):
         return dict(zip(questions, answers, strict=True))
 
     def _expression(self, name: str) -> tuple[str, list[Any]]:
-        """Write a column in SQL, so that what is the same value is the same; see `_cleaned`."""
+        """Write a column in SQL, so that equal values are the same; see `_cleaned`."""
         kind = self.values.types[name]
         if name in self._files.partitions:
             text, given = (
@@ -396,11 +396,11 @@ class SpilledRows(GroupedRows):
             )
 
     def _saved(self, table: str) -> str:
-        """Return SQL for what `_save` saved."""
+        """Return SQL for a table that `_save` saved."""
         return f"read_parquet({_literal(str(self._folder / table))[:-1]}.parquet')"
 
     def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
-        """Save what a query finds, telling how far it is and letting an interrupt through."""
+        """Save the result of a query, report its progress, and let an interrupt through."""
         database, path = self._database, self._folder / f"{table}.parquet"
         statement = f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"
         with ThreadPoolExecutor(1) as pool:

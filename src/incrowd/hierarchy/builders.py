@@ -81,7 +81,7 @@ class Builder(ABC):
     @classmethod
     @abstractmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Builder:
-        """Read what `spec` returned."""
+        """Read the result of `spec`."""
 
 
 def _group(label: str) -> str:
@@ -99,7 +99,7 @@ def _unsuitable(column: str, wrong: int, total: int, what: str) -> HierarchyErro
 
 
 def _tree(paths: Iterable[Sequence[str]], column: str, recipe: str) -> Hierarchy:
-    """Make the tree of a recipe; what is wrong with it is told without the values of the column."""
+    """Make the tree of a recipe; errors do not quote the values of the column."""
     listed = list(paths)
     try:
         if any(path[0] == ROOT for path in listed):
@@ -230,7 +230,7 @@ class Intervals(Builder):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Intervals:
-        """Read what `spec` returned."""
+        """Read the result of `spec`."""
         _extra(spec, ("intervals", "origin"))
         widths = spec["intervals"]
         if not isinstance(widths, list | tuple):
@@ -279,7 +279,7 @@ class Prefix(Builder):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Prefix:
-        """Read what `spec` returned."""
+        """Read the result of `spec`."""
         _extra(spec, ("prefix",))
         _true(spec, "prefix")
         return cls()
@@ -376,7 +376,7 @@ class Dates(Builder):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Dates:
-        """Read what `spec` returned; ``{"dates": true}`` means all levels."""
+        """Read the result of `spec`; ``{"dates": true}`` means all levels."""
         _extra(spec, ("dates",))
         levels = spec["dates"]
         if levels is True:
@@ -444,7 +444,7 @@ class Order(Builder):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Order:
-        """Read what `spec` returned."""
+        """Read the result of `spec`."""
         _extra(spec, ("order", "fanout"))
         values = spec["order"]
         if not isinstance(values, list | tuple):
@@ -473,7 +473,7 @@ class Flat(Builder):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Flat:
-        """Read what `spec` returned."""
+        """Read the result of `spec`."""
         _extra(spec, ("flat",))
         _true(spec, "flat")
         return cls()
@@ -543,7 +543,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
 
 
 def _plain(text: str) -> int | float | str:
-    """Read a number; what is none stays a text, which the recipe refuses or takes."""
+    """Read a number; another text stays a text, which the recipe refuses or takes."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)

@@ -235,14 +235,14 @@ def _read_yaml(text: str, source: str) -> Hierarchy:
 
 
 class _YamlReader:
-    """Nodes of YAML as written: a plain NO or 1.0 stays a text, and an alias is seen as what it is."""
+    """Nodes of YAML as written: a plain NO or 1.0 stays a text, and an alias is recognized."""
 
     def __init__(self, source: str) -> None:
         self.builder = TreeBuilder(source)
         self._visited: set[int] = set()
 
     def add(self, node: Any, parent: int) -> None:
-        """Add what stands below a node of the tree."""
+        """Add the subtree below a node of the tree."""
         self._visited.add(id(node))
         for key, below in self._items(node):
             if key.id != "scalar":
@@ -259,7 +259,7 @@ class _YamlReader:
             self.add(below, child)
 
     def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Return the labels right below a node, each with what is below it."""
+        """Return the labels right below a node, each with its subtree."""
         if node.id == "mapping":
             yield from node.value
         elif node.id == "sequence":

@@ -38,7 +38,7 @@ def file_path(path: str | os.PathLike[str]) -> Path:
 
 
 def require_regular(path: Path) -> None:
-    """Refuse what has no end that anybody knows beforehand, or none at all.
+    """Refuse inputs without an end that is known beforehand, or without one at all.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Columns of categories that leave as they are: the type comes back, with what its rows have and no more.
+"""Columns of categories that leave as they are: their type has the categories of their rows and no others.
 
 A column of categories carries all of them in its type: those of removed rows, too, and often in the order
 in which they were first met. So the type is made anew. Where it gives its categories no order, they are

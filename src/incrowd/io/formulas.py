@@ -26,7 +26,7 @@ def escape(table: Frame) -> Frame:
 
 
 def unescape(table: Frame) -> Frame:
-    """Take off what `escape` put there."""
+    """Take off the signs that `escape` added."""
     texts = [name for name, kind in table.lazy().collect_schema().items() if kind == pl.String]
     columns = []
     for name in texts:

@@ -22,7 +22,7 @@ def type_of_means(came: pl.DataType) -> pl.DataType | None:
 
 
 def as_type(texts: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Read texts as doubles or days; what is none becomes missing."""
+    """Read texts as doubles or days; other texts become missing."""
     if kind.is_numeric():
         return texts.cast(kind, strict=False)
     days = texts.str.to_date("%Y-%m-%d", strict=False)

@@ -61,7 +61,7 @@ class Step:
 
     @property
     def aside(self) -> Path:
-        """Where what is replaced waits, if the system cannot exchange two names."""
+        """The place where a replaced target waits, if the system cannot exchange two names."""
         return self.made.parent / "before"
 
     @property
@@ -107,7 +107,7 @@ class Step:
             raise
 
     def undo(self) -> None:
-        """Give the target back what it had."""
+        """Give the target back its former content."""
         if not self.done:
             if identity(self.aside, follow=False) and identity(self.target, follow=False) is None:
                 os.rename(self.aside, self.target)

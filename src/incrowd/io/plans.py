@@ -42,7 +42,7 @@ def files_of(frame: pl.LazyFrame) -> list[str | Hidden]:
 
 
 def _scanned(words: str, frame: pl.LazyFrame) -> set[str] | None:
-    """Return the files of one scan by what is said of it; None where that cannot be told."""
+    """Return the files of one scan by its description; None where they are unknown."""
     more = _MORE.fullmatch(words)
     if more is not None:
         for paths in _lists(frame):

@@ -34,7 +34,7 @@ def is_seal(name: str) -> bool:
 
 
 def refuse_strangers(folder: Path, shown: str) -> None:
-    """Refuse a folder that holds anything but what an earlier release wrote into it.
+    """Refuse a folder that holds files that no earlier release wrote into it.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def refuse_other_files(files: Sequence[tuple[str, int]], shown: str) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Put a seal into a folder, which says what files it has now."""
+    """Put a seal into a folder, which lists its files."""
     # That of the whole says what those of its parts would.
     for old in list(folder.rglob(f"{_SEAL}*")):
         old.unlink()
@@ -85,7 +85,7 @@ def seal_of(files: Sequence[tuple[str, int]]) -> str:
 
 
 def _listed(folder: Path) -> list[tuple[str, int]]:
-    """List what is in a folder at any depth, with sizes; -1 for folders and -2 for links and the like."""
+    """List the content of a folder at any depth, with sizes; -1 for folders and -2 for links and the like."""
     found = []
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):

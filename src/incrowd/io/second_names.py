@@ -30,7 +30,7 @@ _HEAD = 1000
 
 @dataclass(frozen=True)
 class _Below:
-    """What a column has below its first record.
+    """The cells of a column below its first record.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def _is_word(text: str) -> bool:
 
 
 def _below(rows: pl.LazyFrame, words: Mapping[str, str]) -> dict[str, _Below]:
-    """Look at what columns have below the first record."""
+    """Look at the cells of columns below the first record."""
     asked: list[pl.Expr] = []
     for number, (name, word) in enumerate(words.items()):
         cells = column_named(name)
@@ -153,7 +153,7 @@ def _below(rows: pl.LazyFrame, words: Mapping[str, str]) -> dict[str, _Below]:
 
 
 def _suspicious(words: Mapping[str, str], below: Mapping[str, _Below], width: int, *, enough: int) -> bool:
-    """Judge words by what is below them.
+    """Judge words by the cells below them.
 
     Parameters
     ----------

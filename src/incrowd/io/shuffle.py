@@ -164,7 +164,7 @@ class ShuffledRows:
     def _merged(
         self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int
     ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
-        """Sort as many rows as fit, several times, and then join what belongs side by side.
+        """Sort as many rows as fit, several times, and then join the parts of each row.
 
         Yields rows with their places, as `_in_pieces` takes them.
         """
@@ -223,7 +223,7 @@ def _width(rows: pl.DataFrame) -> float:
 
 
 def _bytes(column: pl.Series) -> int:
-    """Return about how many bytes of memory a column takes, texts with what finds them."""
+    """Return about how many bytes of memory a column takes, with the index of its texts."""
     if column.dtype == pl.String:
         lengths = nameless(column).str.len_bytes()
         return _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())

@@ -166,7 +166,7 @@ def bytes_of(text: str | int) -> int:
 
 
 def usual_memory() -> int:
-    """Return half of the machine's memory in bytes, or of what this process may have of it."""
+    """Return half of the memory, in bytes, that the machine has or that this process may use."""
     amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -407,7 +407,7 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
 
 
 def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
-    """Read a text piece by piece, checking what would be taken for something else."""
+    """Read a text piece by piece, and check for pieces that would be read as something else."""
     decoder = codecs.getincrementaldecoder(encoding)()
     done = 0
     with gzip.open(file) if zipped else file.open("rb") as source:

@@ -1,4 +1,4 @@
-"""What a call reads and what it writes: no input is overwritten, and all outputs are written, or none."""
+"""Inputs and outputs of a call: no input is overwritten, and all outputs are written, or none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_pattern(text: str) -> bool:
 
 
 class Hidden(Enum):
-    """What is read from places that nobody can tell, as files of a lazy frame may be."""
+    """Inputs whose places are unknown, as files of a lazy frame may be."""
 
     HIDDEN = auto()
 
@@ -46,7 +46,7 @@ HIDDEN = Hidden.HIDDEN
 
 
 class _Inputs:
-    """Files, folders, patterns and databases that are files, by what they are and not by their names."""
+    """Files, folders, patterns and databases that are files, known by their device and not by their names."""
 
     def __init__(self) -> None:
         self._files: dict[Identity, str] = {}
@@ -57,7 +57,7 @@ class _Inputs:
         self.hidden = False
 
     def add(self, source: object) -> None:
-        """Take note of a path, a pattern, an address, or several; what is not there is passed over."""
+        """Take note of a path, a pattern, an address, or several; a missing file is passed over."""
         if isinstance(source, list | tuple):
             for each in source:
                 self.add(each)
@@ -201,7 +201,7 @@ class Target(os.PathLike[str]):
         return self._made
 
     def check(self, *, force: bool) -> None:
-        """Refuse what cannot be written, or is not to be replaced.
+        """Refuse targets that cannot be written, or may not be replaced.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class Target(os.PathLike[str]):
         self.before = identity(self.path)
 
     def finish(self) -> Step:
-        """Make what was written what others may see, and say where it goes."""
+        """Give the written file the usual rights, and say where it is."""
         made = self.made
         number = identity(made, follow=False)
         if number is None:

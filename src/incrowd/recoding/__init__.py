@@ -1,4 +1,4 @@
-"""Recodings: what an algorithm decided, independent of where the rows live."""
+"""Recodings: the decisions of an algorithm, independent of where the rows live."""
 
 from __future__ import annotations
 

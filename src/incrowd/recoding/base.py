@@ -1,4 +1,4 @@
-"""Recoding: what an algorithm decided, independent of where the rows live."""
+"""Recoding: the decisions of an algorithm, independent of where the rows live."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class Recoding(ABC):
 
     @abstractmethod
     def decisions(self) -> dict[str, Any]:
-        """Return what was decided, as plain data without values of the table."""
+        """Return the decisions as plain data, without values of the table."""
 
     def classes(self, frequency: FrequencyTable) -> EquivalenceClasses:
-        """Group the keys by their released cells; what was made last is kept, as every metric asks for it."""
+        """Group the keys by their released cells; the last result is kept, as every metric needs it."""
         kept = self.__dict__.get("_classes")
         if kept is not None and kept.frequency is frequency:
             return cast(EquivalenceClasses, kept)
@@ -148,7 +148,7 @@ class Recoding(ABC):
 
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Recoding:
-        """Read what `save` wrote.
+        """Read a recoding that `save` wrote.
 
         Raises
         ------

@@ -157,7 +157,7 @@ def depths_of(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> N
 
 
 def starred(cells: Sequence[Cells]) -> NDArray[np.bool_]:
-    """Say which keys have ``*`` in every quasi-identifier, which is what suppressed means: bool[keys]."""
+    """Say which keys are suppressed, that is, have ``*`` in every quasi-identifier: bool[keys]."""
     everywhere = np.ones(len(cells[0].codes) if cells else 0, np.bool_)
     for column in cells:
         everywhere &= np.array([label == SUPPRESSED for label in column.labels])[column.codes]

@@ -180,7 +180,7 @@ def _escaped(text: str | None) -> str:
 
 
 def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[str | None] | None:
-    r"""Read what a set names, in order; None where a label is no set. The missing value is None.
+    r"""Read the members of a set, in order; None where a label is no set. The missing value is None.
 
     Parameters
     ----------

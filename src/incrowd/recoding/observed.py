@@ -47,7 +47,7 @@ class Observed(Recoding):
 
 
 class _Meaning(NamedTuple):
-    """What a label stands for: ranks ``lo .. hi`` (-1 where it is not known), its loss and depth."""
+    """The meaning of a label: ranks ``lo .. hi`` (-1 where it is not known), its loss and depth."""
 
     lo: int
     hi: int
@@ -165,7 +165,7 @@ def _summaries(
     members: NDArray[np.int64],
     present: NDArray[np.int64],
 ) -> Cells:
-    """Give keys whose cell does not cover them an entry for what their class has."""
+    """Give keys whose cell does not cover them an entry for the values of their class."""
     lo = np.minimum.reduceat(ranks[members], indptr[present]).astype(np.int32)
     hi = np.maximum.reduceat(ranks[members], indptr[present]).astype(np.int32)
     place = np.searchsorted(present, class_of_key[missed])
@@ -242,7 +242,7 @@ class _Reader:
         return _Meaning(lo, hi, float(self.domain.span(*ends)[0]), depth)
 
     def _range(self, label: str) -> _Meaning:
-        """Read a range; whether its ends belong to it does not matter to what lies between."""
+        """Read a range; open and closed ends are alike for the values between."""
         unknown = _Meaning(-1, -1, 0.0, 0)
         ends = self.exact_ends(label)
         covered = None if ends is None else self.domain.covered(*ends)
@@ -266,7 +266,7 @@ class _Reader:
         return self.tree.labels[int(self.domain.ancestors(np.array([lo]), np.array([hi]))[0])] == label
 
     def named(self, label: str | None) -> list[int] | None:
-        """Return the ranks of what a set names; None where a label is no set."""
+        """Return the ranks of the members of a set; None where a label is no set."""
         if label is None or label in self.rank or label in self.node:
             return None
         parts = read_set(label, self.rank)
@@ -275,7 +275,7 @@ class _Reader:
         return sorted(self.rank[name] for name in {*parts} if name in self.rank)
 
     def sets(self, labels: Sequence[str | None]) -> dict[int, list[int]]:
-        """Return the ranks of what the labels name that are sets, by number of label."""
+        """Return the ranks of the members of the labels that are sets, by number of label."""
         found = ((number, self.named(label)) for number, label in enumerate(labels))
         return {number: ranks for number, ranks in found if ranks is not None}
 
@@ -385,7 +385,7 @@ def _apart(numbers: Iterable[Decimal]) -> dict[Decimal, float]:
 
 
 class Literal(NamedTuple):
-    """What the texts of a recoding's cells cover, whatever was behind them.
+    """The ranks that the texts of a recoding's cells cover, whatever was behind them.
 
     Attributes
     ----------
@@ -400,7 +400,7 @@ class Literal(NamedTuple):
     named: dict[int, list[int]]
 
     def covers(self, entries: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of each entry whether it covers the rank beside it; a set covers what it names alone."""
+        """Say of each entry whether it covers the rank beside it; a set covers its members alone."""
         inside = (self.lo[entries] <= ranks) & (ranks <= self.hi[entries])
         if self.named and len(ranks):
             size = int(ranks.max()) + 1
@@ -413,7 +413,7 @@ class Literal(NamedTuple):
 
 
 def literal(domain: Domain, cells: Cells) -> Literal:
-    """Read what cells cover from their texts alone. A mean covers no value but itself."""
+    """Read the ranks that cells cover from their texts alone. A mean covers no value but itself."""
     reader = _Reader(domain)
     lo, hi = cells.lo.copy(), cells.hi.copy()
     for entry, label in enumerate(cells.labels):

@@ -104,7 +104,7 @@ def carry_sensitive(
 
 
 def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
-    """Take what a file says in words that are no numbers for words: some models measure them otherwise."""
+    """Read words in a file as texts where they are no numbers: some models measure them otherwise."""
     assert table.people.table is not None
     sensitive = tuple(
         replace(people, domain=replace(people.domain, kind="category"))
@@ -145,7 +145,7 @@ def released_keys(
 
 
 class _Released(NamedTuple):
-    """What a quasi-identifier's values become in a release.
+    """The released values of a quasi-identifier.
 
     Attributes
     ----------

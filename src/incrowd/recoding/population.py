@@ -130,7 +130,7 @@ def _matches(cells: Sequence[str | None], values: Domain, attribute: Attribute) 
 
 
 class _People:
-    """The values of a population's column, found by what cells say; numbers and moments exactly."""
+    """The values of a population's column, compared with cells; numbers and moments exactly."""
 
     def __init__(self, domain: Domain, attribute: Attribute) -> None:
         values = domain.values

@@ -53,7 +53,7 @@ class _Decisions(BaseModel):
 
 
 class _Treated(BaseModel):
-    """A treated column: its treatment, and what was decided once."""
+    """A treated column: its treatment, and its decisions."""
 
     treat: dict[str, Any]
     decided: dict[str, Any]
@@ -104,7 +104,7 @@ def _damaged(path: Path, what: str) -> str:
 
 
 class _Reader(Generic[R]):
-    """Makes a recoding of the two files, or says what is wrong with them."""
+    """Makes a recoding of the two files, or names the error in them."""
 
     def __init__(
         self, path: Path, document: _Document, table: pl.DataFrame, kinds: Mapping[str, Callable[..., R]]
@@ -178,7 +178,7 @@ class _Reader(Generic[R]):
         return domain
 
     def recipe(self, entry: _Attribute, tree: Hierarchy, texts: list[str]) -> Builder:
-        """Read what made a hierarchy, and make it again."""
+        """Read the recipe of a hierarchy, and make it again."""
         try:
             recipe = builder_from_spec(entry.recipe or {})
             made = recipe.build(texts, entry.name)

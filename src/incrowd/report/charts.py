@@ -48,7 +48,7 @@ _FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ?
 
 
 class Measure(NamedTuple):
-    """What an axis shows: a title, and how to get the figure and its spread of a run."""
+    """An axis: its title, and how to get the figure and its spread of a run."""
 
     title: str
     of: Callable[[ComparisonRun], tuple[float, float]]
@@ -212,7 +212,7 @@ class Recoded(Protocol):
 
     @property
     def recoding(self) -> Recoding:
-        """What was decided."""
+        """The chosen recoding."""
 
     @property
     def frequency(self) -> FrequencyTable:

@@ -1,4 +1,4 @@
-"""What a report is made of: the runs of a comparison."""
+"""The document of a report: the runs of a comparison."""
 
 from __future__ import annotations
 

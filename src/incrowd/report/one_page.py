@@ -1,4 +1,4 @@
-"""One page about a comparison: plots, tables and what they show, as a PDF."""
+"""One page about a comparison: plots, tables and sentences about them, as a PDF."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _cell(figure: float, spread: float, *, seconds: bool) -> str:
 
 
 def observations(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
-    """Say in sentences which algorithm is fastest, which loses least, and what the limit costs."""
+    """Say in sentences which algorithm is fastest, which loses least, and the cost of the limit."""
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
     values = sorted({getattr(run, limit) for run in done})
     names = list(dict.fromkeys(run.algorithm for run in done))

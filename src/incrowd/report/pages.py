@@ -52,7 +52,7 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
 
 
 def _asked(document: Mapping[str, Any]) -> list[Row]:
-    """Return a row per model that was asked for: what, reached, asked, verdict, weakest class."""
+    """Return a row per requested model: its name, value, limit, verdict and weakest class."""
     rows = []
     for each in document.get("models", ()):
         weakest = each["weakest"]

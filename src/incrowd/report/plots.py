@@ -1,4 +1,4 @@
-"""Charts of results in a notebook: what ``result.plot`` has."""
+"""Charts of results in a notebook: the methods of ``result.plot``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incrowd.report import charts
 
 
 class _Plots:
-    """Draws from the document of a result, which has what may be published.
+    """Draws from the document of a result, which contains nothing that may not be published.
 
     Parameters
     ----------

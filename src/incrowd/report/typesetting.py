@@ -51,7 +51,7 @@ def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int
 
 
 def _laid_out(template: str, document: Mapping[str, Any], folder: Path) -> Path:
-    """Write what the typesetter reads, and return the file that it begins with."""
+    """Write the input of the typesetter, and return the file that it begins with."""
     (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8")
     text = Path(__file__).with_name(template).read_text(encoding="utf-8")
     page = folder / "page.typ"

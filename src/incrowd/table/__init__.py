@@ -1,1 +1,1 @@
-"""What is known of a table: its schema, its values, its keys and their classes."""
+"""Descriptions of a table: its schema, its values, its keys and their classes."""

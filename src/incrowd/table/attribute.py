@@ -205,7 +205,7 @@ class WithCommas(Attribute):
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:
-    """Make an attribute of what a schema was given for a column: a hierarchy, a recipe, a file or a kind.
+    """Make an attribute of a schema's entry for a column: a hierarchy, a recipe, a file or a kind.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""ClassCounts: which keys each class has, and what is counted of their records and people."""
+"""ClassCounts: the keys of each class, and the counts of their records and people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ClassCounts:
-    """Classes of keys, with what is counted in each; it knows no cells.
+    """Classes of keys, with the counts of each; it knows no cells.
 
     Parameters
     ----------

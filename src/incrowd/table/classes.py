@@ -36,7 +36,7 @@ class Singles(NamedTuple):
 
 
 class EquivalenceClasses(ClassCounts):
-    """The equivalence classes of a table under some recoding: their cells, and what is made of them.
+    """The equivalence classes of a table under some recoding: their cells and their figures.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _WHOLE = 10**15
 
 
 def envelope(kind: str, version: int = 1) -> dict[str, Any]:
-    """Return what every document begins with: its format and the version of that.
+    """Return the beginning of every document: its format and the version of that.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def envelope(kind: str, version: int = 1) -> dict[str, Any]:
 
 
 def plain(value: float | None) -> float | str | None:
-    """Return a figure for JSON; None for what is no number.
+    """Return a figure for JSON; None for NaN and infinity.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def plain(value: float | None) -> float | str | None:
 
 
 def to_json(document: Mapping[str, Any] | list[Any]) -> str:
-    """Write a document as JSON text; what is not finite is `plain`, and what is no number is null.
+    """Write a document as JSON text; figures that are not finite are `plain`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Domain: the distinct values of one column in a fixed order, with what is known about them."""
+"""Domain: the distinct values of one column in a fixed order, with their numbers and hierarchy."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ class Domain:
     def _spelled(
         cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...]
     ) -> tuple[Domain, NDArray[np.int64]]:
-        """Rank texts by what they say in the column's spelling; several may say the same."""
+        """Rank texts by their meaning in the column's spelling; several may mean the same."""
         spelling = attribute.spelling
         values, numbers, places = read_spelled(found.texts, spelling, attribute.name)
         kind: Literal["number", "date"] = "date" if spelling.format else "number"
@@ -322,7 +322,7 @@ class Domain:
 
     @cached_property
     def places(self) -> NDArray[np.float64]:
-        """`numbers` to compute ratios with: what is enormous is scaled, so that nothing overflows."""
+        """`numbers` to compute ratios with, scaled so that enormous ones do not overflow."""
         if not self.exponent:
             return self.numbers
         places = np.ldexp(self.numbers, -self.exponent)
@@ -502,7 +502,7 @@ def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]
 def _ranked(
     found: Dictionary, numbers: NDArray[np.float64] | None, kind: str
 ) -> tuple[Sequence[str], NDArray[np.int64]]:
-    """Return what `rank_values` does of values that may be in order."""
+    """Return the result of `rank_values` for values that may be in order."""
     # Numbers that were read in texts, and texts of numbers, have another order.
     if found.in_order and numbers is found.numbers:
         return found.texts, np.arange(len(found.texts))

@@ -192,7 +192,7 @@ class FrequencyTable:
 
     @property
     def unit(self) -> str:
-        """What is counted, for sentences: records, or people."""
+        """The unit of counts, for sentences: records, or people."""
         return "records" if self.people.listed is None else "people"
 
     @property

@@ -1,4 +1,4 @@
-"""Equivalence classes that count what their cells match."""
+"""Equivalence classes that count the records that their cells match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
-    """Return the classes as they are counted where `*` and missing cells match what `wildcards` says.
+    """Return the classes as they are counted where `*` and missing cells match as `wildcards` says.
 
     Example: four records have the cells (30, M), (30, M), (30, *) and (*, M). By ``value`` the classes have
     2, 1 and 1 records. By ``matches-any`` they have 4, 4 and 4, since each record could be any other. By
@@ -71,7 +71,7 @@ class _Column:
 
 
 class WildcardClasses(EquivalenceClasses):
-    """Equivalence classes that count what their cells match; see `matched`.
+    """Equivalence classes that count the records that their cells match; see `matched`.
 
     There is a class for each class of `own`, in the same order. Sizes and counts of values are of the records
     that the class matches. How many records (or people) some classes hold is as in `own`.
@@ -168,13 +168,13 @@ class WildcardClasses(EquivalenceClasses):
         return self.own.within(chosen)
 
     def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
-        """Return the mean over all records of what their class by its cells has."""
+        """Return the mean, over all records, of the figure of their class by cells."""
         return self.own.mean(values, values * self.own.sizes)
 
     def mean_and_share(
         self, values: NDArray[np.float64], sums: NDArray[Any], above: float
     ) -> tuple[float, float]:
-        """Return the mean of what classes by their cells have, and the share of records with more."""
+        """Return the mean figure of classes by cells, and the share of records with more."""
         return self.own.mean_and_share(values, values * self.own.sizes, above)
 
     def counts(self, attribute: int) -> Counts:
@@ -194,7 +194,7 @@ class WildcardClasses(EquivalenceClasses):
         return np.where(self.alone, 1, self._wide.occurrences(attribute))
 
     def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
-        """Split what the classes match by the values of all sensitive attributes but one."""
+        """Split the matches of the classes by the values of all sensitive attributes but one."""
         return self._wide.joined(attribute)
 
     def singles(self, attribute: int) -> Singles | None:

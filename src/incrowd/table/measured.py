@@ -1,4 +1,4 @@
-"""What is found out about a table, each figure when it is first asked for."""
+"""Figures of a table, each computed when it is first read."""
 
 from __future__ import annotations
 

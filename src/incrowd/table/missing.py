@@ -77,7 +77,7 @@ class NullValues:
         return []
 
     def cleaned(self, column: pl.Expr, kind: pl.DataType) -> pl.Expr:
-        """Make what means missing in a column of a type null."""
+        """Make the null values of a column of a type null."""
         if kind == pl.String:
             if not self.texts:
                 return column
@@ -151,7 +151,7 @@ def _number_ways(number: Decimal) -> str:
 
 
 def _fraction(digits: str) -> str:
-    """Return a pattern of what stands behind the point, which may end in zeros."""
+    """Return a pattern of the digits behind the point, which may end in zeros."""
     return rf"\.{digits}0*" if digits else r"(\.0+)?"
 
 

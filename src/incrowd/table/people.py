@@ -1,4 +1,4 @@
-"""People and their rows: who has several, and what is listed of them under each key.
+"""People and their rows: people with several rows, and their list under each key.
 
 Somebody whose rows are all alike (one key, the same sensitive values) counts as one record would. So only
 people with unlike rows need a list. In a table with one row a person the list is empty.
@@ -181,7 +181,7 @@ class ListedPeople:
         return {}
 
     def counted(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:
-        """Return what is counted of an attribute: people with values, values, how many there may be."""
+        """Return the counts of an attribute: people with values, values, how many there may be."""
         return self.values_of_keys(attribute), self.listed_values(attribute), size
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
@@ -212,7 +212,7 @@ class ListedPeople:
 
     @property
     def size(self) -> int:
-        """Bytes in use beyond what tables share, and what is looked up and kept when it is asked for."""
+        """Bytes in use beyond the arrays that tables share, and the caches."""
         kept = 2 + len(self.values)
         return self.indptr.nbytes + kept * self.entry.nbytes
 

@@ -1,4 +1,4 @@
-"""Recognizing how the texts of a column write numbers or dates; what they do not tell is not guessed."""
+"""Recognizing how the texts of a column write numbers or dates; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Recognized:
-    """What texts look like.
+    """The form of texts.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ _GROUPED = 0.5
 
 
 class ColumnOrder:
-    """What the rows of one column look like, one after the other.
+    """The order of the values of one column, one after the other.
 
     Parameters
     ----------

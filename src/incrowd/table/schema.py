@@ -1,4 +1,4 @@
-"""Schema: the role of each column, and what its values mean."""
+"""Schema: the role of each column, and the meaning of its values."""
 
 from __future__ import annotations
 

@@ -93,13 +93,13 @@ class Spelling:
         return self.format is not None or self.decimal is not None or self.thousands is not None
 
     def settings(self) -> dict[str, str]:
-        """Return what is declared, by the names that attributes and policy files have for it."""
+        """Return the declared fields, by the names that attributes and policy files have for them."""
         found = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
         return {name: value for name, value in found.items() if value is not None}
 
     @property
     def kind(self) -> str:
-        """What the texts are: ``date`` or ``number``."""
+        """The kind of the texts: ``date`` or ``number``."""
         return "number" if self.format is None else "date"
 
     def read(self, text: str) -> str | None:
@@ -155,7 +155,7 @@ def _of_week(text: str, pattern: str) -> dt.datetime | None:
 
 
 def check_spelling(column: str, spelling: Spelling, kind: str) -> None:
-    """Check what a column says of its spelling.
+    """Check the declared spelling of a column.
 
     Raises
     ------

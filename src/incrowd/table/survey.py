@@ -1,4 +1,4 @@
-"""What a survey says of its rows: how many people each stands for, and which household it belongs to."""
+"""Survey roles of rows: how many people each stands for, and which household it belongs to."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _DATE = len("2020-03-05")
 
 @dataclass(frozen=True)
 class TreatedColumn:
-    """One column and what becomes of it.
+    """One column and its treatment.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class TreatedColumn:
 
     @property
     def by_row(self) -> bool:
-        """Whether what a row becomes does not follow from its values alone."""
+        """Whether a row's treated value does not follow from its values alone."""
         return self.treatment.is_random or self.treatment.is_whole
 
     @property
@@ -162,7 +162,7 @@ class TreatedColumn:
     def following(
         self, found: pl.DataFrame, counts: NDArray[np.int64], lead: Mapping[str, Any]
     ) -> TreatedColumn:
-        """Decide what goes with each treated value of the lead; see `Linked`.
+        """Decide which linked value goes with each treated value of the lead; see `Linked`.
 
         Parameters
         ----------
@@ -226,14 +226,14 @@ def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
 
 
 class _Read(NamedTuple):
-    """A column as a treatment reads it, and what is needed to write it as it was."""
+    """A column as a treatment reads it, with the means to write it as before."""
 
     values: pl.Series
     came: pl.Series
     column: TreatedColumn
 
     def written(self, made: pl.Series, kind: pl.DataType) -> pl.Series:
-        """Write what a treatment made."""
+        """Write the result of a treatment."""
         gives = self.column.treatment.gives
         if made.dtype == _text_type() or gives == "text":
             return made

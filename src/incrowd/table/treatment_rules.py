@@ -83,7 +83,7 @@ def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> Non
 def linked_with(
     treatments: Mapping[str, Treatment | None], roles: Mapping[str, str], kinds: Mapping[str, str]
 ) -> dict[str, Linked]:
-    """Return what becomes of the columns that are linked with a treated one, by name.
+    """Return the treatments of the columns that are linked with a treated one, by name.
 
     Raises
     ------

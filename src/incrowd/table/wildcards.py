@@ -1,4 +1,4 @@
-"""What a `*` or a missing cell matches, for whoever compares the records of a table with each other.
+"""Meanings of a `*` or a missing cell where records of a table are compared with each other.
 
 A table tells nothing about such a cell. So what it matches is a matter of definition: see `WILDCARDS`.
 """
@@ -24,5 +24,5 @@ _SENTENCES: dict[str, str] = {
 
 
 def wildcard_sentence(wildcards: str) -> str:
-    """Say what a `*` or a missing cell counts as, one of `WILDCARDS`."""
+    """Describe the meaning of a `*` or a missing cell, one of `WILDCARDS`."""
     return _SENTENCES[wildcards]

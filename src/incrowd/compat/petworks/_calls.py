@@ -23,7 +23,7 @@ __all__ = ["call", "number"]
 def call(
     known: Mapping[str, Callable[..., Any]], tech: str, given: tuple[Any, ...], more: Mapping[str, Any]
 ) -> Any:
-    """Call a technique; what it does not look at among hierarchy and types may be given all the same."""
+    """Call a technique; it may be given a hierarchy and types that it does not use."""
     if not isinstance(tech, str) or tech not in known:
         raise ParameterError(f"tech: there is no technique {tech!r}; there are {', '.join(known)}")
     signature = inspect.signature(known[tech])

@@ -1,4 +1,4 @@
-"""Hierarchy files as tables of levels, and what PETWorks measures with them.
+"""Hierarchy files as tables of levels, and the measures that PETWorks takes of them.
 
 PETWorks leaves its measures to ARX, which looks a released label up in the columns of the file from the left.
 A file may then use one label on several levels (a midpoint of some ages and of all), which a tree refuses.

@@ -48,7 +48,7 @@ def _table(figures: Mapping[str, Any]) -> str:
 
 
 def _table_of_groups(groups: Sequence[Mapping[str, Any]]) -> str:
-    """Draw a row per group; what is a mapping has a column per key."""
+    """Draw a row per group; a mapping has a column per key."""
     flat = [
         {
             (name, key): said

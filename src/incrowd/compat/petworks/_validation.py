@@ -99,7 +99,7 @@ def _assessed(
 
 
 def _groups(found: Assessment, model: PrivacyModel | None, wanted: bool) -> dict[str, Any]:
-    """Describe every group by its cells, its rows, and what the model measures of each attribute."""
+    """Describe every group by its cells, its rows, and the model's measure of each attribute."""
     if not wanted:
         return {}
     figures = found.by_class()

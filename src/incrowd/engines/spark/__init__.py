@@ -136,7 +136,7 @@ class SparkEngine(Engine):
         return plain(self.compact_combinations(names))
 
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Do what `raw_combinations` does, texts being categories; see `fetch_compact`."""
+        """Fetch `raw_combinations` with categories in the place of texts; see `fetch_compact`."""
         self.check_types(names)
         with guarded(self._frame.sparkSession):
             return _fetch(_grouped(self._narrow(names)), names, self.settings)
@@ -174,7 +174,7 @@ class SparkEngine(Engine):
             return frame.select(*self._shown(self._names, cells)).toDF(*self._names)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
-        """Refuse: what Spark writes is a folder; see `replace_folder`."""
+        """Refuse: Spark writes a folder; see `replace_folder`."""
         raise TableError(f"{target}: a table on Spark is written as a folder of Parquet files")
 
     def place(self, folder: Path, name: str) -> str:
@@ -201,7 +201,7 @@ class SparkEngine(Engine):
         return positional(self._frame)[0].select(*columns)
 
     def check_types(self, names: Sequence[str]) -> None:
-        """Refuse what rows in memory are refused for, before Spark groups by it."""
+        """Refuse the types that rows in memory are refused for, before Spark groups by them."""
         countable = (
             st.StringType, st.BooleanType, st.NullType, st.ByteType, st.ShortType, st.IntegerType,
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
@@ -220,7 +220,7 @@ class SparkEngine(Engine):
     def _with_leaving(
         self, frame: Any, leaving: LeavingColumns, ordered: Sequence[str]
     ) -> tuple[Any, dict[str, Any]]:
-        """Join rows with what columns become that are treated when rows leave; return the cells of each.
+        """Join rows with the values of columns that are treated when rows leave; return the cells of each.
 
         That is computed where the key is, so no executor gets it. A value that was not there when the rows
         were counted becomes missing. Rows of the same values are numbered in the order of what is released of
@@ -281,7 +281,7 @@ class SparkEngine(Engine):
         return joined(frame, columns, table, mark, cells)
 
     def _shown(self, names: Sequence[str], cells: dict[str, Any]) -> list[Any]:
-        """Return columns as o0, o1, ..., and leave what the table said about them behind."""
+        """Return columns as o0, o1, ... without the comments that the table has on them."""
         columns = []
         for j, name in enumerate(names):
             column = cells.get(name)
@@ -334,7 +334,7 @@ class _Base(NamedTuple):
         return plain(self.compact_combinations(names))
 
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Do what `raw_combinations` does, texts being categories; see `fetch_compact`."""
+        """Fetch `raw_combinations` with categories in the place of texts; see `fetch_compact`."""
         known = list(names) == list(self.names)
         if self.fetched is not None:
             return self.fetched if known else added_up(self.fetched, names)
@@ -428,7 +428,7 @@ def all_suppressed(names: Sequence[str]) -> Any:
 
 
 def without_comments(column: Any, kind: Any) -> Any:
-    """Return a column that does not carry the metadata of what it was made from, nor those of its parts."""
+    """Return a column without the metadata of the column that it was made from, and of its parts."""
     bare = _bare(kind)
     # An expression, unlike a column, has no metadata.
     return sf.coalesce(column if bare == kind else column.cast(bare))

@@ -12,13 +12,13 @@ HASHED = "xxhash64({})"
 
 
 def ask(query: str, **frames: Any) -> Any:
-    """Return what a query finds as a DataFrame; the frames are named in braces in it."""
+    """Return the result of a query as a DataFrame; the frames are named in braces in it."""
     session = next(iter(frames.values())).sparkSession
     return session.sql(query, **frames)
 
 
 def person_of(frame: Any, place: str, kind: pl.DataType, null_values: tuple[str, ...]) -> str | None:
-    """Write a column that names a person in SQL, with NULL for what means missing; None if that cannot be.
+    """Write a column that names a person in SQL, with NULL for missing values; None if that cannot be.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def person_of(frame: Any, place: str, kind: pl.DataType, null_values: tuple[str,
 
 
 class _Writer:
-    """Writes texts by their bytes, since what a backslash means is a setting of the session."""
+    """Writes texts by their bytes, since the meaning of a backslash is a setting of the session."""
 
     @staticmethod
     def text(text: str) -> str:

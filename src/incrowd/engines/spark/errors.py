@@ -1,4 +1,4 @@
-"""What is asked of Spark: errors without what its messages quote of a table, and jobs that are given up."""
+"""Calls of Spark: errors without the cells that its messages quote, and jobs that are given up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BETWEEN = 0.2
 
 @contextlib.contextmanager
 def guarded(session: Any) -> Iterator[None]:
-    """Ask Spark: what it raises becomes errors that quote no cell of the table, as its own messages may.
+    """Call Spark: its errors become errors that quote no cell of the table, as its own messages may.
 
     When the job of this thread is cancelled, so are the jobs of Spark that begin in this block, and no others
     of the session. Workers on the driver's machine run the driver's Python, unless `PYSPARK_PYTHON` is set.
@@ -51,7 +51,7 @@ def guarded(session: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _given_up(session: Any) -> Iterator[None]:
-    """Tag what Spark does in this block, so that it can be given up from another thread."""
+    """Tag the jobs of Spark in this block, so that another thread can cancel them."""
     if current() is None:
         yield
         return

@@ -27,7 +27,7 @@ def kept(frame: Any) -> Any:
 
 
 def row_count(frame: Any) -> int:
-    """Count the rows of a DataFrame. What was shuffled for it is there when its rows are fetched then."""
+    """Count the rows of a DataFrame. Its shuffle is kept for fetching the rows."""
     classic = getattr(frame, "_jdf", None)
     # `frame.count()` would be a query of its own, which shuffles once more.
     return int(frame.count() if classic is None else classic.queryExecution().toRdd().count())
@@ -68,7 +68,7 @@ def fetch_compact(frame: Any) -> pl.DataFrame:
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return what was fetched with texts in the place of categories."""
+    """Return fetched rows with texts in the place of categories."""
     return frame.with_columns(
         column_named(name).cast(pl.String)
         for name, kind in frame.schema.items()

@@ -61,7 +61,7 @@ def replace_folder(
 
 
 def _refuse(frame: Any, target: str) -> None:
-    """Refuse what Spark cannot write as a folder of Parquet files."""
+    """Refuse tables and targets that Spark cannot write as a folder of Parquet files."""
     session = frame.sparkSession
     if getattr(session, "_jvm", None) is None:
         raise TableError(
@@ -144,7 +144,7 @@ class _Folder:
         return there
 
     def _put(self, temporary: Any, there: bool) -> None:
-        """Rename what was written; what was there before comes back where that fails."""
+        """Rename the written folder; the one before comes back where that fails."""
         if not self.files.exists(self.path):
             self._rename(temporary, self.path)
             return

@@ -84,7 +84,7 @@ class CellWords:
     def _with_words(
         self, frame: Any, mark: str, words: Words, of_value: Sequence[pl.DataFrame]
     ) -> tuple[Any, list[Any]]:
-        """Join rows with what the values of their columns are in words; a value that is unknown has none.
+        """Join rows with the words of their columns' values; an unknown value has none.
 
         Parameters
         ----------

@@ -70,7 +70,7 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """End the session; what was not committed is undone."""
+        """End the session and undo changes that were not committed."""
         dialect, self._dialect = self._dialect, None
         self._reading = False
         if dialect is not None:
@@ -223,7 +223,7 @@ class DatabaseTable:
 
     @property
     def source(self) -> str:
-        """SQL: what stands behind FROM; its columns are ``t.``'s."""
+        """SQL: the table as it stands behind FROM; its columns are ``t.``'s."""
         return self.dialect.source(self.place)
 
     def reading(self) -> int:
@@ -257,7 +257,8 @@ class DatabaseTable:
                 yield cast_all(batch, names, kinds)
 
     def place_for(self, target: str, *, force: bool) -> tuple[Name, str | None]:
-        """Return where a new table of this one's rows would stand, and what stands there now, if anything.
+        """Return the place of a new table of this one's rows, and the kind of object that has the name now,
+        if any.
 
         Raises
         ------

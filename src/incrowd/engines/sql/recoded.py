@@ -81,7 +81,7 @@ class RecodedTable:
         return added_up(pl.concat([made, *cells], how="horizontal"), names)
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-        """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
+        """Give rows the released texts of some quasi-identifiers; rows without a key are suppressed."""
         places = [_PLACE.format(place) for place in range(len(self.keyed))]
         renamed = dict(zip(self.keyed, places, strict=True))
         joined = rows.rename(renamed).join(
@@ -148,13 +148,15 @@ class RecodedTable:
             yield pl.concat(made, how="horizontal").select(columns_named(self.columns))
 
     def _drawn_for(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-        """Return what columns become in rows, which have what they are drawn from and their number."""
+        """Return the drawn values of some columns for rows, which have the columns they depend on and a
+        number.
+        """
         assert self.drawn is not None
         joined = joined_by(numbered, self.drawn, numbered.columns)
         return joined.select(column_named(CELL.format(name)).alias(name) for name in names)
 
     def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Do what `Combinations.beside` does, of rows of which some columns may be drawn."""
+        """Group rows as `Combinations.beside` does; some columns may be drawn."""
         by_row = [column.name for column in self.leaving.by_row]
         if self.drawn is None or not set(by_row) & set(names):
             return self.combinations.beside(raw, names)
@@ -347,7 +349,7 @@ def parted_by_column(
 
 
 def _sql_type(kind: pl.DataType) -> str:
-    """Return the SQL type of what a treatment gives, where that is not the column's own."""
+    """Return the SQL type of the result of a treatment, where that is not the column's own."""
     if kind.is_integer():
         return "bigint"
     return "double precision" if kind.is_numeric() else "text"

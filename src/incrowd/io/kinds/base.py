@@ -1,4 +1,4 @@
-"""What a kind of table file is: its names, how it is read, and how it is written."""
+"""The base class of kinds of table files: their names, and how they are read and written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Kept:
-    """What a file says beside its cells, as labels of columns; a release of the same kind says what is left.
+    """Labels of columns that a file has beside its cells; a release of the same kind repeats those that are
+    left.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a caller says of a file that is read.
+    """The caller's settings for a file that is read.
 
     Attributes
     ----------
@@ -102,7 +103,7 @@ class Kind(ABC):
 
     @abstractmethod
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a table that was prepared. Nothing is in the file but its cells, and what they still need.
+        """Write a prepared table. The file has nothing but its cells and their labels.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from incrowd.lazy import pl
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Return the kind that a file is named for; None for CSV, Parquet and what is not known."""
+    """Return the kind of a file by its name; None for CSV, Parquet and unknown names."""
     suffix = path.suffix.lower()
     return next((kind for kind in KINDS if suffix in kind.suffixes), None)
 
@@ -90,7 +90,7 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
 
 
 def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept: Kept | None) -> None:
-    """Write a file of a kind, and read it again: every cell has to be what was decided.
+    """Write a file of a kind, and read it again: every cell has to be as decided.
 
     Raises
     ------

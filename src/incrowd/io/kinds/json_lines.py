@@ -40,7 +40,7 @@ class JsonLines(Kind):
         return table, Kept(self.name)
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
-        """Return the table with texts for what JSON has no type for; see `Kind.prepared`."""
+        """Return the table with texts in place of types that JSON lacks; see `Kind.prepared`."""
         from polars import selectors
 
         refuse_types(table, target, "JSON", (pl.Object, pl.Binary, pl.Duration))

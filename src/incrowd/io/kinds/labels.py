@@ -1,4 +1,4 @@
-"""Columns of codes with labels: what a cell says, and which code, label and type a released cell gets.
+"""Columns of codes with labels: the text of a cell, and the code, label and type of a released cell.
 
 A labelled value is a category, and its cell is the label. A number without a label is a number. So a cell is
 the text that a person reads, and a released text finds its code again, or gets a new one:
@@ -27,7 +27,7 @@ _WHOLE = 2_147_483_620
 
 @dataclass(frozen=True)
 class Column:
-    """What a file says of a column.
+    """The labels and formats that a file has of a column.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def shown(values: Sequence[Any], column: Column) -> pl.Series:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a kind of file can say of a column.
+    """The labels and formats that a kind of file can have of a column.
 
     Attributes
     ----------

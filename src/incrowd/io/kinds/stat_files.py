@@ -1,4 +1,4 @@
-"""What files of Stata, SPSS and SAS have in common: they are read and written by pyreadstat."""
+"""The common part of files of Stata, SPSS and SAS: pyreadstat reads and writes them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class StatFile(Kind):
 
     @abstractmethod
     def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:
-        """Read values, codes and missing codes as they stand, and what pyreadstat says of them."""
+        """Read values, codes and missing codes as they stand, and the metadata that pyreadstat gives."""
 
     @abstractmethod
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
-        """Write values and codes, and what the file that they come from said of the columns."""
+        """Write values and codes, and the columns' metadata of the file that they come from."""
 
     def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
@@ -58,7 +58,7 @@ class StatFile(Kind):
         return pl.DataFrame([_without_empty(column) for column in plain])
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a file with labels of what its rows have, and no others; see `Kind.write`."""
+        """Write a file with labels of the values that its rows have, and no others; see `Kind.write`."""
         import pyreadstat
 
         kept = kept or Kept(self.name)
@@ -96,7 +96,9 @@ def _as_typed(code: Code, column: Written) -> Code:
 
 
 def arguments(columns: Mapping[str, Written], kept: Kept) -> dict[str, Any]:
-    """Return what all writers of pyreadstat take: labels of columns, and formats where the kind stays."""
+    """Return the common arguments of pyreadstat's writers: labels of columns, and formats where the kind
+    stays.
+    """
     about: dict[str, Column] = kept.columns
     return {
         "column_labels": {name: label for name in columns if name in about and (label := about[name].label)},
@@ -111,7 +113,7 @@ def arguments(columns: Mapping[str, Written], kept: Kept) -> dict[str, Any]:
 
 
 def _about(name: str, values: list[Any], said: Any) -> Column:
-    """Gather what a file says of a column."""
+    """Gather a file's labels and formats of a column."""
     import datetime
 
     text = said.readstat_variable_types[name] == "string"

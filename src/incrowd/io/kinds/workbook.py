@@ -1,4 +1,4 @@
-"""What is in a workbook beside the cells that are read: found in its parts, before its cells are."""
+"""Contents of a workbook beside the cells that are read: found in its parts, before its cells are read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RELATIONS = "xl/_rels/workbook.xml.rels"
 
 @dataclass
 class Sheet:
-    """What one sheet holds.
+    """The contents of one sheet.
 
     Attributes
     ----------

@@ -286,7 +286,7 @@ class Blocks:
         return rows.groupBy("unit").applyInArrow(recode, schema)
 
     def losses(self, kept: Any, scale: TableStatistics) -> dict[str, MetricResult]:
-        """Have the blocks recoded, and add up what they lost."""
+        """Have the blocks recoded, and add up their losses."""
         fetched = to_polars(kept.filter(sf.col(FIGURES).isNotNull()).select(FIGURES))
         return added([json.loads(text) for text in fetched[FIGURES]], scale)
 

@@ -49,7 +49,7 @@ def measure(table: Any, policy: Policy, driver_keys: int, scale: TableStatistics
 
 
 def refuse_other_rows(written: Any, named: Any, names: Sequence[str]) -> None:
-    """Refuse what was written if it has other rows, in some columns, than those whose people are known.
+    """Refuse a written table whose rows differ, in some columns, from those whose people are known.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def _plainly(measured: ModelResult) -> dict[str, Any]:
 
 
 def _together(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
-    """Say of a model what its worst part says; it holds where every part does."""
+    """Join the results of a model on parts: the value of the worst; it holds where every part does."""
     first = parts[0]
     worst = min if first["sign"] == ">=" or first["sign"] == ">" else max
     values = [float(part["value"]) for part in parts if part["value"] is not None]

@@ -96,7 +96,7 @@ class WholePeople:
 def person_columns(
     frame: Any, places: Sequence[str], names: Sequence[str], null_values: tuple[str, ...]
 ) -> list[Any]:
-    """Return what names a person as columns ``w0``, ..., null where it means nobody.
+    """Return the columns that name a person as ``w0``, ..., null where they mean nobody.
 
     Raises
     ------

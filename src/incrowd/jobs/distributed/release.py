@@ -101,7 +101,7 @@ class DistributedRelease(InNotebooks, Release):
         return f"DistributedRelease({records:,} records in {self.blocks:,} blocks; every model holds)"
 
     def undivided(self) -> dict[str, MetricResult]:
-        """Return what the same policy would have lost without blocks, in the metrics of `utility`.
+        """Return the losses of the same policy without blocks, in the metrics of `utility`.
 
         The table is counted and searched once more, on the driver.
 
@@ -168,7 +168,7 @@ class DistributedRelease(InNotebooks, Release):
 
 
 def refuse_divided(policy: Policy) -> None:
-    """Refuse what cannot be done block by block.
+    """Refuse policies that cannot work block by block.
 
     Raises
     ------

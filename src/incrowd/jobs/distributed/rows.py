@@ -1,4 +1,4 @@
-"""What the executors do with rows: find their block, and recode a block."""
+"""The work of the executors on rows: find their block, and recode a block."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def recode_block(shared: Any, table: Any) -> Any:
 
 
 def _in_utc(column: Any) -> Any:
-    """Name UTC as the zone of points of time, as Spark wants them back; the points stay what they are."""
+    """Name UTC as the zone of points of time, as Spark wants them back; the points do not change."""
     kind = _utc_type(column.type)
     return column if kind == column.type else column.cast(kind)
 
@@ -146,7 +146,7 @@ def losses(frequency: FrequencyTable, recoding: Recoding) -> dict[str, MetricRes
 
 
 def added(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict[str, MetricResult]:
-    """Add up what blocks lost, by their records; a record suppressed before lost everything."""
+    """Add up the losses of blocks, by their records; a record suppressed before lost everything."""
     found = {}
     for name in _ADDED:
         per_attribute = {

@@ -84,7 +84,7 @@ class Coder:
 
 
 def _plain(series: pl.Series) -> pl.Series:
-    """Bring values to texts or stored numbers, with what means missing as null."""
+    """Bring values to texts or stored numbers, with null for missing ones."""
     kind = series.dtype
     if kind in (pl.String, pl.Boolean, pl.Null) or kind.is_decimal():
         return series.cast(pl.String)
@@ -95,7 +95,7 @@ def _plain(series: pl.Series) -> pl.Series:
 
 @dataclass(frozen=True, eq=False)
 class TableStatistics:
-    """What is known of the whole table: by it every block is recoded and every class judged.
+    """Statistics of the whole table: by them every block is recoded and every class judged.
 
     Attributes
     ----------
