@@ -51,7 +51,7 @@ class Parameter:
     above: float | None = None
 
     def describe(self) -> str:
-        """Say in words what is allowed, e.g. ``a whole number of at least 1``."""
+        """Describe the allowed values, e.g. ``a whole number of at least 1``."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
         words = _WORDS[self.kind]

@@ -37,7 +37,7 @@ class Progress(Protocol):
 
 
 class Within:
-    """The progress of a part of a job: its stages are told after what the part does.
+    """The progress of a part of a job: its stages are named after the part.
 
     Example: ``Within(progress, "with k = 4")`` tells the stage "search" as "with k = 4: search".
     """
@@ -89,7 +89,7 @@ class Cancellable:
         return self._asked.is_set()
 
     def cancel(self) -> None:
-        """Ask the job to stop: at its next word, and at once where it waits for what can be given up."""
+        """Ask the job to stop: at its next report, and at once where its waiting can be ended."""
         with self._lock:
             self._asked.set()
             for waiting in self._waiting:
@@ -127,7 +127,7 @@ class Cancellable:
 
 
 class _Waiting:
-    """A block that may wait for others, and the thread that gives up what it waits for."""
+    """A block that may wait for others, and the thread that ends its waiting."""
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
@@ -141,7 +141,7 @@ class _Waiting:
             self._thread.start()
 
     def end(self) -> None:
-        """Stop interrupting, and wait until that is over: what follows is not meant."""
+        """Stop interrupting, and wait until that is over: later code must not be interrupted."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -159,7 +159,7 @@ _JOB: ContextVar[Cancellable | None] = ContextVar("incrowd_job", default=None)
 
 @contextmanager
 def running(progress: Progress | Cancellable | None) -> Iterator[None]:
-    """Let this thread work for a job: what runs in this block looks whether the job was cancelled.
+    """Let this thread work for a job: code in this block checks whether the job was cancelled.
 
     Example: ``with running(progress): release.write(path)``. A progress that cannot be cancelled changes
     nothing: a part of a job that is shown elsewhere, or nowhere, still belongs to the job.
@@ -211,7 +211,7 @@ def check(progress: Progress | Cancellable | None = None) -> None:
 
 @contextmanager
 def interrupting(progress: Progress | Cancellable | None, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Run what waits for others, and have it given up when the job is cancelled.
+    """Run a block that waits for others, and end its waiting when the job is cancelled.
 
     Example: ``with interrupting(progress, connection.interrupt): connection.execute(query)``. The errors of
     what was given up do not get out: `Cancelled` does.

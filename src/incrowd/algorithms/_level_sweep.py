@@ -97,7 +97,7 @@ class _LevelSweep:
         ]
 
     def release_in_order(self) -> None:
-        """Go through the nodes; what would be `*` throughout counts as left."""
+        """Go through the nodes; classes that would be `*` throughout count as left."""
         problem, frequency = self.problem, self.frequency
         ladders = [
             [level_rung(self.keys, j, int(low) + step, each) for step, each in enumerate(cells)]
@@ -145,7 +145,7 @@ class _LevelSweep:
                 class_of[key] = -1
 
     def _with(self, key: int, member: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the levels that each class needs to take a key in, and what a record of it loses there.
+        """Return the levels that each class needs to take a key in, and the loss of a record of it there.
 
         The loss is infinite where the two never have the same cell, as the levels are bounded.
         """
@@ -159,7 +159,7 @@ class _LevelSweep:
         return levels, np.where(apart, np.inf, self._loss(levels, member))
 
     def _loss(self, levels: NDArray[np.int64], member: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return what a record of each class loses on some levels, 0..1."""
+        """Return the loss of a record of each class on some levels, 0..1."""
         total = np.zeros(len(member))
         for j, (share, losses) in enumerate(zip(self.shares, self.losses, strict=True)):
             total += share * losses[levels[:, j], self.frequency.codes[j][member]]

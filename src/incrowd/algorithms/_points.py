@@ -1,4 +1,4 @@
-"""The records of a table as points, and what it costs to put them into one class."""
+"""The records of a table as points, and the cost of putting them into one class."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def costs_of(
     heights: bool = False,
     blanks: bool = False,
 ) -> Costs:
-    """Return what cells cost under the loss metric LM, averaged with the attributes' weights.
+    """Return the cost of cells under the loss metric LM, averaged with the attributes' weights.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Points:
 
 
 class Unused:
-    """The records that no class has taken yet, and how far they are from what was aimed at.
+    """The records that no class has taken yet, and their distances from the current target.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class Unused:
         return _FewUnused(points) if so_few(points.records) else Unused(points)
 
     def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
-        """Return the unused records nearest to what was aimed at, in order; ties go to the lowest row.
+        """Return the unused records nearest to the target, in order; ties go to the lowest row.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Unused:
         return np.asarray(rows[np.lexsort((rows, distances))[:want]])
 
     def measure(self) -> None:
-        """Write the distance of every unused record to what was aimed at into `total`."""
+        """Write the distance of every unused record to the target into `total`."""
         over_ranges(
             measure, self._work, self._alive, self._points.spots, self.near, self._cursor, self._ends,
             self.total,
@@ -255,7 +255,7 @@ class Unused:
         return _first_of_largest(found)
 
     def farthest_from_aim(self) -> int:
-        """Return the unused record farthest from what was aimed at: of equal ones the lowest, or -1."""
+        """Return the unused record farthest from the target: of equal ones the lowest, or -1."""
         found = over_ranges(
             farthest_from, self._work, self._alive, self._points.spots, self.near, self._points.rows,
             self._cursor, self._ends,
@@ -282,7 +282,7 @@ def _first_of_largest(found: Sequence[tuple[int, int]]) -> int:
 
 
 class UnusedByCost(Unused):
-    """Records whose distance is what it costs to put them into one class."""
+    """Records whose distance is the cost of putting them into one class."""
 
     def __init__(self, points: Points, costs: Costs) -> None:
         super().__init__(points)

@@ -19,7 +19,7 @@ _MOST_VALUES = 64
 
 
 class PricedKeys(NamedTuple):
-    """The keys of a search, how their attributes are released, and what their cells cost."""
+    """The keys of a search, how their attributes are released, and the costs of their cells."""
 
     frequency: FrequencyTable
     attributes: Sequence[Attribute]
@@ -37,12 +37,12 @@ class PricedKeys(NamedTuple):
         return plain and effective_style(self.attributes[j].output or "auto", domain) in ("set", "mean")
 
     def cost_of_value(self, j: int) -> int:
-        """Return what a set of an attribute costs for every value after its first."""
+        """Return the cost of a set of an attribute for every value after its first."""
         return int(self.costs.whole[j]) // max(self.frequency.domains[j].size - 1, 1)
 
 
 class _Column(NamedTuple):
-    """A column of a search, and what its intervals cost; see `Costs`."""
+    """A column of a search, and the costs of its intervals; see `Costs`."""
 
     ranks: NDArray[np.int64]
     missing: int
@@ -56,7 +56,7 @@ class _Column(NamedTuple):
 
 
 def in_columns(keys: PricedKeys, order: Sequence[int]) -> tuple[NDArray[np.int64], Costs]:
-    """Return the ranks of the keys in the columns of a search, int64[keys, columns], and what these cost.
+    """Return the ranks of the keys in the columns of a search, int64[keys, columns], and their costs.
 
     The attributes come in the order that is given.
 
@@ -116,7 +116,7 @@ def _nothing(size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 def class_costs(keys: PricedKeys, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what a record of each class loses, sets by the values that they have: int64[classes]."""
+    """Return the loss of a record of each class, sets by the values that they have: int64[classes]."""
     frequency = keys.frequency
     lows, highs = class_cells(frequency, indptr, members)
     class_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

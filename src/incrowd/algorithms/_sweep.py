@@ -28,7 +28,7 @@ class Rung(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """What a sweep found.
+    """The result of a sweep.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ def _halves(keys: PricedKeys, j: int) -> list[Rung]:
 
 
 def _mean_cost(keys: PricedKeys, j: int, groups: NDArray[np.int64]) -> float:
-    """Return what the cells of the groups cost a record on average, the other attributes as they are."""
+    """Return the mean cost of a record in the cells of the groups, the other attributes as they are."""
     frequency = keys.frequency
     _, ids = np.unique(groups, return_inverse=True)
     codes = frequency.codes[j].astype(np.int64)
@@ -175,7 +175,7 @@ def _thinned(ladders: list[list[Rung]]) -> list[list[Rung]]:
 
 
 def _in_order(ladders: list[list[Rung]], nodes: int) -> Iterator[tuple[Rung, ...]]:
-    """Yield combinations of rungs by what they cost; of equal ones those of finer first attributes first."""
+    """Yield combinations of rungs by their cost; of equal ones those of finer first attributes first."""
     total = np.zeros(1)
     for ladder in ladders:
         total = (total[:, None] + np.array([rung.cost for rung in ladder])[None, :]).ravel()

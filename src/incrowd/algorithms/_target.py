@@ -38,7 +38,7 @@ class TargetTable:
         return float(_information(self.before[hi] - self.before[lo]))
 
     def gain(self, lo: int, hi: int, parts: NDArray[np.int64]) -> float:
-        """Return what parting ``lo .. hi - 1`` at these first ranks tells of the target."""
+        """Return the information gain of dividing ``lo .. hi - 1`` at these first ranks."""
         bounds = np.append(parts, hi)
         return self.information(lo, hi) - float(_information(np.diff(self.before[bounds], axis=0)).sum())
 

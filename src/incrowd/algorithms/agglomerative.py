@@ -172,7 +172,7 @@ class _Search:
         return self._cut((lows + highs) // 2, max(self.size // each, 2))[class_of]
 
     def cost(self, class_of: NDArray[np.integer]) -> int:
-        """Return what all records lose in these classes."""
+        """Return the loss of all records in these classes."""
         from incrowd.algorithms._sets import class_costs
         from incrowd.kernels.counting import class_sums
 
@@ -251,7 +251,7 @@ def _members(number_of: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray
 
 
 def _by_cost(keys: PricedKeys) -> list[int]:
-    """Order the attributes by what two keys far apart in their rows cost, the dearest first."""
+    """Order the attributes by the cost of two keys far apart in their rows, the dearest first."""
     from incrowd.kernels.costs import cell_costs
 
     frequency = keys.frequency
@@ -269,7 +269,7 @@ def _by_cost(keys: PricedKeys) -> list[int]:
 
 
 def _parted(block_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Part blocks that are larger than that, wherever: what is all alike was not cut."""
+    """Divide blocks that are larger than that, anywhere: records that are all alike were not cut."""
     order = np.argsort(block_of, kind="stable")
     first = np.searchsorted(block_of[order], block_of[order])
     place = np.empty(len(order), np.int64)

@@ -1,4 +1,4 @@
-"""What every algorithm has in common."""
+"""The base class of algorithms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_PAIRS = 2**38
 
 @dataclass(frozen=True)
 class Solution:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class SearchProblem:
-    """What a search is given.
+    """The input of a search.
 
     Example: `SearchProblem(frequency, [ic.KAnonymity(5)], schema.quasi, max_suppression=0.02)`.
 
@@ -107,7 +107,7 @@ class SearchProblem:
         return max((model.least_size for model in self.to_be_asked), default=1) * most_rows
 
     def monotone(self, model: PrivacyModel) -> Monotone:
-        """Say what may be done to classes that satisfy a model; see `PrivacyModel.monotone_for`."""
+        """Return the changes to classes after which a model still holds; see `PrivacyModel.monotone_for`."""
         return model.monotone_for(self.frequency)
 
 

@@ -68,7 +68,7 @@ class CellSuppression(LocalAlgorithm):
         ]
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
-        """Blank set after set of attributes, then deal with what is left."""
+        """Blank set after set of attributes, then deal with the remaining classes."""
         from incrowd.algorithms._joining import join_failing
         from incrowd.algorithms._points import costs_of
         from incrowd.algorithms.base import all_hold

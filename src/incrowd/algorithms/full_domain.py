@@ -1,4 +1,4 @@
-"""What the algorithms that search the lattice of full-domain recodings have in common."""
+"""The base class of algorithms that search the lattice of full-domain recodings."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ class FullDomainAlgorithm(Algorithm):
         return Solution(found, space)
 
     def explorer(self, problem: SearchProblem) -> Explorer:
-        """Return what looks at nodes."""
+        """Return the explorer of nodes."""
         from incrowd.algorithms.lattice import Explorer
 
         return Explorer(problem, METRICS.get(self.metric)(), self.aggregate, self.limits(problem))
 
     def limits(self, problem: SearchProblem) -> Limits:
-        """Return what a search may do: all that the problem allows, where the algorithm takes all."""
+        """Return the limits of a search: all that the problem allows, where the algorithm takes all."""
         from incrowd.algorithms.lattice import Limits
 
         return Limits.of(problem)
@@ -137,7 +137,7 @@ class FullDomainAlgorithm(Algorithm):
     def _rounds(
         self, problem: SearchProblem, levels: tuple[int, ...], suppressed: NDArray[np.bool_]
     ) -> Recoding:
-        """Recode what was suppressed, again and again, while that releases a record."""
+        """Recode the suppressed records, again and again, while that releases a record."""
         frequency = problem.frequency
         round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
         rounds = [levels]
@@ -190,7 +190,7 @@ def _in_rounds(
 def _histories_hold(
     problem: SearchProblem, rounds: Sequence[tuple[int, ...]], round_of_key: NDArray[np.int32]
 ) -> bool:
-    """Say whether rounds that were judged alone satisfy, together, what all classes of a person have to."""
+    """Say whether rounds that were judged alone satisfy the conditions on all classes of a person."""
     asked = [model for model in problem.models if model.needs_every_class]
     if not asked:
         return True
@@ -199,7 +199,7 @@ def _histories_hold(
 
 
 def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool) -> str:
-    """Say why no node was found: which models fail where the table is coarsest, and what would help.
+    """Say why no node was found: which models fail where the table is coarsest, and which change would help.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Incognito(FullDomainAlgorithm):
     tags: ClassVar[bool] = True
 
     def nodes_at_most(self, lattice: Lattice) -> int:
-        """Count the nodes of the lattices of all subsets; what is fixed makes no subset of its own."""
+        """Count the nodes of the lattices of all subsets; fixed attributes make no subset of their own."""
         return prod(count + 1 for count in lattice.grid)
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:

@@ -1,4 +1,4 @@
-"""What the algorithms that put records into classes have in common."""
+"""The base class of algorithms that put records into classes."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ class _Search:
     def _level(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> tuple[_Runs, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Cut every partition once: the parts, and starts and stops of what could not be cut."""
+        """Cut every partition once: the parts, and starts and stops of partitions that could not be cut."""
         from incrowd.kernels import few, partition
         from incrowd.kernels.jit import over_ranges
 

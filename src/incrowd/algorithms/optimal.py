@@ -133,7 +133,7 @@ class Optimal(FullDomainAlgorithm):
 
 
 class _Search:
-    """The state of a search over all nodes: what each can reach at best, and which are settled."""
+    """The state of a search over all nodes: the best that each can reach, and which are settled."""
 
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
@@ -193,7 +193,7 @@ class _Search:
         return ~self.dead & (self.least < score_to_beat(self.best))
 
     def bound(self) -> float:
-        """Return what no node can score below."""
+        """Return a lower bound of all nodes."""
         alive = self.alive()
         left = float(self.least[alive].min()) if alive.any() else math.inf
         return left if self.best is None else min(left, self.best.score)
@@ -269,7 +269,7 @@ class _Search:
                         self._slice(unknown, node, down=False)[...] = False
 
     def _in_order(self) -> bool:
-        """Look at what is left, the least losses first, until none can be better."""
+        """Look at the remaining nodes, the least losses first, until none can be better."""
         place = 0
         while True:
             alive = self.alive()
@@ -339,7 +339,7 @@ def _from_the_top(explorer: Explorer, budget: Budget) -> tuple[Node | None, bool
 
 
 class _Downward:
-    """The state of a search from the top: which nodes wait to be expanded, what guesses, and what proves."""
+    """The state of a search from the top: the nodes that wait to be expanded, the guesses, and the proof."""
 
     def __init__(self, explorer: Explorer, deadline: Deadline) -> None:
         from incrowd.algorithms.lattice.guide import Guide

@@ -118,7 +118,7 @@ class _Step(NamedTuple):
 
 
 class _State:
-    """The classes under the present cells, and what a step would make of them."""
+    """The classes under the present cells, and the classes that a step would make of them."""
 
     def __init__(self, problem: SearchProblem) -> None:
         frequency = problem.frequency

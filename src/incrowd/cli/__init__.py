@@ -46,7 +46,7 @@ class _Group(GroupHelp):
 
 @contextmanager
 def _wrong_calls() -> Iterator[None]:
-    """Take secrets out of what is said of a wrong call; say it as a record where records are asked for."""
+    """Take secrets out of the message about a wrong call; write it as a record where records are wanted."""
     try:
         yield
     except BrokenPipeError:
@@ -137,7 +137,7 @@ def _collect_rarely() -> None:
 
 
 def _leave_the_rest() -> None:
-    """Let what is left at the end go with the process; nobody has to go over it once more."""
+    """Let the remaining objects at the end go with the process; nobody has to go over them once more."""
     if "duckdb" not in sys.modules:  # Its module complains of objects that outlive it.
         gc.freeze()
 

@@ -1,4 +1,4 @@
-"""Completion in the shell: what a tab offers, and the script that asks for it."""
+"""Completion in the shell: the words that a tab offers, and the script that asks for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def begin() -> None:
 
 
 def script(shell: str) -> str:
-    """Return what a shell runs at its start, so that a tab completes commands, options and names.
+    """Return the script that a shell runs at its start, so that a tab completes commands, options and names.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def script(shell: str) -> str:
 
 
 def names(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what completes an option that begins with one of some names, as ``NAME:PARAMETERS`` does.
+    """Return a completer of an option that begins with one of some names, as ``NAME:PARAMETERS`` does.
 
     Examples
     --------

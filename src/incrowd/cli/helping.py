@@ -62,7 +62,7 @@ class CommandHelp(TyperCommand):
     """A command whose options stand under headings, those first that most people need."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options; if one is not known, name the one that takes what it is called after.
+        """Read the options; if one is not known, name the option of a similar name.
 
         Example: `verify --raw` is told of `--against RAW`.
         """
@@ -113,7 +113,7 @@ def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
 
 
 def _place(parameter: Any) -> int:
-    """Return where an option stands under its heading; what has none keeps its order."""
+    """Return the place of an option under its heading; others keep their order."""
     return next((_PLACE[name] for name in parameter.opts if name in _PLACE), len(_PLACE))
 
 
@@ -121,7 +121,7 @@ class GroupHelp(TyperGroup):
     """A group whose commands are listed by purpose."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under what they are for."""
+        """Write the commands under headings by their purpose."""
         known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         width = max(map(len, known), default=0)
         room = formatter.width - 6 - width

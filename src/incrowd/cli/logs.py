@@ -1,4 +1,4 @@
-"""What is said on standard error, as lines for people or as JSON for programs, and how much of it."""
+"""Messages on standard error, as lines for people or as JSON for programs, and how many of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Log:
         self.begin(())
 
     def begin(self, arguments: Sequence[str]) -> None:
-        """Begin anew, with what must be known of the arguments before they are read: how to write errors."""
+        """Begin anew, with the arguments that are needed before they are all read: how to write errors."""
         self.level, self.quiet = "warning", False
         self.started = time.perf_counter()
         form = os.environ.get("INCROWD_LOG_FORMAT", "")
@@ -78,7 +78,7 @@ class Log:
             typer.echo(visible(text), err=err)
 
     def failed(self, error: BaseException, message: str, status: int) -> None:
-        """Write what ended the run."""
+        """Write the reason why the run ended."""
         self.write("error", "error", message, error=type(error).__name__, exit_status=status)
 
     def take_warnings(self) -> None:

@@ -387,7 +387,7 @@ def close_sessions() -> None:
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """What the columns of a table are: by a policy file, or one by one.
+    """The roles of a table's columns: by a policy file, or one by one.
 
     Raises
     ------
@@ -424,7 +424,7 @@ class ColumnOptions:
             raise ParameterError(f"{told}: the policy file says what the columns are; write {there} there")
 
     def check(self) -> None:
-        """Refuse what is wrong whatever columns the table has.
+        """Refuse settings that are wrong for every table.
 
         Raises
         ------
@@ -551,7 +551,7 @@ class ModelOptions:
         self.asked_of(_nothing())
 
     def asked_of(self, policy: Policy) -> Policy:
-        """Let the models and what a `*` matches win over the settings of a policy file.
+        """Let the models and the meaning of `*` win over the settings of a policy file.
 
         Raises
         ------
@@ -591,7 +591,7 @@ class SearchOptions:
     judge: JudgeName = None
 
     def check(self) -> None:
-        """Refuse what no search takes."""
+        """Refuse settings that no search takes."""
         self.fixed_levels()
         self.override(_nothing())
 

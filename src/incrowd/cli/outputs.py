@@ -1,4 +1,4 @@
-"""What a command writes: noted, and refused where it must be, before the work starts."""
+"""The outputs of a command: noted, and refused where they must be, before the work starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts of the command line mean."""
+"""Parsing of the texts of the command line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def file_or_address(text: str) -> Path | Address:
 
 
 def named(data: Path | Address) -> str:
-    """Return what a user named: a path or an address."""
+    """Return the path or the address that a user named."""
     return str(data) if isinstance(data, Path) else data.url
 
 

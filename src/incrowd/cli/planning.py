@@ -1,4 +1,4 @@
-"""What a dry run shows: what would become of each column, what is asked, and where all would go."""
+"""The output of a dry run: the changes to each column, the questions, and the targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made from the code: pages, the schema of the policy file, and the public names."""
+"""Documents that are made from the code: pages, the schema of the policy file, and the public names."""
 
 from __future__ import annotations
 

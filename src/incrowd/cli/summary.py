@@ -1,4 +1,4 @@
-"""What a terminal shows first: the verdict, what it means, and a few figures on one screen."""
+"""The first screen of a result: the verdict, its meaning, and a few figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _COLUMNS = 8
 
 
 def show_release_summary(out: Console, release: Release) -> None:
-    """Print the verdict on a release, what was asked and reached, what an attacker gets and what was lost."""
+    """Print the verdict on a release: the limits and the values reached, the success of attackers, the
+    losses.
+    """
     before, after = release.before, release.privacy
     asked = _asked(after.results.asked)
     show_findings(out, release.findings)
@@ -50,7 +52,7 @@ def show_release_summary(out: Console, release: Release) -> None:
 
 
 def show_findings(out: Console, findings: Sequence[Finding]) -> None:
-    """Print what a reader should look at before publishing: open findings first, then accepted ones."""
+    """Print the points to look at before publishing: open findings first, then accepted ones."""
     open_ones = [finding for finding in findings if finding.why is None]
     if open_ones:
         number = "1 finding" if len(open_ones) == 1 else f"{len(open_ones)} findings"
@@ -82,7 +84,7 @@ def _asked(measured: Iterable[ModelResult]) -> list[ModelResult]:
 
 
 def _conditions(asked: Sequence[ModelResult]) -> str:
-    """Say in one sentence what was asked and what was reached."""
+    """Compare the limit and the value reached in one sentence."""
     told = []
     for each in asked[:_CONDITIONS]:
         of = f" of {each.attribute}" if each.attribute else ""

@@ -70,7 +70,7 @@ def percent(value: float) -> str:
 
 
 def quantity_text(measured: ModelResult) -> str:
-    """Name what a model measures."""
+    """Name the quantity that a model measures."""
     usual = {field.name: field.default for field in fields(MODELS.get(measured.model))}
     words = []
     for name, value in measured.settings.items():
@@ -82,7 +82,7 @@ def quantity_text(measured: ModelResult) -> str:
 
 
 def limit_text(measured: ModelResult) -> str:
-    """Write what was asked for."""
+    """Write the limit of a model."""
     if measured.limit is None:
         return ""
     return f"{measured.sign} {number(measured.limit)}"
@@ -202,7 +202,7 @@ def _size_table(assessment: Assessment) -> Table:
 
 
 def _show_reasons(out: Console, assessment: Assessment) -> None:
-    """Print what each model says besides, and how many classes fail it."""
+    """Print the further remarks of each model, and how many classes fail it."""
     for measured in assessment.privacy:
         where = f", {measured.attribute}" if measured.attribute else ""
         for reason in measured.reasons:
@@ -255,7 +255,7 @@ def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Tab
 
 
 def show_release(out: Console, release: Release) -> None:
-    """Print before and after side by side, what was lost and how long it took."""
+    """Print before and after side by side, the losses and the times."""
     before, after = release.before, release.privacy
     table = Table(title="Before and after", title_justify="left", box=None, pad_edge=False)
     for name in ("", "before", "after", "asked", ""):

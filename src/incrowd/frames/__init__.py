@@ -29,7 +29,7 @@ __all__ = ["Incrowd"]
 
 
 class Incrowd:
-    """What ``df.incrowd`` is: the verbs that begin with a table, on this frame.
+    """The namespace ``df.incrowd``: the verbs that begin with a table, on this frame.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class Incrowd:
         return dict(self.assess(schema, **settings).risk)
 
     def evaluate(self, released: Any, schema: Schema, **settings: Any) -> Evaluation:
-        """Measure what a release of this frame lost, whoever made it, as `incrowd.evaluate` does."""
+        """Measure the losses of a release of this frame, whoever made it, as `incrowd.evaluate` does."""
         return evaluate(self._frame, released, schema, **settings)
 
 
 def _schema(given: Schema | Iterable[str]) -> Any:
-    """Return a schema; names alone are quasi-identifiers, and what is no list is refused by the verb."""
+    """Return a schema; names alone are quasi-identifiers, and the verb refuses other objects."""
     return (
         given if isinstance(given, Schema | str) or not isinstance(given, Iterable) else Schema(quasi=given)
     )

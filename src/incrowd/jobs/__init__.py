@@ -1,1 +1,1 @@
-"""The verbs: what users call, from a table to a result."""
+"""The verbs that users call, from a table to a result."""

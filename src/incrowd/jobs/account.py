@@ -1,4 +1,4 @@
-"""The account of a release: what it says of itself in sentences, and the document of its report."""
+"""The account of a release: its sentences, and the document of its report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LEAST = 5
 
 
 class Accountable(Protocol):
-    """What an account is made of, as a `Release` has it; its attributes are described there."""
+    """The contents of an account, as a `Release` has them; its attributes are described there."""
 
     @property
     def table(self) -> Any:
@@ -42,11 +42,11 @@ class Accountable(Protocol):
 
     @property
     def policy(self) -> Policy:
-        """What it had to satisfy."""
+        """The policy that it had to satisfy."""
 
     @property
     def recoding(self) -> Recoding:
-        """What was decided."""
+        """The recoding."""
 
     @property
     def frequency(self) -> FrequencyTable:
@@ -62,11 +62,11 @@ class Accountable(Protocol):
 
     @property
     def utility(self) -> Mapping[str, MetricResult]:
-        """What was lost."""
+        """The losses."""
 
     @property
     def values(self) -> ReleasedValues | None:
-        """What the models say of perturbed values as they are released."""
+        """The verdict of the models on perturbed values as they are released."""
 
     @property
     def lattice(self) -> SolutionSpace | None:
@@ -78,11 +78,11 @@ class Accountable(Protocol):
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """What a reader should look at."""
+        """The points that a reader should look at."""
 
 
 def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
-    """Say what was released, what each model that was asked for reaches, and what was lost.
+    """Describe the release: its contents, the value of each model of the policy, and the losses.
 
     With `conditions` each model that was asked for has a sentence. No value of the table is in them.
     """
@@ -254,7 +254,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
 
 
 def _loss_entry(lost: MetricResult) -> dict[str, Any]:
-    """Return what was lost under one metric as plain data."""
+    """Return the loss under one metric as plain data."""
     return {
         "metric": lost.metric,
         "value": lost.value,
@@ -271,7 +271,7 @@ def _floor(policy: Policy) -> int:
 
 
 def _policy_entry(policy: Policy) -> dict[str, Any]:
-    """Say what was asked, without lists of values, which a hierarchy may hold."""
+    """Describe the policy, without lists of values, which a hierarchy may hold."""
     return {
         "models": [str(model) for model in policy.models],
         "algorithm": str(policy.algorithm),

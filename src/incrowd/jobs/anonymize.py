@@ -182,7 +182,7 @@ def _released(
     force: bool = False,
     strict: bool = False,
 ) -> Release:
-    """Search a recoding of a counted table, apply it, and judge what leaves."""
+    """Search a recoding of a counted table, apply it, and judge the release."""
     engine = start.engine
     leaving = policy.schema.after_treatment()
     telling = _telling(start, policy, force=force)
@@ -257,7 +257,7 @@ def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence
 
 
 def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
-    """Return what measures the table before, by which nothing is decided.
+    """Return a function that measures the table before, which decides nothing.
 
     It waits until somebody looks where sizes are all that models ask for: other models may refuse a table,
     and that is said before anything is released.
@@ -276,7 +276,7 @@ def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessmen
 
 
 def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
-    """Search a recoding, refuse one whose cells must not leave, and note in it what treatments decided."""
+    """Search a recoding, refuse cells that must not leave, and note the decisions of treatments in it."""
     with clock.stage("search"):
         solution = _search(start, policy, clock)
     check_cells(solution.recoding, policy.schema.null_values)
@@ -362,7 +362,7 @@ def explore(
 
 
 class Started(NamedTuple):
-    """A table that is read, treated and counted: what a search begins with."""
+    """A table that is read, treated and counted: the start of a search."""
 
     engine: Engine
     treating: Treating
@@ -392,7 +392,7 @@ def begun(
     clock: Clock,
     driver_keys: int | None = None,
 ) -> Started:
-    """Read and count, and refuse what cannot be satisfied."""
+    """Read and count, and refuse policies that cannot be satisfied."""
     from incrowd.engines import loaded, open_table, with_population
     from incrowd.io.streams import Files, is_scan
 

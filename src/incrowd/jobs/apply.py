@@ -196,7 +196,7 @@ class AppliedBatch(InNotebooks):
             engine.write_checked(path, csv_format, self._check, force=force, sources=self.sources)
 
     def _check(self, written: Any) -> None:
-        """Judge what was written."""
+        """Judge the written rows."""
         assert self._judging is not None
         self._judging.judged(written)
         if self.values is not None:
@@ -217,7 +217,7 @@ class AppliedBatch(InNotebooks):
             )
 
     def sentences(self) -> list[str]:
-        """Say how easily survey records and households are found, and what is not measured."""
+        """Say how easily survey records and households are found, and which risks are not measured."""
         alone, both = (
             [] if each is None else [*survey_sentences(each.estimates, each.risk), *each.notes]
             for each in (self.privacy, self.together)
@@ -279,7 +279,7 @@ def apply_recoding(  # noqa: PLR0913
     csv_format: CsvFormat | None = None,
     force: bool = False,
 ) -> AppliedBatch:
-    """Recode new rows as an earlier table was recoded, check the result, and suppress what does not fit.
+    """Recode new rows as an earlier table was recoded, check the result, and suppress other rows.
 
     - A full-domain recoding takes every value to the level of its column.
     - A single-dimensional recoding takes every value to the cell of its column. If the recoding has rounds,
@@ -403,7 +403,7 @@ def apply_recoding(  # noqa: PLR0913
 
 
 class _Decided(NamedTuple):
-    """What becomes of the rows of a batch.
+    """The recoded rows of a batch.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What callers give for models, algorithms and schemas, and the slips that are understood or named."""
+"""Arguments of callers for models, algorithms and schemas, and the slips that are understood or named."""
 
 from __future__ import annotations
 

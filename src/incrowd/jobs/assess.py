@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Assessment:
-    """How private a table is: what `assess` measured.
+    """The privacy of a table: the result of `assess`.
 
     Attributes
     ----------
@@ -107,7 +107,9 @@ class Assessment:
 
     @property
     def privacy(self) -> tuple[ModelResult, ...]:
-        """What every privacy model measures; what was not asked for is measured when this is read first."""
+        """The results of every privacy model; those that nobody asked for are measured when this is read
+        first.
+        """
         return self.results.all
 
     @property
@@ -128,7 +130,7 @@ class Assessment:
         return None
 
     def by_class(self) -> ClassFigures:
-        """Return every equivalence class with its cells, its size and what each model measures of it.
+        """Return every equivalence class with its cells, its size and the value of each model.
 
         The figures are computed when they are asked for. t-closeness, say, is the distance of each class to
         the table, per sensitive attribute.
@@ -391,7 +393,7 @@ def assess_classes(
     *,
     linked: bool = False,
 ) -> Assessment:
-    """Measure equivalence classes: their sizes by their cells, models and risks by what these match.
+    """Measure equivalence classes: their sizes by their cells, models and risks by the records they match.
 
     Parameters
     ----------

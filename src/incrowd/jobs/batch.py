@@ -102,7 +102,7 @@ def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What was released before, where it was named.
+    """The earlier release, where it was named.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Earlier:
 
     @property
     def beside(self) -> list[tuple[Part, ...]]:
-        """What stands beside the batch whenever it is judged: nothing, the earlier release, or both in turn.
+        """The releases beside the batch when it is judged: none, the earlier one, or both in turn.
 
         Which file a row is in is known. So a file has to satisfy the models alone, unless it never leaves
         without the other.
@@ -132,7 +132,7 @@ class Earlier:
 
     @classmethod
     def named(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
-        """Count the release that was named; refuse what tells of one that was not."""
+        """Count the release that was named; refuse arguments about one that was not."""
         from incrowd.engines import loaded
 
         if release is None:
@@ -166,7 +166,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of each key of a batch.
+    """The cells of each key of a batch.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ Bins = list[dict[str, Any]]
 def _numbers(
     domain: Domain, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
 ) -> Bins:
-    """Count numbers between round edges, open at the ends; cells count evenly over what they cover."""
+    """Count numbers between round edges, open at the ends; cells count evenly over their range."""
     known = ~np.isnan(domain.numbers)
     numbers = domain.numbers[known]
     merged: list[list[Any]] = []
@@ -218,8 +218,8 @@ def _named(
 
 
 def _with_rest(found: Bins, other: list[float], vague: float, floor: int) -> Bins:
-    """Put what is not named into one bin, which takes in the smallest named one where it would be "
-    "too small.
+    """Put values without a name into one bin, which takes in the smallest named one where it would be too
+    small.
     """
     while found and 0 < other[0] < floor:
         least = min(found, key=lambda each: each["before"])

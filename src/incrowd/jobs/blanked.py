@@ -42,7 +42,7 @@ def _shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
 
 
 def _way_out(name: str, policy: Policy) -> str:
-    """Return a sentence on what would leave more of a column."""
+    """Return a sentence on a change that would leave more of a column."""
     if not policy.algorithm.full_domain:
         return "Name fewer quasi-identifiers, or ask for less."
     if policy.schema[name].hierarchy is None:

@@ -25,7 +25,7 @@ _OTHER = (
 
 
 class Both(NamedTuple):
-    """What is known of the rows of a batch, and of those of an earlier release after them.
+    """The people of the rows of a batch, and of those of an earlier release after them.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _exactly(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ranks of known values, -1 for what is between two or outside."""
+    """Return the ranks of known values, -1 for values between two or outside."""
     return np.where(low == high, low, -1)
 
 
@@ -221,7 +221,7 @@ def _said(recoding: Recoding, frequency: FrequencyTable) -> list[Literal]:
 
 
 class _Column:
-    """What the cells of some classes cover in one column: nothing but what their texts say.
+    """The values that the cells of some classes cover in one column, by their texts alone.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def judge(assessment: Assessment, policy: Policy) -> None:
 
 
 def _wide_ranges(policy: Policy) -> str:
-    """Say what helps where a range of a whole column is `*`."""
+    """Say which change helps where a range of a whole column is `*`."""
     rounded = any(each.hierarchy is None and each.ends != "exact" for each in policy.schema.quasi)
     if policy.ends == "exact" or not rounded or policy.algorithm.full_domain:
         return ""
@@ -82,7 +82,7 @@ def _wide_ranges(policy: Policy) -> str:
 
 
 def shortfall(measured: ModelResult) -> str:
-    """Say what was reached where what was asked, and in how many classes it was not."""
+    """Compare the values reached with the limits, and count the classes that fail."""
     text = measured.shortfall()
     if measured.value is None:
         return text

@@ -1,4 +1,4 @@
-"""What is measured of every equivalence class, one by one."""
+"""Figures of every equivalence class, one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassMeasure:
-    """What is measured of every class; the fields are those of `ModelResult`."""
+    """A quantity that is measured of every class; the fields are those of `ModelResult`."""
 
     model: str
     quantity: str
@@ -34,7 +34,7 @@ class ClassMeasure:
 
 @dataclass(frozen=True, eq=False)
 class ClassFigures(InNotebooks):
-    """Every equivalence class with its size and what each measure gives it, in the order of its cells.
+    """Every equivalence class with its size and the value of each measure, in the order of its cells.
 
     Attributes
     ----------

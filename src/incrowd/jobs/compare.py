@@ -162,7 +162,7 @@ class Comparison(InNotebooks):
         }
 
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write a report as ``.html``, ``.pdf`` or ``.json``: small multiples, tables and what they show.
+        """Write a report as ``.html``, ``.pdf`` or ``.json``: small multiples, tables and sentences.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`.
         """
@@ -207,7 +207,7 @@ def compare(  # noqa: PLR0913
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run algorithms over all combinations of limits and seeds, and measure what each loses.
+    """Run algorithms over all combinations of limits and seeds, and measure the loss of each.
 
     Nothing is released. A run that fails is reported with its reason, and the others go on.
 
@@ -272,7 +272,7 @@ def compare(  # noqa: PLR0913
 
 
 class _Setting(NamedTuple):
-    """What one run does.
+    """The settings of one run.
 
     Attributes
     ----------
@@ -294,7 +294,7 @@ def _settings(
     *,
     shuffle: bool,
 ) -> list[_Setting]:
-    """Cross algorithms, limits (k, l, t) and seeds; what does not depend on a seed runs once."""
+    """Cross algorithms, limits (k, l, t) and seeds; an algorithm without a seed runs once."""
     settings = []
     for algorithm in algorithms:
         again = algorithm.seeded or (shuffle and algorithm.by_record)
@@ -327,7 +327,7 @@ def _check_table(table: Any, schema: Schema, *, shuffle: bool) -> None:
 
 
 def _check_treatments(schema: Schema, engine: Engine) -> None:
-    """Refuse once what would fail in every run; each run treats the columns anew."""
+    """Refuse settings once that would fail in every run; each run treats the columns anew."""
     sources = {each.treatment.key_source for each in schema.treated if each.treatment is not None}
     if "prompt" in sources:
         raise ParameterError(
@@ -383,7 +383,7 @@ def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
 
 
 def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> ComparisonRun:
-    """Fill in what a run gives, or why it gives nothing."""
+    """Fill in the result of a run, or why it has none."""
     try:
         release = anonymize(table, policy, population=population)
     except IncrowdError as error:
@@ -403,7 +403,7 @@ def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> Com
 
 
 def _figures(run: ComparisonRun) -> dict[str, Any]:
-    """Return what a run was and gave, with a figure per metric."""
+    """Return the settings and the result of a run, with a figure per metric."""
     done = run.utility is not None
     return {
         "algorithm": run.algorithm, "k": run.k, "l": run.l, "t": run.t, "seed": run.seed,

@@ -1,4 +1,4 @@
-"""What the values of a table look like but were not taken for: missing values, numbers and dates.
+"""Values of a table that look like missing values, numbers or dates, and were not read as such.
 
 The sentences name columns, shares and well-known fillers, and no other value.
 """

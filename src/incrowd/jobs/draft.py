@@ -47,7 +47,7 @@ _SURE = frozenset(MISSING_TEXTS)
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted policy, with what was found.
+    """A drafted policy, with the findings.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ def _is_open(guess: Guess) -> bool:
 def _with_people(
     table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
 ) -> list[Guess]:
-    """Recognize ids of people by what never changes of a person: birth and sex, or else the origin."""
+    """Recognize ids of people by facts that never change of a person: birth and sex, or else the origin."""
     marks = marks_of_people(guess.name for guess in guesses if guess.role == "quasi")
     found = list(guesses)
     for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round deleted: classes and records, and how many classes failed each condition."""
+    """The deletions of one round: classes and records, and how many classes failed each condition."""
 
     classes: int
     records: int
@@ -169,7 +169,7 @@ def ensure_privacy(
 
 @dataclass(frozen=True)
 class _Conditions:
-    """What a class has to satisfy to stay; see `ensure_privacy`."""
+    """The conditions on a class; see `ensure_privacy`."""
 
     t: float
     k: int
@@ -189,7 +189,7 @@ class _Conditions:
 
 @dataclass(frozen=True)
 class _Left:
-    """What is left of a table.
+    """The remaining records of a table.
 
     Attributes
     ----------

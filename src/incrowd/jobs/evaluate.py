@@ -26,7 +26,7 @@ _ASTRAY = 0.1
 
 @dataclass(frozen=True)
 class Evaluation(InNotebooks):
-    """What a released table has lost, compared with the raw one.
+    """The losses of a released table, compared with the raw one.
 
     Attributes
     ----------
@@ -62,7 +62,8 @@ class Evaluation(InNotebooks):
         )
 
     def per_record(self, metric: str) -> NDArray[np.float64] | None:
-        """Return what every row lost under a metric: float64[rows]; None where the metric has no such figure.
+        """Return the loss of every row under a metric: float64[rows]; None where the metric has no such
+        figure.
 
         Raises
         ------
@@ -120,7 +121,7 @@ class Evaluation(InNotebooks):
 
 
 def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) -> Evaluation:
-    """Measure what a release lost, whoever made it.
+    """Measure the losses of a release, whoever made it.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Finding(InNotebooks):
 
 
 class Evidence(NamedTuple):
-    """What findings are made from.
+    """The input of findings.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a batch of new rows is judged: alone, and with what was released before."""
+"""How a batch of new rows is judged: alone, and with the earlier release."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MadeFrom = tuple[FrequencyTable, Recoding] | None
 
 @dataclass(frozen=True)
 class Judging:
-    """How a recoded batch is judged: once for each reading of it, alone or with what was released before.
+    """The judge of a recoded batch: once for each reading of it, alone or with the earlier release.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Judging:
     def of(
         cls, batch: Batch, carried: Recoding, policy: Policy, earlier: Earlier, both: Both | None
     ) -> Judging:
-        """Keep what is known of the rows before they were recoded.
+        """Keep the counts of the rows before they were recoded.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Judging:
         return cls(policy, earlier, tuple(made_from()))
 
     def judged(self, released: Any) -> list[Assessment]:
-        """Measure a recoded batch as often as it is judged, and refuse what does not hold.
+        """Measure a recoded batch as often as it is judged, and refuse it where a model does not hold.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Judging:
 
 
 def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
-    """Count the people of a batch and of what was released before, whose cells stay as they are."""
+    """Count the people of a batch and of the earlier release, whose cells stay as they are."""
     from incrowd.engines.surveyed import of_rows
 
     counted, keys = together(parts, schema, known.people_of_each)
@@ -113,7 +113,7 @@ def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[Frequency
 
 
 def _unmeasured(schema: Schema) -> tuple[str, ...]:
-    """Say what is not measured beside an earlier release of whose raw table nothing is known."""
+    """Say which figures are not measured beside an earlier release whose raw table is unknown."""
     names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
     if not names:
         return ()
@@ -125,5 +125,5 @@ def _unmeasured(schema: Schema) -> tuple[str, ...]:
 
 
 def _is_carried(schema: Schema) -> bool:
-    """Say whether what is measured of a batch needs more of its rows than what was released."""
+    """Say whether the figures of a batch need more of its rows than the released columns."""
     return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)

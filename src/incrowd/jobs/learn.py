@@ -45,7 +45,7 @@ class LearningResult(InNotebooks):
 
     @property
     def kept(self) -> float | None:
-        """Share of what raw records teach that the release teaches, too."""
+        """Share of the knowledge in raw records that the release has, too."""
         gain = self.raw - self.baseline
         return (self.released - self.baseline) / gain if gain > 1e-9 else None
 

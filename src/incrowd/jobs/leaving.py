@@ -1,4 +1,4 @@
-"""Rows that leave with perturbed values: drawn until the models hold of what a reader sees."""
+"""Rows that leave with perturbed values: drawn until the models hold of the released values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _looks_at(model: PrivacyModel, names: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class ReleasedValues:
-    """What the models say of perturbed sensitive values as they are released.
+    """The verdict of the models on perturbed sensitive values as they are released.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class ReleasedValues:
         return found | {"draws": self.draws, "suppressed": self.suppressed, "models": models}
 
     def sentences(self) -> Iterator[str]:
-        """Say what was judged of them."""
+        """Say which values were judged."""
         if self.policy.judge == "original":
             yield f"Not checked on released values: {', '.join(map(str, _concerned(self.policy)))}."
         for result in self.results:
@@ -116,7 +116,7 @@ def holding(values: ReleasedValues | None) -> str:
 
 @dataclass(frozen=True)
 class _Seen:
-    """Rows with the values that a reader sees, their classes, and what the models say of them."""
+    """Rows with the released values, their classes, and the verdict of the models on them."""
 
     released: Released | None
     classes: EquivalenceClasses
@@ -124,7 +124,7 @@ class _Seen:
 
     @cached_property
     def results(self) -> tuple[ModelResult, ...]:
-        """What the models say."""
+        """The verdict of the models."""
         from incrowd.table.matching import matched
 
         wildcards = self.policy.wildcards
@@ -150,11 +150,11 @@ class _Seen:
 
     @property
     def badness(self) -> tuple[bool, int]:
-        """What tells a worse draw from a better one: whether a limit is broken, and `failing`."""
+        """Numbers by which two draws are compared: whether a limit is broken, and `failing`."""
         return not self.holds, self.failing
 
     def kept(self) -> NDArray[np.bool_]:
-        """bool[classes]: what is left when classes are suppressed until no limit is broken."""
+        """bool[classes]: the classes that remain when others are suppressed until no limit is broken."""
         kept, rest = np.ones(len(self.classes), np.bool_), self
         while not rest.holds and not rest.good.all():
             kept[np.flatnonzero(kept)[~rest.good]] = False
@@ -244,7 +244,7 @@ class Leaving:
 
 @dataclass(frozen=True)
 class _Making:
-    """What rows are made of, and how they are judged; see `Leaving.of`."""
+    """The parts of rows, and how they are judged; see `Leaving.of`."""
 
     schema: Schema
     counted: Counted
@@ -273,7 +273,7 @@ class _Making:
             treating = treating.redrawn(leaves.places_of(failing))
 
     def seen(self, leaves: Counted) -> _Seen:
-        """Recode rows, and count what a reader sees of them."""
+        """Recode rows, and count their released values."""
         by_person = self.frequency.people.table is not None
         # Whose row it is does not leave, but the models count people.
         schema = self.schema.with_attributes(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[PrivacyModel, ...]:
-    """Return models with what they ask of whole histories beside them, where rows can be joined.
+    """Return models with their conditions on whole histories beside them, where rows can be joined.
 
     Whoever joins the rows of a person knows all of them. So as many people as a class needs have to share
     each history. Examples: k-anonymity with k=5, or maximum-risk with 0.2, asks for 5.
@@ -42,7 +42,7 @@ def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[Privac
 
 
 def with_histories(policy: Policy, *, searching: bool = True) -> Policy:
-    """Return a policy with what its models ask of whole histories; see `of_histories`.
+    """Return a policy with the conditions of its models on whole histories; see `of_histories`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""perturbation(): what noise, swapping or microaggregation changed in numbers, and what it hides."""
+"""perturbation(): the changes by noise, swapping or microaggregation, and the protection they give."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def perturbation(
 
 
 class Comparison(NamedTuple):
-    """A released table beside the raw one: which row is which, and what became of the columns."""
+    """A released table beside the raw one: the pairs of rows, and the columns before and after."""
 
     released: Any
     row_map: Any
@@ -176,7 +176,7 @@ class Comparison(NamedTuple):
 
     @classmethod
     def of(cls, released: Any, row_map: Any, schema: Schema | None) -> Comparison:
-        """Take what is not given from the release, if it is a `Release`."""
+        """Take missing arguments from the release, if it is a `Release`."""
         from incrowd.jobs.release import Release
 
         if not isinstance(released, Release):

@@ -1,4 +1,4 @@
-"""What `anonymize` would do: everything that it settles before it searches, and nothing written."""
+"""The plan of `anonymize`: everything that it settles before it searches, and nothing written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedColumn:
-    """What would become of one column.
+    """The plan of one column.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PlannedColumn:
 
 @dataclass(frozen=True)
 class Plan(InNotebooks):
-    """What a release would be made of. No value of the table is in it.
+    """The plan of a release. No value of the table is in it.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def plan(
     progress: Progress | None = None,
     force: bool = False,
 ) -> Plan:
-    """Do what `anonymize` does before it searches: read, check, treat, count; then stop.
+    """Do the work of `anonymize` before it searches: read, check, treat, count; then stop.
 
     Parameters and errors are those of `anonymize`.
 

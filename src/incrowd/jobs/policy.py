@@ -1,4 +1,4 @@
-"""Policy: what a release must satisfy, as a TOML file or as an object."""
+"""Policy: the conditions on a release, as a TOML file or as an object."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Policy:
     def problem(
         self, frequency: FrequencyTable, attributes: Sequence[Attribute], progress: Progress
     ) -> SearchProblem:
-        """Return what `algorithm` is to search: these keys, under this policy."""
+        """Return the search problem of these keys under this policy."""
         return SearchProblem(
             frequency, self.models, attributes, self.max_suppression, progress, self.seed, self.set_limit
         )
@@ -185,7 +185,7 @@ class Policy:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], folder: Path, source: str = "policy") -> Policy:
-        """Read what a TOML file holds."""
+        """Read the content of a TOML file."""
         from incrowd.jobs.policy_file import validate
 
         checked = validate(document, source)
@@ -314,7 +314,7 @@ class Policy:
 
 
 def terms_of(policy: Policy) -> dict[str, Any]:
-    """Return what was asked, as reports of a release begin: algorithm, models, limit and wildcards."""
+    """Return the terms of a policy, as reports of a release begin: algorithm, models, limit and wildcards."""
     return {
         "algorithm": str(policy.algorithm),
         "models": [str(model) for model in policy.models],

@@ -180,7 +180,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _renewed(document: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Say a document of version 1 in the words of this version, and tell what it means otherwise now."""
+    """Turn a document of version 1 into one of this version, and say which settings changed their meaning."""
     renewed = dict(document)
     if renewed.get("version") != 1 or type(renewed["version"]) is not int:
         return renewed
@@ -225,7 +225,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
 
 
 def _in_words(error: ValidationError) -> str:
-    """Say in sentences what is wrong, each once with all columns that it is wrong of."""
+    """Describe the errors in sentences, each once with all columns that it concerns."""
     found = error.errors(include_url=False)
     meant: set[tuple[object, ...]] = set()
     columns_of: dict[str, list[object]] = {}
@@ -255,7 +255,7 @@ def _in_words(error: ValidationError) -> str:
 
 
 def _must(problem: Any) -> str:
-    """Say what a setting must be."""
+    """Describe the allowed values of a setting."""
     told: str = _WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
     told = told.format_map(problem.get("ctx", {}))
     if problem["type"] == "literal_error":

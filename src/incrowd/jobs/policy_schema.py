@@ -105,7 +105,7 @@ def _at_least_one(name: str) -> Schema:
 
 
 def _of(declared: Parameter, default: object = None) -> Schema:
-    """Return what a parameter may be."""
+    """Return the allowed values of a parameter."""
     if declared.choices:
         allowed: Schema = {"enum": list(declared.choices)}
     else:

@@ -1,4 +1,4 @@
-"""What the values of a column look like: how many there are, how they are spread, and what form they have.
+"""Profiles of columns: how many values there are, how they are spread, and which form they have.
 
 A profile has counts and forms. It never leaves the process with a value in it.
 """

@@ -1,4 +1,4 @@
-"""What may be published: a policy without the values that were recoded, and an account in round figures."""
+"""Documents that may be published: a policy without recoded values, and an account in round figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def published_account(account: dict[str, Any]) -> dict[str, Any]:
 
 
 def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
-    """Return what an auditor needs of a policy to check the models on the released table.
+    """Return the part of a policy that an auditor needs to check the models on the released table.
 
     The leaves of a tree are raw values, also those that nobody in the table has. A quasi-identifier keeps its
     hierarchy where that is a recipe that names no values. A sensitive attribute is released as it is, and

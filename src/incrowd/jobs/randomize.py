@@ -92,7 +92,7 @@ Mechanism = Laplace | RandomizedResponse
 
 @dataclass(frozen=True)
 class RandomizedTable(InNotebooks):
-    """A table with noise, and what it cost.
+    """A table with noise, and its privacy loss.
 
     Attributes
     ----------

@@ -120,7 +120,7 @@ class Release:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep what was measured of the table before, not how to."""
+        """Keep the figures of the table before, and not the function that measures it."""
         before = self.before
         return self.__dict__ | {"before": before, "_measure_before": None}
 
@@ -159,7 +159,7 @@ class Release:
         }
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
-        """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
+        """Describe the release: its contents, the value of each model of the policy, and the losses.
 
         The first is about the records, then comes one for each condition. No value of the table is in them.
 
@@ -237,7 +237,7 @@ class Release:
             write_row_map(place, self.order, self.privacy.records)
 
     def _file_name(self, engine: Engine) -> str:
-        """Say what the table is called in a folder."""
+        """Return the name of the table's file in a folder."""
         kept = None if self.csv_format is None else self.csv_format.kept
         return engine.file_name if kept is None else f"release{usual_suffix(kept)}"
 
@@ -366,7 +366,7 @@ class Release:
                 self.values.check(made, self.driver_keys)
 
     def _judge(self, written: Any) -> None:
-        """Measure what was written, and refuse it where it does not satisfy the policy."""
+        """Measure the written table, and refuse it where it does not satisfy the policy."""
         judge(self._measured(written, judged_alone=True), self.policy)
         if self.values is not None:
             self.values.check(written, self.driver_keys)
@@ -396,7 +396,7 @@ class Release:
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write table, policy and account into a folder, and what is not to publish into ``internal``.
+        """Write table, policy and account into a folder, and confidential files into ``internal``.
 
         The policy beside the table may be published. It has roles, models, levels and recipes. It has no raw
         value of a quasi-identifier. Of the hierarchies of sensitive attributes it has the part above the

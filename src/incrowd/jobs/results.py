@@ -1,4 +1,4 @@
-"""What the models measure of a table: those that were asked at once, the others when somebody looks."""
+"""Results of the models on a table: those of the policy at once, the others when somebody reads them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Results:
 
     @property
     def all(self) -> tuple[ModelResult, ...]:
-        """What was asked, and what was not."""
+        """The results of the policy's models, and of the others."""
         others = self._others
         if self._all is None and others is not None:
             self._all = (*self.asked, *others())
@@ -59,7 +59,7 @@ class Results:
 def results_of(
     seen: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str, *, linked: bool
 ) -> Results:
-    """Measure what models say of classes; what nobody asked for waits until it is looked at.
+    """Measure models on classes; results that nobody asked for wait until they are read.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) 
 
 
 def identity(measured: Any) -> tuple[object, ...]:
-    """Return what tells one measure from another, of a table or of its classes."""
+    """Return a key of a measure, of a table or of its classes."""
     # The distance that was used says more than whether it was chosen or automatic.
     settings = ((name, str(value)) for name, value in measured.settings.items())
     attacker = getattr(measured, "attacker", None)

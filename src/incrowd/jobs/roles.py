@@ -1,4 +1,4 @@
-"""Guessing the role of a column from its name and its values; what cannot be known stays a question.
+"""Guessing the role of a column from its name and its values; unclear roles stay a question.
 
 The guesses are on the safe side. A column that nobody can judge from outside is no quasi-identifier and not
 insensitive: its role is ``?``, and no job runs until somebody has answered. Reasons have names and counts,
@@ -102,7 +102,7 @@ _VALUES = {
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be.
+    """The probable role of a column.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ def _named_after_thing(words: Sequence[str]) -> str:
 
 
 def _known(column: Profile) -> Guess | None:
-    """Recognize what somebody who knows the person plausibly knows, by its name."""
+    """Recognize facts that somebody who knows the person plausibly knows, by the column's name."""
     word = about(column.name)
     if word is None or column.prose:
         return None
@@ -247,7 +247,7 @@ def _protected(column: Profile) -> Guess | None:
 
 
 def _telling(column: Profile) -> Guess | None:
-    """Recognize what tells people apart by its values alone."""
+    """Recognize columns that distinguish people by their values alone."""
     if column.reaches:
         return Guess(column.name, "identifying", f"the values look like {column.reaches}; {column.counted}")
     if column.postal:
@@ -277,7 +277,7 @@ def _telling(column: Profile) -> Guess | None:
 
 
 def _known_by_values(column: Profile) -> Guess | None:
-    """Recognize what somebody who knows the person plausibly knows, by its values."""
+    """Recognize facts that somebody who knows the person plausibly knows, by the values."""
     words = column.words
     if column.kind == "category" and 2 <= len(words) <= 6 and all(words & sex for sex in _SEXES):
         return _quasi(column, f"the values are sexes; {column.counted}")
@@ -308,7 +308,7 @@ def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
 
 
 def may_name_people(guess: Guess, column: Profile) -> bool:
-    """Say whether a column may be an id of people: it repeats, and nobody knows what it is."""
+    """Say whether a column may be an id of people: it repeats, and has no other explanation."""
     usable = column.kind == "category" or (column.kind == "number" and column.whole)
     repeats = column.distinct >= _FEW_ROWS and _REPEATED <= column.share <= 0.5 and not column.prose
     open_ = guess.role == OPEN_ROLE or guess.repeated
@@ -336,7 +336,7 @@ def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
 
 
 def _question(column: Profile) -> tuple[str, str]:
-    """Say which columns are alike that neither name nor values explain, and what may be behind this one."""
+    """Say which unexplained columns are alike, and the possible meaning of this one."""
     either = "may others know it, or must they not learn it"
     own = column.share > _UNIQUE and column.known > _FEW_ROWS
     if column.distinct <= 1:

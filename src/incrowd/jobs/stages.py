@@ -1,4 +1,4 @@
-"""The stages of a job: what they are called, and how long each took."""
+"""The stages of a job: their names, and how long each took."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Clock:
         self.seconds: dict[str, float] = {}
 
     def gives_up(self, interrupt: Callable[[], None]) -> None:
-        """Name what gives up that which a later stage waits for, when the job is cancelled."""
+        """Name the function that gives up the work of a later stage, when the job is cancelled."""
         self._interrupt = interrupt
 
     @contextmanager

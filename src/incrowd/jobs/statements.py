@@ -1,4 +1,4 @@
-"""Sentences that the reports of all jobs share: verdicts, models, and what made the report."""
+"""Sentences that the reports of all jobs share: verdicts, models, and the origin of the report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def at_most(share: float) -> str:
 
 
 def verdict(asked: Sequence[ModelResult], *, what: str) -> str:
-    """Say whether a table satisfies what was asked for."""
+    """Say whether a table satisfies the policy."""
     if not asked:
         return f"No limit was asked for; the figures say how private the {what} is."
     failed = [measured for measured in asked if measured.holds is False]
@@ -59,7 +59,7 @@ def verdict(asked: Sequence[ModelResult], *, what: str) -> str:
 
 
 def model_sentence(measured: ModelResult) -> str:
-    """Say what a model asked and what the table reaches."""
+    """Compare a model's limit with the value of the table."""
     about = f" of {measured.attribute}" if measured.attribute else ""
     if measured.attacker is not None:
         about += f" against {measured.attacker} (who knows {', '.join(measured.knows)})"
@@ -82,7 +82,7 @@ def model_sentence(measured: ModelResult) -> str:
 
 
 def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
-    """Return what a model measured as plain data; with the cells of its weakest class or without."""
+    """Return the result of a model as plain data; with the cells of its weakest class or without."""
     entry: dict[str, Any] = {
         "model": measured.model,
         "quantity": measured.quantity,

@@ -1,4 +1,4 @@
-"""suggest(): what would help where a table cannot satisfy its policy; every change is tried."""
+"""suggest(): changes that help where a table cannot satisfy its policy; every change is tried."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _mildest(ladder: Sequence[Suggestion], feasible: Callable[[Suggestion], bool
 
 
 def ladders(policy: Policy) -> Iterator[list[Suggestion]]:
-    """Return what can be changed: for each thing the changes from the mildest to the strongest."""
+    """Return the possible changes: for each thing the changes from the mildest to the strongest."""
     yield _other_algorithm(policy)
     yield _suppression(policy)
     yield _set_limit(policy)

@@ -1,4 +1,4 @@
-"""What weights and households say of a table, in words, and where they are refused."""
+"""Sentences about the weights and households of a table, and refusals of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Estimates:
 
 
 def estimates_of(frequency: FrequencyTable, risk: RiskFigures) -> Estimates | None:
-    """Say what of a table is estimated; None where no column holds sampling weights."""
+    """Say which figures of a table are estimated; None where no column holds sampling weights."""
     if frequency.survey.sampling is None:
         return None
     # Without the weights of a class, as where records count alone, households have the risks of records.

@@ -1,4 +1,4 @@
-"""transitions(): what PRAM did to categories, and what the release tells of the frequencies before."""
+"""transitions(): the changes of categories by PRAM, and estimates of the frequencies before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SURE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Transitions(InNotebooks):
-    """What became of the values of a column with PRAM, in all rows or in a group of `within`.
+    """The changes of the values of a column by PRAM, in all rows or in a group of `within`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def transitions(
     schema: Schema | None = None,
     null_values: Sequence[str] = (),
 ) -> list[Transitions]:
-    """Count what PRAM did to columns, row by row, beside the matrix that it used.
+    """Count the changes by PRAM in columns, row by row, beside the matrix that it used.
 
     The matrix is made of the frequencies of the raw table. So it is for a table that was anonymized, not for
     a batch that `apply` treated: its matrix is that of the first table.

@@ -1,4 +1,4 @@
-"""Treatments in a job: what is treated before rows are counted, and what only before they leave."""
+"""Treatments in a job: which columns are treated before rows are counted, and which before they leave."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Treating:
 
     @classmethod
     def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> Treating:
-        """Read the keys and the columns, and decide what is decided once.
+        """Read the keys and the columns, and make the decisions that all tables share.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Treating:
         return self.came.treated(self._columns)
 
     def leaving(self, counted: Counted, *, judged: bool = False) -> Counted:
-        """Return what was counted, over the rows that leave.
+        """Return the same count, over the rows that leave.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Treating:
 def _following(
     column: TreatedColumn, leads: Sequence[TreatedColumn], engine: Engine, decided: Mapping[str, Any] | None
 ) -> TreatedColumn:
-    """Decide what a linked column becomes, after what its lead becomes."""
+    """Decide the values of a linked column, from the treated values of its lead."""
     assert isinstance(column.treatment, Linked)
     values = engine.values_of(column.columns)
     before = None if decided is None else decided[column.name]["decided"]
@@ -150,7 +150,7 @@ def _following(
 
 
 def _entry(column: TreatedColumn) -> dict[str, Any]:
-    """Return what is saved of a column for the next batch."""
+    """Return the decisions for a column that are saved for the next batch."""
     return {"treat": column.treatment.published().spec(), "decided": dict(column.decided)}
 
 
@@ -202,7 +202,7 @@ def _check_same(schema: Schema, decided: Mapping[str, Any]) -> None:
 
 
 def treatment_entries(schema: Schema) -> list[dict[str, Any]]:
-    """Return what became of each treated column, as plain data."""
+    """Return the treatment of each treated column, as plain data."""
     return [
         {
             "name": each.name,
@@ -216,7 +216,7 @@ def treatment_entries(schema: Schema) -> list[dict[str, Any]]:
 
 
 def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
-    """Say what was done to each treated column, and what that does not promise."""
+    """Describe the treatment of each treated column, with its limits."""
     found = []
     for each in schema.treated:
         assert each.treatment is not None
@@ -275,7 +275,7 @@ def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Sch
 
 
 def refuse_perturbed(schema: Schema, who: str, way_out: str = "anonymize both tables together") -> None:
-    """Refuse perturbed sensitive attributes, where models could only look at what was released.
+    """Refuse perturbed sensitive attributes, where models could only look at released values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A draft is tried before it is written: what it lets out, and what has to be changed so that it runs."""
+"""A draft is tried before it is written: the disclosures that it allows, and the changes that it needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LISTED = 20
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of trying a draft.
+    """The result of trying a draft.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def tried(
 
 @dataclass(frozen=True)
 class _Mended:
-    """A draft, and what was changed in it."""
+    """A draft, and the changes to it."""
 
     guesses: tuple[Guess, ...]
     share: float = 0.0
@@ -126,7 +126,7 @@ class _Mended:
         return lines
 
     def told(self) -> tuple[str, ...]:
-        """Say what was changed."""
+        """Describe the changes."""
         return (
             *([f"max_suppression = {self.share}"] if self.share else []),
             *([f"set_limit = {self.set_limit}"] if self.set_limit else []),

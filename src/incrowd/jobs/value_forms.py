@@ -1,4 +1,4 @@
-"""What the form of a text says: numbers with check digits, addresses of computers, places, postal codes.
+"""Meanings of the form of a text: numbers with check digits, addresses of computers, places, postal codes.
 
 A number passes the check digits of a scheme by chance once in ten or so. So a column of which most values
 pass holds such numbers, whatever it is called.
@@ -16,7 +16,7 @@ _LEAST = 5
 
 
 def reaching(texts: Sequence[str]) -> str:
-    """Say what most texts are that name or reach one person; empty where they are nothing of the kind.
+    """Name the kind of most texts that identify or reach one person; empty where they are of no such kind.
 
     Examples
     --------

@@ -1,5 +1,4 @@
-"""What the names of columns say, in seven languages: English, German, French, Spanish, Portuguese, Italian,
-Turkish.
+"""Meanings of the names of columns in English, German, French, Spanish, Portuguese, Italian and Turkish.
 
 A word with a star at its end also begins longer words: ``geburt*`` is in ``Geburtsdatum``.
 """
@@ -202,7 +201,7 @@ def says(words: list[str], column: str) -> str | None:
 
 
 def about(column: str) -> str | None:
-    """Return what a name is about, of `QUASI`: its last words decide, neutral ones aside.
+    """Return the subject of a name, of `QUASI`: its last words decide, neutral ones aside.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bounds: what a record loses at least in a class of k records, and what a class far away must lose."""
+"""Bounds: the least loss of a record in a class of k records, and of a class far away."""
 
 from __future__ import annotations
 

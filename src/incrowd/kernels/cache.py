@@ -1,4 +1,4 @@
-"""Where machine code is kept between runs, and what happens when it cannot be, or was damaged."""
+"""The cache of machine code between runs, and the handling of one that is damaged or cannot be written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TRIED = ((0, 61), (0, 68))
 
 
 def keep_machine_code(dispatcher: Any) -> None:
-    """Keep what a kernel is compiled to: in ``NUMBA_CACHE_DIR``, beside the package or in the home folder.
+    """Keep compiled kernels in ``NUMBA_CACHE_DIR``, beside the package or in the home folder.
 
     Where none of them can be written, a private temporary folder serves, and where that cannot be had
     either, nothing is kept; a warning says so once.
@@ -78,7 +78,7 @@ def _sources() -> bytes:
 
 
 class _SealedFile(IndexDataCacheFile):
-    """Files that begin with a digest of the rest; what does not fit it counts as not there."""
+    """Files that begin with a digest of the rest; a file with another digest counts as missing."""
 
     @contextlib.contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:

@@ -1,4 +1,4 @@
-"""What a class loses at least before its values are diverse enough: the fewest records beyond a cap."""
+"""The least loss of a class before its values are diverse enough: the fewest records beyond a cap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLOSE = 0.05
 
 @inner
 def _beyond(ordered, cap):
-    """Sum what each count has above the cap."""
+    """Sum the excess of each count above the cap."""
     total = 0.0
     for i in range(ordered.size - 1, -1, -1):
         if ordered[i] <= cap:

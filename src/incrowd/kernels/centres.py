@@ -12,7 +12,7 @@ from incrowd.kernels.jit import compiled
 
 
 class Centres(NamedTuple):
-    """What is known of each cluster c and attribute j.
+    """The centre of each cluster c in attribute j.
 
     ``lows[c, j] .. highs[c, j]`` are its ranks (highs is -1 while it is empty); ``sums[c, j]`` adds up the
     places of its numbers, ``known[c, j]`` of them; ``sizes[c]`` counts records.

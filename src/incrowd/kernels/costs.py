@@ -1,4 +1,4 @@
-"""What it costs to give records one cell: whole numbers, so that equal costs are equal.
+"""The cost of giving records one cell: whole numbers, so that equal costs are equal.
 
 An attribute's cell is the interval of ranks ``lo .. hi``. Ranks of all attributes stand in one row of
 spots: rank r of attribute j is spot ``first[j] + r``.
@@ -15,7 +15,7 @@ from incrowd.kernels.jit import compiled
 
 
 class Costs(NamedTuple):
-    """What the loops know of each attribute j.
+    """The cost tables of each attribute j, for the loops.
 
     Where ``is_tree[j]``, a cell costs ``node_cost`` of the lowest common ancestor. Else it costs ``place``
     of its last spot less that of its first, plus ``step[j]`` where the two differ; an interval that joins
@@ -70,7 +70,7 @@ def _ancestor(costs, j, lo, hi):
 
 @compiled
 def cell_cost(costs, j, lo, hi):
-    """Cost of the cell ``lo .. hi`` of attribute j, without what the records' own ranks cost."""
+    """Cost of the cell ``lo .. hi`` of attribute j, without the cost of the records' own ranks."""
     if costs.is_tree[j]:
         return costs.node_cost[costs.nodes[j] + _ancestor(costs, j, lo, hi)]
     return number_cost(costs, j, lo, hi)
@@ -78,7 +78,7 @@ def cell_cost(costs, j, lo, hi):
 
 @compiled
 def cell_costs(costs: Costs, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Cost of each class's cells ``lows[c] .. highs[c]``, without what the records' own ranks cost."""
+    """Cost of each class's cells ``lows[c] .. highs[c]``, without the cost of the records' own ranks."""
     total = np.zeros(lows.shape[0], np.int64)
     for c in range(lows.shape[0]):
         for j in range(lows.shape[1]):
@@ -121,7 +121,7 @@ def reach(
     which: NDArray[np.int64],
     cost: NDArray[np.int64],
 ) -> None:
-    """Write for every spot of the attributes `which` what the cell ``lo .. hi`` costs with it."""
+    """Write for every spot of the attributes `which` the cost of the cell ``lo .. hi`` with it."""
     for j in which:
         base = costs.first[j]
         size = costs.first[j + 1] - base

@@ -13,7 +13,7 @@ from incrowd.kernels.jit import compiled, over_ranges
 
 
 class _Labels(NamedTuple):
-    """What the labels of each attribute j cover, and which keys have them.
+    """The ranks that the labels of each attribute j cover, and the keys that have them.
 
     ``match[offsets[j] + value * labels[j] + label]`` says whether a label covers a value, and
     ``counts[values[j] + value]`` how many keys have such a label. The keys of a label are ``members[j, i]``

@@ -46,7 +46,7 @@ def flat_tree(values: int) -> Tree:
 
 
 class _Shares(NamedTuple):
-    """Of each node but the root: its parent, its share of the table, and what a match there is worth."""
+    """Of each node but the root: its parent, its share of the table, and the value of a match there."""
 
     leaves: NDArray[np.int32]
     parents: NDArray[np.int32]

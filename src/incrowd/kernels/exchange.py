@@ -209,7 +209,7 @@ def _best_cut(classes, points, cells, k, c, row):
 
 @inner
 def _stretched(classes, points, cells, i, afresh):
-    """Stretch the cells in the last row of the bounds over a key, or begin them; return what they cost."""
+    """Stretch the cells in the last row of the bounds over a key, or begin them; return their cost."""
     bounds = classes.bounds
     last = bounds.shape[1] - 1
     cost = np.int64(0)

@@ -1,4 +1,4 @@
-"""What the loops do, for so few rows that NumPy is done before the compiler is loaded.
+"""The loops in NumPy, for so few rows that they end before the compiler is loaded.
 
 Every function gives what the kernel of its name gives, to the last bit.
 """

@@ -137,7 +137,7 @@ def join_people(ids: NDArray[np.int32], groups: int, people: GroupPeople, least:
 def _listed(
     ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64], others: NDArray[np.int64]
 ) -> GroupPeople:
-    """Go through the keys in order, so that what is read lies near what was read before."""
+    """Go through the keys in order, so that neighbouring reads lie near each other."""
     starts = np.zeros(len(sums) + 1, np.int64)
     np.cumsum(np.minimum(others, least), out=starts[1:])
     room = np.empty(int(starts[-1]), np.int32)

@@ -1,4 +1,4 @@
-"""What a cut of Mondrian tells of a column that the release is to predict."""
+"""The information of a cut of Mondrian on a column that the release is to predict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _x_log_x(x):
 
 @inner
 def _gain_of_children(keys, axes, run, j, node, target, room):
-    """Return what parting a run into all children of a node tells of the target."""
+    """Return the information gain of dividing a run into all children of a node."""
     first, last, base = run
     slot, tally = room
     rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
@@ -41,7 +41,7 @@ def _gain_of_children(keys, axes, run, j, node, target, room):
 
 @inner
 def _best_gain(keys, run, j, total, least, target, room):
-    """Return the cut by order that tells most of the target, and what it tells; both -1 if there is none."""
+    """Return the cut by order with the largest information gain, and the gain; both -1 if there is none."""
     first, last, base = run
     words, whole, left = room
     sort_ranks(keys.codes, first, last, j, words)
@@ -72,7 +72,7 @@ def _best_gain(keys, run, j, total, least, target, room):
 
 @compiled
 def order_by_gain(start, stop, keys, parts, axes, target, values, least):
-    """Order the attributes of each partition by what its best cut tells of the target, the most first.
+    """Order the attributes of each partition by the gain of its best cut, the largest first.
 
     `target` has the counts of the target's `values` values per key (`Counts`). A cut by order is made at
     the rank of the largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves

@@ -72,7 +72,7 @@ def _first_ids(words):
 
 @compiled
 def _first_in_table(words, least, number):
-    """Do what `_first_ids` does, given a table of all words from the least on, which has -1 everywhere."""
+    """Return `_first_ids`, given a table of all words from the least on, which has -1 everywhere."""
     ids = np.empty(words.size, np.int32)
     first = np.empty(min(words.size, number.size), np.int64)
     found = 0

@@ -61,7 +61,7 @@ def grow(costs, near, lo, hi, rows, spots, every, taken):
 
 @inner
 def _distance(costs, near, lo, hi, spots):
-    """Return what a cell costs with a record."""
+    """Return the cost of a cell with a record."""
     distance = np.int64(0)
     for j in range(lo.size):
         if costs.is_tree[j]:

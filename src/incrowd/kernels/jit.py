@@ -56,7 +56,7 @@ class _Kernel:
         return typeof(self.made())
 
     def made(self) -> Any:
-        """Return what the compiler works with."""
+        """Return the compiler's modules."""
         with _making:
             if self._made is None:
                 import numba
@@ -160,7 +160,7 @@ def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
 
 def at_once(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
-    """Return what tasks of the rows return; each has a core to itself where there are many rows."""
+    """Return the results of tasks on the rows; each has a core to itself where there are many rows."""
     if rows < PARALLEL_FROM:
         return [task() for task in tasks]
     return each_on_a_core(lambda task: task(), tasks)

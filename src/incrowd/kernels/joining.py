@@ -12,7 +12,7 @@ from incrowd.kernels.keyed_classes import interval
 
 
 class _Unions(NamedTuple):
-    """Classes by their first key: the lowest and highest ranks of each; its records, and what all cost."""
+    """Classes by their first key: the lowest and highest ranks of each; its records, and their cost."""
 
     bounds: NDArray[np.int64]
     totals: NDArray[np.int64]
@@ -20,7 +20,7 @@ class _Unions(NamedTuple):
 
 @inner
 def _growth(cells, unions, a, b, k, limit):
-    """Return what two classes cost more as one, for each of k records at most; infinite from `limit` on."""
+    """Return the extra cost of two classes as one, for k records of each at most; infinite from `limit`."""
     bounds, totals = unions
     size, own = totals[0, a] + totals[0, b], totals[1, a] + totals[1, b]
     # What is beyond k records need not have been joined: it does not make a union cheaper.

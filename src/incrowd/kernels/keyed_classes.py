@@ -1,4 +1,4 @@
-"""Classes of keys that loops take apart and put together: what they cost, who is in them, who joins cheapest.
+"""Classes of keys that loops take apart and put together: their costs, members and cheapest partners.
 
 A key is a row of ranks with a weight, its records. The cells of a class are the intervals of ranks that cover
 its keys, and each of its records costs what these cells cost.
@@ -21,7 +21,7 @@ _KIND, _START, _SIZE, _MISSING, _WHOLE, _STEP = range(6)
 
 
 class Cells(NamedTuple):
-    """What intervals of ranks cost. ``about[j]`` says how attribute j has it in ``values``, from a place on.
+    """Costs of intervals of ranks. ``about[j]`` says how attribute j has it in ``values``, from a place on.
 
     - A number: the place of each rank. ``lo .. hi`` costs their difference and a step; with the missing rank,
       all that the column can cost.
@@ -60,7 +60,7 @@ AFTER, BEFORE, CLASS = range(3)
 
 
 def tabulate(costs: Costs) -> Cells:
-    """Tabulate what the cells of each attribute cost."""
+    """Tabulate the costs of the cells of each attribute."""
     about = np.zeros((len(costs.is_tree), 6), np.int64)
     parts: list[NDArray[np.int64]] = []
     start = 0
@@ -154,7 +154,7 @@ def picked(points, keys):
 
 @inner
 def changed(classes, cost):
-    """Say which classes cost something else than before, bool[classes], and write what they cost now."""
+    """Say which classes changed their cost, bool[classes], and write the new costs."""
     found = np.empty(cost.size, np.bool_)
     for c in range(cost.size):
         found[c] = classes.totals[c, COST] != cost[c]
@@ -207,7 +207,7 @@ def move(classes, points, i, c):
 
 @inner
 def settle(classes, points, cells, c):
-    """Find the cells of a class anew, and what it costs."""
+    """Find the cells of a class anew, and its cost."""
     totals, bounds = classes.totals, classes.bounds
     if totals[c, HEAD] < 0:
         totals[c, COST] = 0
@@ -231,7 +231,7 @@ def take_in(classes, points, cells, c, i):
 
 @inner
 def stretch(cells, bounds, c, points, i):
-    """Stretch the cells of a class over a key; return what a record costs more there."""
+    """Stretch the cells of a class over a key; return the extra cost of a record there."""
     growth = np.int64(0)
     for j in range(bounds.shape[2]):
         rank = points.ranks[i, j]
@@ -316,7 +316,7 @@ def best_join(classes, points, cells, i, limit):
 
 @inner
 def union_growth(classes, cells, a, b):
-    """Return what two classes cost more as one."""
+    """Return the extra cost of two classes as one."""
     cost = np.int64(0)
     for j in range(classes.bounds.shape[2]):
         low = min(classes.bounds[0, a, j], classes.bounds[0, b, j])

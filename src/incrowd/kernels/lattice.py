@@ -82,7 +82,7 @@ def roll_up(keys, weights, codes, tables, offsets, prefix, bits):
 
 @compiled
 def suppression_gaps(keys, weights, failing, codes, gaps, offsets):
-    """Add up what suppressing some groups costs on top of their cells: float64[attributes].
+    """Add up the cost of suppressing some groups on top of their cells: float64[attributes].
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ _FEW = 12
 
 @inner
 def _word_at(data, start, stop):
-    """Read a word; zeros stand for what is behind the end."""
+    """Read a word; zeros stand for bytes behind the end."""
     word = first_weighs_most(data, start)
     length = stop - start
     if length >= WORD:
@@ -62,7 +62,7 @@ def _read_run(place, start, stop, depth, data, indptr, words):
 
 @compiled
 def _read(runs, place, data, indptr, words, run_of):
-    """Write the words of the texts of all runs, mostly behind what the texts of a run have in common."""
+    """Write the words of the texts of all runs, mostly behind the common beginning of a run's texts."""
     read = 0
     for run in range(len(runs)):
         start, stop, depth = runs[run]

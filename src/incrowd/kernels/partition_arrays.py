@@ -1,4 +1,4 @@
-"""What the loops of Mondrian work on: keys in a common permutation, in which every partition is a run.
+"""The arrays of Mondrian's loops: keys in a common permutation, in which every partition is a run.
 
 Attributes are described by flat tables (`Axes`), so that one compiled loop serves numbers, trees and
 plain categories.
@@ -16,7 +16,7 @@ ORDERED, DOWN, APPEARANCE = range(3)
 
 
 class Axes(NamedTuple):
-    """What the loops know of each attribute j.
+    """The arrays of each attribute j, for the loops.
 
     ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
     interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where

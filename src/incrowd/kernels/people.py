@@ -16,7 +16,7 @@ _SMALL = 8
 
 
 class Entries(NamedTuple):
-    """What is listed under each key: key c has the entries ``indptr[c] .. indptr[c + 1] - 1``.
+    """The listed people of each key: key c has the entries ``indptr[c] .. indptr[c + 1] - 1``.
 
     Entry e is of the item ``items[e]``, a number below `many`.
     """
@@ -286,7 +286,7 @@ def list_entries(
 def distinct_entries(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, told: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """List what the first entries of each class tell, one for each of its items.
+    """List the first entries of each class, one for each of its items.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the loops of Mondrian share: runs of keys in the order of a rank, and nodes above them."""
+"""The common parts of Mondrian's loops: runs of keys in the order of a rank, and nodes above them."""
 
 from __future__ import annotations
 

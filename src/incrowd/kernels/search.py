@@ -209,7 +209,7 @@ def _fill_table(column, levels, cells, tables, start):
 
 @inner
 def _judge(levels, first, sums, given, found, at):
-    """Say whether a node is anonymous, and what it loses, of its groups' keys and records."""
+    """Say whether a node is anonymous, and return its loss, given its groups' keys and records."""
     cells, costs, limit = given.cells, given.costs, given.limit
     whole, real = found.whole, found.real
     starry = True
@@ -288,7 +288,7 @@ def _product(at_level, ranks, costs):
 
 @inner
 def _bound(at_level, first, sums, ranks, costs, limit):
-    """Return what no node above falls below; see `bound` in `lattice.score`."""
+    """Return a lower bound of the loss of all nodes above; see `bound` in `lattice.score`."""
     large, small = 0, 0
     squares, combinations = 0.0, 0.0
     for group in range(sums.size):
@@ -327,7 +327,7 @@ def _combined(losses, costs):
 
 @inner
 def _learn(node, levels, slack, nodes, found, at):
-    """Settle what a node settles."""
+    """Mark the nodes that a node settles."""
     nodes.dead[node] = True
     score, bound, floor = found.real[at, _SCORE], found.real[at, _BOUND], found.real[at, _FLOOR]
     bottom, top = np.zeros(levels.size, np.int64), np.empty(levels.size, np.int64)

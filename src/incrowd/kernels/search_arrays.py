@@ -1,4 +1,4 @@
-"""What the compiled search of a lattice is given: arrays, bundled by what they are about."""
+"""The input of the compiled search of a lattice: arrays, bundled by subject."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Choice(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The nodes of a lattice, and what one side of the search knows of them.
+    """The nodes of a lattice, with the knowledge of one side of the search.
 
     What another side knows can be added in any order.
 
@@ -123,7 +123,7 @@ class Nodes(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What a node must keep to, and what the table is.
+    """The conditions on a node, and the size of the table.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Limit(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What nodes lose.
+    """The losses of nodes.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Costs(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What does not change."""
+    """The arrays that do not change."""
 
     keys: Keys
     cells: Cells
@@ -250,7 +250,7 @@ class Kept(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was found out about each node that was looked at; see `lattice.Node`.
+    """The results about each node that was looked at; see `lattice.Node`.
 
     Attributes
     ----------

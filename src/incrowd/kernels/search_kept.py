@@ -70,7 +70,7 @@ def _chosen(kept, nodes, first, low):
 
 @inner
 def _tell(kept, nodes):
-    """Tell the nodes above those that one side keeps of what they can be made."""
+    """Offer the kept groups of one side to the nodes above them."""
     levels = np.empty(nodes.shape.size, np.int64)
     for place in range(kept.free[1] - kept.start.size // 2, kept.free[0]):
         for j in range(levels.size):

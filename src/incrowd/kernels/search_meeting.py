@@ -45,7 +45,7 @@ def mark_smallest(first, sums, given, nodes, room):
 
 @inner
 def _meet(column, key, given, nodes, steps):
-    """Say for each code of a column what it adds to the number of the node at which it meets a key.
+    """Return for each code of a column its share of the number of the node at which it joins a key.
 
     The values of an attribute climb until they meet the key's. Where they never do, the number stays below 0,
     whatever else is added.

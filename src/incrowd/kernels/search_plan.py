@@ -77,7 +77,7 @@ def plan_nodes(choice, nodes, most, shared):
 
 @inner
 def _put(part, start, stop, nodes, choice, side, shared):
-    """Add a lot to the plan of a side: what lies below all of it and below some, if asked, then the nodes."""
+    """Add a lot to the plan of a side: first nodes below all of it, or below some, then its own."""
     plan = choice.plan[side]
     planned = choice.planned[side]
     waiting = np.empty((stop - start + 2, 2), np.int64)
@@ -139,7 +139,7 @@ def _divide(part, start, stop, nodes):
 
 @compiled
 def share_nodes(nodes, others):
-    """Tell each of two sides what the other knows of nodes; see `Nodes`."""
+    """Share the knowledge of two sides about nodes; see `Nodes`."""
     for node in range(nodes.dead.size):
         dead = nodes.dead[node] | others.dead[node]
         nodes.dead[node] = dead

@@ -1,4 +1,4 @@
-"""What nodes below one lose at least: each of its classes falls into so many parts, of k records each."""
+"""Lower bounds for the nodes below one: each of its classes falls into so many parts, of k records each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOPE = 0.5
 
 @inner
 def raise_below(levels, sums, given, nodes):
-    """Raise what the nodes below one lose at least, given the sizes of the node's groups.
+    """Raise the lower bounds of the nodes below one, given the sizes of the node's groups.
 
     At a node below, a group of s records falls into F groups at most: F is the product over the attributes
     of the most cells that one cell falls into. Each group that is kept has k records. So ``min(s // k, F)``
@@ -61,7 +61,7 @@ def raise_below(levels, sums, given, nodes):
 
 @inner
 def _score(parts, small, large, given):
-    """Return what a node loses at least if each class falls into so many parts."""
+    """Return a lower bound of a node's loss if each class falls into so many parts."""
     place = _bin(parts)
     if given.costs.by_class:
         return given.costs.record * given.limit.kept / max(small[place] + parts * large[place], 1.0)

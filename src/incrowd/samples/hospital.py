@@ -149,7 +149,7 @@ def diagnosis_hierarchy() -> Hierarchy:
 
 
 def diagnosis_titles() -> dict[str, str]:
-    """Return what each code, block and chapter of `diagnosis_hierarchy` means, in a few words."""
+    """Return the meaning of each code, block and chapter of `diagnosis_hierarchy`, in a few words."""
     titles = {}
     for chapter in chapters():
         titles[chapter.label] = chapter.title

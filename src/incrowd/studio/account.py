@@ -21,7 +21,7 @@ class Pair(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What became of a quasi-identifier.
+    """The recoding of a quasi-identifier.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 
 def changes(document: Mapping[str, Any]) -> list[Change]:
-    """Return what became of each quasi-identifier.
+    """Return the recoding of each quasi-identifier.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def associations(found: Fidelity) -> list[tuple[str, float, float]]:
 
 
 def attempts(found: Iterable[Attack]) -> list[tuple[str, ...]]:
-    """Return a row per kind of attack: guesses, success with the release, without it, and what that means."""
+    """Return a row per kind of attack: guesses, success with the release, without it, and its meaning."""
     return [
         (
             each.name,

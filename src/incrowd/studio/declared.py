@@ -1,4 +1,4 @@
-"""Settings of registered entries while they are written: what they begin with, and when they are whole."""
+"""Settings of registered entries while they are written: their first values, and when they are complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIRST: dict[str, Any] = {
 
 
 def first_of(name: str, declared: Parameter) -> Any:
-    """Return what a parameter without a default begins with; None for a text that only the user knows.
+    """Return the first value of a parameter without a default; None for a text that only the user knows.
 
     Example: a share begins at 0.5, whatever its name is.
     """
@@ -61,7 +61,7 @@ def models() -> list[type[PrivacyModel]]:
 
 
 def attacker_models() -> list[type[PrivacyModel]]:
-    """Return the models that may hold against an attacker: those that do not say who knows what."""
+    """Return the models that may hold against an attacker: those that do not name attackers themselves."""
     return [
         model
         for model in models()
@@ -93,7 +93,7 @@ def treatments_for(role: str) -> list[type[Treatment]]:
 
 
 def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of a treatment, and its settings by name, of what a policy file has.
+    """Return the name of a treatment, and its settings by name, from the notation of a policy file.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
 
 
 def write_treatment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Return a treatment as a policy file has it; None and what is wrong while it is not whole."""
+    """Return a treatment in the notation of a policy file; None and the error while it is not complete."""
     try:
         return TREATMENTS.get(name).from_settings(dict(settings)).spec(), ""
     except InputError as error:

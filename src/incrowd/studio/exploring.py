@@ -1,4 +1,4 @@
-"""What a comparison or a lattice found, as points of loss against risk that can be taken."""
+"""Results of a comparison or a lattice, as points of loss against risk that can be chosen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 40
 
 
 class Point(NamedTuple):
-    """Something that can be taken, by what it loses and risks.
+    """A result that can be chosen, by its loss and risk.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def of_runs(found: Comparison) -> dict[str, Point]:
 
 
 def losses(found: Comparison) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return what each run loses in each quasi-identifier: names of the columns of a table, and its rows.
+    """Return the loss of each run in each quasi-identifier: names of the columns of a table, and its rows.
 
     Runs that gave no release are left out.
     """
@@ -74,7 +74,7 @@ def of_lattice(space: SolutionSpace) -> dict[str, Point]:
 
 
 def cell_at(level: int, example: Sequence[str] | None) -> str:
-    """Say what a level is, with what a value becomes there: ``2: [20-39]``."""
+    """Describe a level, with the cell of a value there: ``2: [20-39]``."""
     if not example:
         return str(level)
     return f"{level}: {example[min(level, len(example) - 1)]}"

@@ -23,7 +23,7 @@ def entry_form(
     changed: Callable[[], None],
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
-    """Show a field for every parameter of a registered entry; what is typed goes into its settings.
+    """Show a field for every parameter of a registered entry; typed text goes into its settings.
 
     Return the fields by the names of their parameters.
 

@@ -34,7 +34,7 @@ def _counted(number: int, what: str) -> str:
 
 
 class Gate:
-    """What stands before a release that has findings: each asks for the reason why it is accepted.
+    """The gate before a release that has findings: each needs a reason to be accepted.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ async def _refuse(scope: Any, send: Any) -> None:
 
 
 def _with_headers(send: Any, host: str) -> Any:
-    """Add what keeps a browser from loading anything from elsewhere, and from keeping pages."""
+    """Add headers that keep a browser from loading anything from elsewhere, and from keeping pages."""
     added = {
         b"content-security-policy": _POLICY.format(sockets=f"ws://{host}").encode("latin-1"),
         b"referrer-policy": b"same-origin",

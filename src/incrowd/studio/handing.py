@@ -1,4 +1,4 @@
-"""What leaves the page: the release, and what makes it again without the page."""
+"""Downloads of the page: the release, and the means to make it again without the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POLICY = "policy.toml"
 
 @dataclass(frozen=True)
 class _Options:
-    """What the release is made with beside the policy, as a command and a script both say it.
+    """The settings of the release beside the policy, for a command and for a script.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
 
 
 def release_name(work: Work) -> str:
-    """Return what the release is called: a CSV, or of the same kind as the file it comes from."""
+    """Return the file name of the release: a CSV, or of the same kind as the file it comes from."""
     kept = None if work.csv_format is None else work.csv_format.kept
     return f"release{usual_suffix(kept)}"
 

@@ -17,7 +17,7 @@ _FIRST = "play_arrow"
 
 
 class Job:
-    """What starts and stops some work, and shows how far it is.
+    """Buttons that start and stop some work, and a bar of its progress.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a limit means for somebody in the table, in one sentence, and the slider that sets it."""
+"""The meaning of a limit for somebody in the table, in one sentence, and the slider that sets it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def slider_of(model: str, value: float | None) -> Slider | None:
 
 
 def means(settings: Mapping[str, Any]) -> str:
-    """Say what a model with its limit means for somebody in the table.
+    """Explain a model with its limit to somebody in the table.
 
     Example: ``means({"model": "k-anonymity", "k": 5})`` is "Whoever looks for you finds at least 5 records
     that may be yours, and is right with at most 20%."
@@ -111,7 +111,7 @@ _NO_ZERO = (_k,)
 
 
 def reached(results: Iterable[ModelResult], model: str) -> str | None:
-    """Say what the table reaches in a model, the worst attribute; None where it was not measured."""
+    """Say which value the worst attribute reaches in a model; None where it was not measured."""
     found = [
         each
         for each in results

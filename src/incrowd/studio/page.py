@@ -104,7 +104,7 @@ class Page:
         return in_database(*data, self.work.place(""))
 
     def close(self) -> None:
-        """Stop what runs, and forget the table."""
+        """Stop the running work, and forget the table."""
         for watched in self._running:
             watched.cancel()
         self.work.close()
@@ -151,13 +151,13 @@ class Page:
             marked(button, "next").props("no-caps icon-right=arrow_forward").classes("q-mt-md")
 
     def changed(self) -> None:
-        """Say that the choices changed, so that what they led to no longer counts."""
+        """Say that the choices changed, so that their results no longer count."""
         if self.work.release is not None or self.work.assessment is not None:
             self.work.changed()
             self.enable()
 
     def _failed(self, error: Exception) -> None:
-        """Say that a part of the page could not be drawn, or that what was clicked was not done."""
+        """Say that a part of the page could not be drawn, or that a click had no effect."""
         tell(self._told, _in_words(error))
 
     # --- work -------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class Page:
 
 
 def _outcome(watched: Watched | None, work: Callable[[], T]) -> tuple[T | None, str | None]:
-    """Return what came of it, or an error in words."""
+    """Return the result, or an error in words."""
     try:
         with running(watched):
             return work(), None
@@ -213,7 +213,7 @@ def _outcome(watched: Watched | None, work: Callable[[], T]) -> tuple[T | None, 
 
 
 def _in_words(error: Exception) -> str:
-    """Say what went wrong. A library's message may quote cells of the table, so it is not repeated."""
+    """Describe an error. A library's message may quote cells of the table, so it is not repeated."""
     if isinstance(error, IncrowdError):
         return str(error)
     if isinstance(error, MemoryError):

@@ -42,12 +42,12 @@ def note(text: str) -> Any:
 
 
 def problem(text: str) -> Any:
-    """Show what went wrong, and let a screen reader say it."""
+    """Show an error, and let a screen reader say it."""
     return marked(words("div", text, "problem"), "problem").props("role=alert")
 
 
 def tell(place: Any, text: str) -> None:
-    """Show what went wrong in a place that has nothing else; an empty text clears it."""
+    """Show an error in a place that has nothing else; an empty text clears it."""
     place.clear()
     if text:
         with place:

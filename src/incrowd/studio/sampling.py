@@ -1,4 +1,4 @@
-"""Some rows of a table, and what became of them, where they are not in memory or have no order."""
+"""Some rows of a table, and their released cells, where they are not in memory or have no order."""
 
 from __future__ import annotations
 

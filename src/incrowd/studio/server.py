@@ -154,7 +154,7 @@ def _told(guard: Guard, *, browser: bool, tell: Callable[[str], None]) -> None:
 
 
 def _quiet() -> None:
-    """Log nothing: what a library says of an error may quote the table."""
+    """Log nothing: a library's message about an error may quote the table."""
     if os.environ.get("INCROWD_DEBUG"):
         logging.basicConfig(stream=sys.stderr)
         return

@@ -1,4 +1,4 @@
-"""The table of a window: where it is, how it is read, and what is shown of its columns."""
+"""The table of a window: its place, how it is read, and the description of its columns."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Source:
 
     @property
     def told(self) -> str:
-        """What the page calls it."""
+        """The name of the table on the page."""
         return self.name if self.table is None else f"{self.table} in {self.name}"
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is shown of a column: its type and counts."""
+    """The description of a column: its type and counts."""
 
     name: str
     type: str

@@ -216,7 +216,7 @@ class TreeEditor:
         self._step(draft)
 
     def dissolve(self, node: int) -> None:
-        """Take a group away. What stood below it stands below the group above.
+        """Take a group away. Its members then stand below the group above.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What one browser window works on: a table, a policy in the making, and what came of them."""
+"""The work of one browser window: a table, a policy in the making, and their results."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Work:
     def open(
         self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
     ) -> None:
-        """Read a table and draft its policy; what was there before is forgotten if that works.
+        """Read a table and draft its policy; the table before is forgotten if that works.
 
         Rows of folders, patterns and large files stream: they are read when they are needed.
 
@@ -256,7 +256,7 @@ class Work:
         return TreeEditor(builder.build(list(counts), name), counts)
 
     def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return what the most frequent value of each column becomes, level by level.
+        """Return the cells of the most frequent value of each column, level by level.
 
         Columns whose tree is only known later are left out.
         """
@@ -294,7 +294,9 @@ class Work:
 
     @contextmanager
     def _asked(self) -> Iterator[Any]:
-        """Open what is searched: the table, or that of the database, of which `table` is a copy."""
+        """Open the table that is searched: the loaded one, or that of the database, of which `table` is a
+        copy.
+        """
         assert self.source is not None
         if self.source.database is None:
             yield self.table
@@ -307,7 +309,7 @@ class Work:
 
     @property
     def _beside(self) -> dict[str, Any]:
-        """What every search is given beside table and policy."""
+        """The common arguments of every search beside table and policy."""
         return {"population": self.population, "csv_format": self.csv_format}
 
     def policy(self) -> Policy:
@@ -338,7 +340,7 @@ class Work:
         self.changed()
 
     def changed(self) -> None:
-        """Forget what the choices before led to."""
+        """Forget the results of the choices before."""
         self.release = self.assessment = None
         self.infeasible = False
         self._session.close()
@@ -496,7 +498,7 @@ class Work:
         return quasi_identifiers(self.table, names, max_size=min(2, len(names)))
 
     def compare(self, algorithms: Sequence[str], sizes: Sequence[int], progress: Progress) -> Comparison:
-        """Run algorithms under several class sizes, and measure what each loses.
+        """Run algorithms under several class sizes, and measure the loss of each.
 
         Raises
         ------

@@ -182,7 +182,7 @@ def _verified(policy: Policy, sources: Sources) -> Verification:
 
 
 def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
-    """Return a path or an address; what looks like one and is none is refused without naming it.
+    """Return a path or an address; a text that only looks like one is refused without naming it.
 
     An address may have a password.
     """
@@ -260,7 +260,7 @@ def _attributes(
 
 
 def _findings(measuring: Measuring, policy: Policy) -> list[Finding]:
-    """Measure what the policy demands, and what it demands against each attacker."""
+    """Measure the demands of the policy, and those against each attacker."""
     findings = measuring.find_all(policy.demands)
     names = [column.name for column in policy.named("quasi")]
     for attacker in policy.attackers:

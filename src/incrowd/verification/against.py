@@ -43,7 +43,7 @@ class Pair:
 
 
 class Compared(NamedTuple):
-    """What a comparison with the raw table found, in words."""
+    """The result of a comparison with the raw table, in words."""
 
     problems: list[str]
     unchecked: Sequence[str] = ()
@@ -184,7 +184,7 @@ class Comparison:
         return cls(con, released, raw, pairs, passed)
 
     def _passed_as_one_type(self, name: str) -> tuple[str, str]:
-        """Write a column of both tables so that what is the same compares as equal."""
+        """Write a column of both tables so that equal values compare as equal."""
         places = self.released.place(name), self.raw.place(name)
         types = self.released.types[places[0]], self.raw.types[places[1]]
         mine, theirs = f"r.c{places[0]}", f"w.c{places[1]}"
@@ -367,7 +367,8 @@ class Comparison:
         ]
 
     def combined(self) -> str:
-        """Make the table `passed` (p, p0, p1, ...): what columns have together that are released as they are.
+        """Make the table `passed` (p, p0, p1, ...): the combinations of columns that are released as they
+        are.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The ``[[attackers]]`` of a policy: what each knows, and which models must hold against each."""
+"""The ``[[attackers]]`` of a policy: the attributes that each knows, and the models against each."""
 
 from __future__ import annotations
 

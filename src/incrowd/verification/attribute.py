@@ -182,7 +182,7 @@ class Attribute:
         return int(fetch_row(self.con, f"SELECT {amount} FROM record")[0])
 
     def occurrences(self, *, as_text: bool | None = None) -> int:
-        """Return the sum of what the whole table has of each value; see `coded`."""
+        """Return the sum of the whole table for each value; see `coded`."""
         return int(fetch_row(self.con, f"SELECT sum(n) FROM whole_{self.coded(as_text=as_text)}")[0])
 
     def climb(self) -> int:

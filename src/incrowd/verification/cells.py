@@ -1,4 +1,4 @@
-"""What a released cell says: which raw values it covers, and whether a column can have it at all."""
+"""The meaning of a released cell: the raw values that it covers, and whether a column can have it at all."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class CellReader:
 
 
 class Shapes:
-    """What the cells of a quasi-identifier can be, as far as the policy tells without the raw table.
+    """The possible cells of a quasi-identifier, as far as the policy tells without the raw table.
 
     Parameters
     ----------

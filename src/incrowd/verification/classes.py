@@ -49,7 +49,7 @@ _FLOATS = ("FLOAT", "DOUBLE")
 
 
 def group_of(declared: str) -> str:
-    """Say what a DuckDB type is to us: number, float, date or text (all the rest)."""
+    """Return our kind of a DuckDB type: number, float, date or text (all the rest)."""
     if declared in _EXACT or declared.startswith("DECIMAL"):
         return "number"
     if declared in _FLOATS:

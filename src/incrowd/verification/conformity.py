@@ -1,4 +1,4 @@
-"""Whether a release suits its policy apart from the models: its columns, its cells, what is suppressed."""
+"""Whether a release suits its policy apart from the models: its columns, its cells, its suppression."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TOLERANCE = 1e-12
 
 @dataclass
 class Remarks:
-    """What is to be said of a release beside its figures, in sentences."""
+    """Remarks on a release beside its figures, in sentences."""
 
     problems: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ def remark(
     persons: Persons | None,
     counted: tuple[int, int, int],
 ) -> Remarks:
-    """Say what does not suit the policy, and what could not be checked.
+    """Say where the release does not suit the policy, and which points could not be checked.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def remark(
 
 
 def remark_truth(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables, remarks: Remarks) -> None:
-    """Add what the raw table shows, or that it is needed."""
+    """Add the findings of the raw table, or that it is needed."""
     if tables.raw is None:
         remarks.unchecked.append(
             "whether the cells are true, and other columns as they were: that needs the raw table"
@@ -124,7 +124,7 @@ def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes:
 def _odd_treated(
     con: duckdb.DuckDBPyConnection, column: Column, policy: Policy, released: Table, raw: Table | None
 ) -> tuple[list[str], list[str]]:
-    """Say what a treated column cannot have, and what cannot be told of it."""
+    """Say which values a treated column cannot have, and which cannot be checked."""
     treatment = column.treatment
     assert treatment is not None
     if column.role == "quasi":
@@ -156,7 +156,7 @@ def _perturbed(policy: Policy, remarks: Remarks) -> None:
 def _odd_cells(
     con: duckdb.DuckDBPyConnection, number: int, column: Column, policy: Policy, *, has_raw: bool
 ) -> tuple[list[str], list[str]]:
-    """Say which cells a quasi-identifier cannot have under the policy, and what cannot be told."""
+    """Say which cells a quasi-identifier cannot have under the policy, and which cannot be checked."""
     shapes = Shapes(column)
     problems, unchecked = [], []
     rows = con.execute(

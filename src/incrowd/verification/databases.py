@@ -194,7 +194,7 @@ def _fetched(cursor: Any, parts: list[str]) -> tuple[list[tuple[str, str]], Any]
 
 
 def _until_a_signal(cursor: Any, work: Callable[[], T]) -> T:
-    """Wait for the server in another thread, so that a signal is heard, which cancels what it computes."""
+    """Wait for the server in another thread, so that a signal is heard, which cancels the query."""
     outcome: list[T] = []
     failed: list[Exception] = []
     began, done = threading.Event(), threading.Event()

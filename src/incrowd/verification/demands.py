@@ -58,7 +58,7 @@ class Demand:
         }
 
     def same_by_people(self, *, holds: bool) -> bool:
-        """Whether what was found by records is so by people, too, whoever they are.
+        """Whether a result by records is one by people, too, whoever they are.
 
         A class has at most as many people as records, and just the same values. Example: a class of three
         records has at most three people. So 4-anonymity fails, whoever they are. Whether 2-anonymity holds is
@@ -319,7 +319,7 @@ def _attributes(name: str | None, sensitive: Sequence[str], where: str) -> Seque
 
 
 def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
-    """Return what is asked where rows of a person can be joined: that histories are shared by as many people.
+    """Return the demand where rows of a person can be joined: that histories are shared by as many people.
 
     Raises
     ------

@@ -366,7 +366,7 @@ def _count_population(script: Script, policy: Policy, population: Table | None) 
 
 
 def _refuse_unknown(policy: Policy, population: Table | None, unweighed: str | None) -> None:
-    """Refuse what only a population tells, if there is none, nor weights in its place.
+    """Refuse demands that need a population, if there is none, nor weights in its place.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def plain_columns(policy: Policy, released: Sequence[str]) -> list[str]:
 
 
 def gate_findings(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables) -> list[GateFinding]:
-    """Return what the tables show: unique and derived columns, unprotected values, blanked columns."""
+    """Return the findings of the tables: unique and derived columns, unprotected values, blanked columns."""
     released, raw = tables.released, tables.raw_in_order
     lacks = raw is not None and any(column.name not in raw.names for column in policy.named("quasi"))
     if raw is None or lacks or count_rows(con, released) != count_rows(con, raw):

@@ -28,7 +28,7 @@ _MOST_SETS = 50_000_000
 
 
 def fewest_who_share(con: duckdb.DuckDBPyConnection, power: int) -> int:
-    """Return the fewest people who share what somebody knows who knows so many classes of a person.
+    """Return the fewest people who share the known classes, where somebody knows so many classes of a person.
 
     Of a person who is in fewer classes all of them are known.
 

@@ -216,7 +216,7 @@ def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Ta
 def write_plainly(
     con: duckdb.DuckDBPyConnection, table: str, cell: str, declared: str, column: Column, nulls: Sequence[str]
 ) -> str:
-    """Write the values of a column plainly, if they are spelled; return what it is stored as then."""
+    """Write the values of a column plainly, if they are spelled; return their type then."""
     stored = group_of(declared)
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared

@@ -71,7 +71,7 @@ class Measuring:
     unjudged: frozenset[str] = frozenset()
 
     def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
-        """Measure what must hold against somebody who knows every quasi-identifier; see `find`."""
+        """Measure the demands against somebody who knows every quasi-identifier; see `find`."""
         for demand in demands:
             check_known(demand, self.wildcards)
         if self.wildcards == "value":
@@ -92,7 +92,7 @@ class Measuring:
             )
 
     def find(self, demand: Demand) -> Finding:
-        """Measure what a demand asks for, and compare.
+        """Measure the quantity of a demand, and compare.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class Measuring:
         )
 
     def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
-        """Measure what must hold against an attacker; see `find`.
+        """Measure the demands against an attacker; see `find`.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Measuring:
     # --- sensitive values -------------------------------------------------------------------------------
 
     def _values(self, demand: Demand, distance: str | None) -> str:
-        """Write the query of what every part of a class has."""
+        """Write the query of the counts of every part of a class."""
         assert demand.attribute is not None
         attribute = self.attributes[demand.attribute]
         settings = demand.settings
@@ -248,7 +248,7 @@ class Measuring:
         )
 
     def _known(self, known: int) -> Sequence[str]:
-        """List what an attacker may know: for each set of quasi-identifiers their columns."""
+        """List the knowledge of an attacker: for each set of quasi-identifiers their columns."""
         return [", ".join(f"classes.q{number}" for number in subset) for subset in self._subsets(known)]
 
     def _subsets(self, known: int) -> Sequence[tuple[int, ...]]:
@@ -337,7 +337,7 @@ class Measuring:
         return self.people.sizes_and_people({name for (name,) in found})
 
     def _payoff(self, demand: Demand) -> float:
-        """Return what the publisher, or the attacker, is left with; see Wan et al. 2015."""
+        """Return the payoff of the publisher, or of the attacker; see Wan et al. 2015."""
         settings = demand.settings
         cost, reward = float(settings["adversary_cost"]), float(settings["adversary_gain"])
         loss, benefit = float(settings["publisher_loss"]), float(settings["publisher_benefit"])

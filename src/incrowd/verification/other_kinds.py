@@ -117,7 +117,7 @@ def _sas(path: Path) -> pl.DataFrame:
 
 
 def _of_package(read: Callable[[Path], pl.DataFrame], what: str) -> Callable[[Path], pl.DataFrame]:
-    """Read a file of a statistics package, and tell what cannot be read and what is not installed."""
+    """Read a file of a statistics package; name the errors in it, and the library that is not installed."""
 
     def call(path: Path) -> pl.DataFrame:
         try:

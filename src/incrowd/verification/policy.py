@@ -1,4 +1,4 @@
-"""What the verifier takes from a policy file: roles, missing texts, the suppression limit and the models.
+"""The verifier's part of a policy file: roles, missing texts, the suppression limit and the models.
 
 This is a reader of its own, on purpose: a slip in the reader that made the release must not be repeated here.
 It fails closed: a setting that it does not know is an error, not skipped.
@@ -362,7 +362,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
 
 
 def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Tell columns that go along with a treated one what becomes of them."""
+    """Give columns that are linked with a treated one their treatment."""
     leads = {name: each for each in columns if each.treatment for name in each.treatment.linked}
     found = []
     for each in columns:
@@ -387,7 +387,7 @@ def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None:
-    """Read what the ends of a column's ranges are rounded to; None where they are exact."""
+    """Read the grid that the ends of a column's ranges are rounded to; None where they are exact."""
     grid, own = entry.get("grid"), entry.get("ends")
     if (grid is not None or own is not None) and entry.get("role") != "quasi":
         raise PolicyError(f"{where}: ends and grid are settings of quasi-identifiers")

@@ -1,4 +1,4 @@
-"""What a part of a class discloses of a sensitive column, in SQL: one value for every part.
+"""The disclosure of a sensitive column by a part of a class, in SQL: one value for every part.
 
 Every function returns a query of part, home and value. With N records in all and s in a part, a share in the
 part minus a share in the table is (n/s - N_v/N) = (n*N - N_v*s) / (N*s). So differences are sums of whole

@@ -1,4 +1,4 @@
-"""Recipes of hierarchies, followed a second time: the tree over given values, and what a cell may be."""
+"""Recipes of hierarchies, followed a second time: the tree over given values, and the possible cells."""
 
 from __future__ import annotations
 

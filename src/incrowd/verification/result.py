@@ -1,4 +1,4 @@
-"""What a verification found, as plain data."""
+"""The result of a verification, as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Finding", "GateFinding", "PeopleFound", "Verification"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One limit of a model on one attribute: what was asked and what the file reaches.
+    """One limit of a model on one attribute: the limit and the value of the file.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class GateFinding:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found in a release.
+    """The result of `verify` for a release.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every model holds and nothing else is wrong. What is not known does not hold."""
+        """Whether every model holds and nothing else is wrong. An unknown point does not hold."""
         own = not self.problems and all(finding.holds for finding in self.findings)
         return own and all(each.ok for each in self._others)
 

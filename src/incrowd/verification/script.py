@@ -77,7 +77,7 @@ class Script:
         )
 
     def never(self, what: str) -> None:
-        """Write a check that always fails: what should be compared was not there to be looked at."""
+        """Write a check that always fails: the table for the comparison was not there."""
         self.check(f"{what}, when this was written", None, "0", "reached = 1", 1)
 
     @contextmanager
@@ -115,7 +115,7 @@ class Script:
             self.execute(f"INSERT INTO {table} VALUES\n" + ",\n".join(lines))
 
     def found(self) -> tuple[float | None, bool]:
-        """Return what the last check found."""
+        """Return the result of the last check."""
         reached, holds = fetch_row(
             self.con, f"SELECT reached, holds FROM main.checks WHERE number = {self.checks}"
         )
@@ -141,7 +141,7 @@ def _array(texts: Iterable[str]) -> str:
 
 
 def formatted(sql: str) -> str:
-    """Begin a line before each clause; what stands in quotes is left alone.
+    """Begin a line before each clause; text in quotes is left alone.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class Covering:
             )
 
     def texts(self, number: int, rows: str) -> list[str | None]:
-        """List what a column has in some rows, as texts."""
+        """List the values of a column in some rows, as texts."""
         found = self.script.con.execute(
             f"SELECT DISTINCT CAST(q{number} AS VARCHAR) FROM {rows} ORDER BY ALL"
         )

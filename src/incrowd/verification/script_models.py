@@ -36,7 +36,7 @@ class ScriptedAttribute(Attribute):
         return f"(SELECT {amount} FROM main.record)"
 
     def occurrences(self, *, as_text: bool | None = None) -> Any:
-        """Write the sum of what the whole table has of each value."""
+        """Write the sum of the whole table for each value."""
         return f"(SELECT sum(n) FROM whole_{self.coded(as_text=as_text)})"
 
     def code_of(self, text: str) -> Any:
@@ -96,7 +96,7 @@ class ScriptedAttribute(Attribute):
         return self._height
 
     def check_kind(self) -> None:
-        """Write a check that the values are still what they were taken for: numbers, days or texts."""
+        """Write a check that the values still are of the expected kind: numbers, days or texts."""
         if self._stored != "text" or self.has_leaves or self.column.kind == "category":
             return
         asked = self.column.kind
@@ -133,7 +133,7 @@ class ScriptedMeasuring(Measuring):
     has_population: bool = False
 
     def find(self, demand: Demand) -> Finding:
-        """Write the check of a demand; return what it finds in this file."""
+        """Write the check of a demand; return its result in this file."""
         distance = None
         if demand.model == "t-closeness" and demand.attribute is not None:
             distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
@@ -152,12 +152,12 @@ class ScriptedMeasuring(Measuring):
         return Finding(demand.model, demand.attribute, demand.limit, reached, holds, quantity=demand.quantity)
 
     def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
-        """Write the checks of what must hold against an attacker."""
+        """Write the checks of the demands against an attacker."""
         told = replace(self, against=f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}")
         return Measuring.find_against(told, attacker, known)
 
     def _figure(self, demand: Demand, distance: str | None) -> str:
-        """Write the question for what is reached."""
+        """Write the query of the value reached."""
         if demand.model == "p29":
             return self._score(demand)
         if demand.attribute is None:

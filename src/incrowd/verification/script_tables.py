@@ -204,7 +204,7 @@ class Reader:
         return f"{base}.{duckdb_name(wanted.table)}", (part,)
 
     def _compare(self, seen: Table, name: str, places: Sequence[int]) -> None:
-        """Drop what the verifier read, if a script alone reads the same."""
+        """Drop the tables that the verifier read, if a script alone reads the same."""
         con = self.script.con
         same = count_rows(con, seen) == int(fetch_row(con, f"SELECT count(*) FROM {name}")[0])
         columns = ", ".join(f"c{place}" for place in places)

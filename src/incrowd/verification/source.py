@@ -371,7 +371,7 @@ class _CsvFile:
 
     @property
     def compression(self) -> str:
-        """SQL of what the file that is read is compressed by."""
+        """SQL of the compression of the file that is read."""
         return f"compression = '{'gzip' if self.copy_is_zipped else 'none'}'"
 
     @property

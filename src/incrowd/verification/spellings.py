@@ -39,7 +39,7 @@ _BLANKS = " \u00a0\u202f"
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a column writes its numbers or dates; what the policy does not say is None."""
+    """How a column writes its numbers or dates; settings that the policy lacks are None."""
 
     format: str | None
     decimal: str | None
@@ -96,7 +96,7 @@ class Spelling:
 
 
 def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
-    """Read what a policy says of a column's spelling.
+    """Read the policy's spelling of a column.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _Sums = dict[str | None, Decimal]
 def sums_moved(
     con: duckdb.DuckDBPyConnection, column: Column, policy: Policy, released: Table, raw: Table | None
 ) -> tuple[list[str], list[str]]:
-    """Say which sums of a column moved though they should stay, and what cannot be told of them."""
+    """Say which sums of a column moved though they should stay, and which cannot be checked."""
     treatment = column.treatment
     assert treatment is not None
     if treatment.name != "round" or treatment.settings.get("how") != "controlled":

@@ -1,4 +1,4 @@
-"""Opening what a user names: a file, a folder or pattern of files, a table of a database."""
+"""Opening tables that a user names: a file, a folder or pattern of files, a table of a database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def title_of(named: str) -> str:
-    """Return what a table is called in messages: of a database without user and password."""
+    """Return the name of a table in messages: of a database without user and password."""
     return str(Address(named)) if is_address(named) else named
 
 
@@ -135,7 +135,7 @@ def parts_of(
 
 
 def files_of(named: str) -> list[Path]:
-    """List what a path, a folder or a pattern names, in order.
+    """List the files of a path, a folder or a pattern, in order.
 
     Raises
     ------

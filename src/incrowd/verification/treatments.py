@@ -1,4 +1,4 @@
-"""What a policy says of treated columns, read a second time: a treatment that is not known is refused."""
+"""The policy's treatments of columns, read a second time: an unknown treatment is refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _HIDING = ("pseudonym", "format-preserving", "keep-first", "keep-last")
 
 @dataclass(frozen=True)
 class Treatment:
-    """What a policy says of a column's treatment.
+    """The policy's treatment of a column.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Treatment:
         return tuple(given.split("+") if isinstance(given, str) else map(str, given))
 
     def led_by(self, lead: str) -> Treatment:
-        """Return what becomes of a column that goes along; `first` is its lead."""
+        """Return the treatment of a linked column; `first` is its lead."""
         return Treatment(LINKED, lead, {"of": self.name})
 
     @property

@@ -73,7 +73,7 @@ def tree_in(path: Path) -> Tree:
 
 
 class _Pen:
-    """Adds nodes to a tree; what is wrong is told with its place."""
+    """Adds nodes to a tree; an error names its place."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -10,7 +10,7 @@ __all__ = ["Tree", "TreeError"]
 
 
 class TreeError(Exception):
-    """What is wrong with a tree; whoever reads it knows the place."""
+    """An error in a tree; whoever reads it knows the place."""
 
 
 @dataclass

@@ -81,7 +81,7 @@ def find_weights(
 
 
 def _respelled(con: duckdb.DuckDBPyConnection, raw: Table, column: Column, null_values: Sequence[str]) -> str:
-    """Write weights plainly where the policy says how they are spelled; return what is wrong, or nothing."""
+    """Write weights plainly where the policy says how they are spelled; return the error, or nothing."""
     place = raw.place(column.name)
     if column.spelling is None or not is_spelled(column.spelling, group_of(raw.types[place])):
         return ""
@@ -93,7 +93,7 @@ def _respelled(con: duckdb.DuckDBPyConnection, raw: Table, column: Column, null_
 
 
 def fewest_stood_for(con: duckdb.DuckDBPyConnection, quasi: int, wildcards: str) -> float:
-    """Return the fewest people whom a class stands for, by what its cells match.
+    """Return the fewest people whom a class stands for, by the records that its cells match.
 
     Where these match any, the tables that `matching` makes have to be there.
 

@@ -1,4 +1,4 @@
-"""What a `*` or a missing cell matches, in SQL.
+"""Matches of a `*` or a missing cell, in SQL.
 
 By ``value`` it matches itself alone. By ``matches-any`` it matches anything: a class holds every record that
 could be in it. By ``conservative`` it matches nothing: a record that has such a cell is alone. Then a column

@@ -130,7 +130,7 @@ def _rows(archive: zipfile.ZipFile, part: str) -> dict[int, dict[int, Any]]:
 
 
 def _characters(element: ElementTree.Element) -> str:
-    """Put the runs of a text together, without what says how it is pronounced."""
+    """Join the runs of a text, without the notes on its pronunciation."""
     runs = []
     for child in element:
         if _name(child) == "t":

@@ -1,4 +1,4 @@
-"""The lattice of full-domain recodings, and what is found out about its nodes."""
+"""The lattice of full-domain recodings, and the knowledge about its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at nodes of the lattice: what algorithms search with."""
+"""Looking at nodes of the lattice: the interface that algorithms search with."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LEVELS = 500
 
 
 class _Best(NamedTuple):
-    """The best node that was looked at with the group of every key: what is asked of it next is there."""
+    """The best node that was looked at with the group of every key, for the questions that follow."""
 
     levels: tuple[int, ...]
     rolled: Rolled
@@ -44,7 +44,7 @@ class _Best(NamedTuple):
 
 
 class Explorer:
-    """Looks at nodes: has the keys rolled up, judged and scored, and remembers what is found.
+    """Looks at nodes: has the keys rolled up, judged and scored, and remembers the results.
 
     Example: ``Explorer(problem, Loss()).look((0, 1), (1, 1))`` says of two nodes whether they are anonymous,
     how many records are suppressed, and what they lose.
@@ -107,11 +107,11 @@ class Explorer:
 
     @property
     def rises(self) -> bool:
-        """Whether looking at a node can raise what others lose at least."""
+        """Whether looking at a node can raise the lower bounds of others."""
         return self._score.rises
 
     def least_scores(self) -> NDArray[np.float64]:
-        """Return what no node can fall below, as far as known before looking: float64[nodes].
+        """Return lower bounds of all nodes, as far as known before looking: float64[nodes].
 
         It never falls from a node to one above.
         """
@@ -129,7 +129,7 @@ class Explorer:
         return [nodes[node] for node in levels]
 
     def terms(self) -> Terms | None:
-        """Return what nodes lose without suppression as a sum over attributes; None where it is none."""
+        """Return the losses of nodes without suppression as a sum over attributes; None where it is none."""
         return self._score.terms()
 
     def may_be_starred(self, levels: tuple[int, ...]) -> bool:
@@ -137,7 +137,7 @@ class Explorer:
         return all(self._cells.stars[j][level].any() for j, level in enumerate(levels))
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Guess what nodes lose, int64[nodes, attributes], that suppress such shares of the records."""
+        """Guess the losses of nodes, int64[nodes, attributes], that suppress such shares of the records."""
         return self._score.guess(nodes, shares)
 
     @property
@@ -180,7 +180,7 @@ class Explorer:
         self._memory.nodes.update((node.levels, node) for node in nodes)
 
     def prepare(self, nodes: Sequence[tuple[int, ...]]) -> None:
-        """Group what lies below several of the nodes that are to be looked at, where that saves work."""
+        """Group nodes below several of those that are to be looked at, where that saves work."""
         if self.settles and (self._judge.counting or not self.limits.suppresses):
             # Most of these nodes fail by their sizes and settle others, so much would be made in vain.
             return
@@ -260,7 +260,7 @@ class Explorer:
         return self._judge.sizes(levels, self._rolled(levels))
 
     def failures(self, levels: tuple[int, ...]) -> list[str]:
-        """Say which models a node does not satisfy without suppression, and what it reaches."""
+        """Say which models a node does not satisfy without suppression, and the values that it reaches."""
         return self._judge.failures(levels, self._whole(levels))
 
     def again(self, problem: SearchProblem, limits: Limits | None = None) -> Explorer:
@@ -277,7 +277,7 @@ class Explorer:
         return self.again(replace(self.problem, models=models), self.limits) if models else None
 
     def space(self, best: Node | None, *, proved: bool) -> SolutionSpace:
-        """Return what was found out."""
+        """Return the results of the search."""
         return SolutionSpace(
             self.lattice.names,
             self.lattice.size,

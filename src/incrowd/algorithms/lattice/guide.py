@@ -206,7 +206,7 @@ class Guide:
         return np.concatenate((one, two))
 
     def _guess(self, nodes: NDArray[np.int64], effects: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Guess what nodes lose; infinite where they suppress too many."""
+        """Guess the losses of nodes; infinite where they suppress too many."""
         odds = effects[nodes + self._starts].sum(axis=1) + self._centre
         scores = self._explorer.guess(nodes, 1 / (1 + np.exp(-np.clip(odds, -50, 50))))
         assert scores is not None

@@ -1,4 +1,4 @@
-"""Judging a node: which of its classes are suppressed, and whether what is left satisfies every model."""
+"""Judging a node: which of its classes are suppressed, and whether the others satisfy every model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """What the models say of a node.
+    """The verdict of the models on a node.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class Judge:
         return groups.weights if starred is None else groups.weights[~starred]
 
     def failures(self, levels: tuple[int, ...], rolled: Rolled) -> list[str]:
-        """Say which models fail without suppression, given groups of all keys, and what is reached."""
+        """Say which models fail without suppression, given groups of all keys, and the values reached."""
         classes = self._classes(self._frequency, levels, rolled)
         starred = self._starred(levels, rolled.groups.keys)
         if starred is not None:
@@ -275,7 +275,7 @@ class Judge:
         return found.records + self._limits.before
 
     def _people(self, asked: _Asked, whole: Callable[[], Rolled]) -> tuple[Suppressed, bool]:
-        """Suppress whoever breaks what is asked of all classes of a person.
+        """Suppress people who break the conditions on all classes of a person.
 
         Classes with too few people go first. Then either the classes by which somebody is exposed are
         suppressed, or these people whole, whichever loses fewer records.
@@ -315,7 +315,7 @@ class Judge:
         return KeyGroups(self._frequency, group, many, failing[group])
 
     def _until_nobody(self, levels: tuple[int, ...], groups: Groups, keys: KeyGroups) -> Suppressed:
-        """Suppress whoever is exposed by what is left, and classes that fail, until there are none.
+        """Suppress people whom the remaining classes expose, and classes that fail, until there are none.
 
         It ends, too, where more is suppressed than allowed.
         """

@@ -1,4 +1,4 @@
-"""What a search of the lattice may do."""
+"""The limits of a search of the lattice."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Limits:
-    """What a search may do; see `FullDomainAlgorithm.limits` for algorithms that allow themselves less.
+    """The limits of a search; see `FullDomainAlgorithm.limits` for algorithms that allow themselves less.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Limits:
 
     @classmethod
     def of(cls, problem: SearchProblem) -> Limits:
-        """Return what a problem allows.
+        """Return the limits of a problem.
 
         Raises
         ------

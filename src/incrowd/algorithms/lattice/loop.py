@@ -1,4 +1,4 @@
-"""The compiled search: what it is given, and what it found."""
+"""The compiled search: its input and its result."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Loop:
 
 
 class _Side(NamedTuple):
-    """One of two searches that look at nodes at the same time, and then tell each other what they learned."""
+    """One of two searches that look at nodes at the same time, and then share their knowledge."""
 
     nodes: Nodes
     room: Room
@@ -160,7 +160,7 @@ class _Side(NamedTuple):
 def given_to_loop(
     frequency: FrequencyTable, cells: LevelCells, rollup: Rollup, limits: Limits, costs: Costs, least: int
 ) -> Given:
-    """Bundle what does not change during a search.
+    """Bundle the arrays that do not change during a search.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Remembering: what is known of nodes, and groups that save work above."""
+"""Remembering: the results about nodes, and groups that save work above."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT_BYTES = 256 * 2**20
 
 
 class Memory:
-    """What is known of the nodes that were looked at, and the groups of some of them.
+    """The results about the nodes that were looked at, and the groups of some of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is known of a node of the lattice, and which of two is better."""
+"""The result about a node of the lattice, and the comparison of two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SLACK = 1e-12
 
 
 class Node(NamedTuple):
-    """What is known of a node that was looked at.
+    """The result about a node that was looked at.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Node(NamedTuple):
 
 
 def score_to_beat(best: Node) -> float:
-    """Return what a score must stay below to beat the best so far by more than rounding."""
+    """Return the limit that a score must stay below to beat the best so far by more than rounding."""
     return best.score - SLACK * max(1.0, abs(best.score))
 
 

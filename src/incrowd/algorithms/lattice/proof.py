@@ -1,4 +1,4 @@
-"""Proving what no node of a huge lattice scores below."""
+"""Proving a lower bound of the scores of all nodes of a huge lattice."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Proof:
         return node
 
     def is_least(self, score: float) -> bool:
-        """Say whether no node scores less, but for what the solver may be wrong by."""
+        """Say whether no node scores less, but for the error of the solver."""
         total, bound = self._terms.total(score), self._terms.total(self.bound)
         return total - bound <= 2 * (_TOLERANCE + _GAP * total)
 
@@ -135,7 +135,7 @@ class Proof:
                 self._state(row, 0.0)
 
     def _steps(self) -> Iterator[Node]:
-        """Solve the program, and look at what it proposes and at what lies above, again and again."""
+        """Solve the program, and look at its proposals and at the nodes above, again and again."""
         most = _STATED
         while True:
             levels = self._solved()
@@ -222,7 +222,7 @@ class Proof:
         return self._explorer.settles and not self._explorer.may_be_starred(node.levels)
 
     def _extra(self, node: Node) -> float:
-        """Return what all nodes below one pay for suppression, at least."""
+        """Return the least cost of suppression of all nodes below one."""
         if not node.anonymous or not self._explorer.settles or self._explorer.may_be_starred(node.levels):
             return 0.0
         return self._terms.total(node.score) - self._total(node.levels)
@@ -235,7 +235,7 @@ class Proof:
         )
 
     def _add(self, levels: tuple[int, ...]) -> None:
-        """State what a node tells of those below it, once: if nothing new is stated, the proof ends."""
+        """State the condition of a node on those below it, once: if nothing new is stated, the proof ends."""
         if levels in self._told:
             return
         self._told.add(levels)

@@ -144,7 +144,7 @@ class Rollup:
         )
 
     def _meeting(self, column: list[int], key: int, lattice: Lattice) -> NDArray[np.int64]:
-        """Return what each code of a column adds to the number of the node at which it meets a key."""
+        """Return for each code of a column its share of the number of the node at which it joins a key."""
         table = np.zeros(1, np.int64)
         for j in column:
             steps = self._steps(j, int(self._frequency.codes[j][key]), lattice)

@@ -1,4 +1,4 @@
-"""Scoring a node: what it loses, and what is known of that beforehand."""
+"""Scoring a node: its loss, and bounds of it that are known beforehand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_CLASSES: dict[str, Any] = {**asdict(ClassCosts()), "everything": 0.0, "most"
 
 
 class Terms(NamedTuple):
-    """What nodes lose without suppression, as a sum of one term per attribute.
+    """The losses of nodes without suppression, as a sum of one term per attribute.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Terms(NamedTuple):
 
 
 class Score(ABC):
-    """What nodes lose under a metric.
+    """The losses of nodes under a metric.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Score(ABC):
 
     @abstractmethod
     def least_scores(self) -> NDArray[np.float64]:
-        """Return what no node can fall below, as far as known before looking: float64[nodes].
+        """Return lower bounds of all nodes, as far as known before looking: float64[nodes].
 
         It never falls from a node to one above.
         """
@@ -74,19 +74,19 @@ class Score(ABC):
         return np.zeros(0)
 
     def bound(self, groups: Groups, leaves: NDArray[np.float64]) -> float:
-        """Return what no node above a node of these groups falls below; 0 where nothing more is known."""
+        """Return a lower bound of all nodes above a node of these groups; 0 where nothing more is known."""
         return 0.0
 
     def floor(self, suppressed: int) -> float:
-        """Return what no node falls below that suppresses so many records; 0 where nothing is known."""
+        """Return a lower bound of nodes that suppress so many records; 0 where nothing is known."""
         return 0.0
 
     def terms(self) -> Terms | None:
-        """Return what nodes lose without suppression as a sum; None where it is none."""
+        """Return the losses of nodes without suppression as a sum; None where it is none."""
         return None
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Guess what nodes lose that suppress such shares of the records; None where nothing tells it.
+        """Guess the losses of nodes that suppress such shares of the records; None where that is impossible.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ def score_by(
 
 
 class _OfCells(Score):
-    """Costs of cells add up: what a node loses without suppression is known before it is looked at."""
+    """Costs of cells add up: the loss of a node without suppression is known before it is looked at."""
 
     rises = False
 
@@ -182,7 +182,7 @@ class _OfCells(Score):
         return np.expm1(total) if terms.logarithms else total
 
     def _free_shares(self) -> list[NDArray[np.float64]]:
-        """Return what attributes lose without suppression, at the levels of the lattice."""
+        """Return the losses of attributes without suppression, at the levels of the lattice."""
         bounds = zip(self._lattice.lows.tolist(), self._lattice.highs.tolist(), strict=True)
         return [shares[low : high + 1] for shares, (low, high) in zip(self._shares, bounds, strict=True)]
 
@@ -204,7 +204,7 @@ class _OfCells(Score):
         lost: NDArray[np.int64],
         leaves: NDArray[np.float64],
     ) -> float:
-        """Add to the cost of the levels what suppression costs beyond."""
+        """Add the further cost of suppression to the cost of the levels."""
         losses = np.array([self._shares[j][level] for j, level in enumerate(levels)])
         if lost.any():
             from incrowd.kernels.lattice import suppression_gaps
@@ -245,7 +245,7 @@ class _OfCells(Score):
 
 
 class _OfClasses(Score):
-    """Classes decide: what nodes lose at least is learned from others."""
+    """Classes decide: lower bounds of the losses of nodes are learned from other nodes."""
 
     rises = True
 
@@ -261,7 +261,7 @@ class _OfClasses(Score):
         self.costs = metric.class_costs(limits.rows, self.everything)
 
     def least_scores(self) -> NDArray[np.float64]:
-        """Return what no table of at most so many classes falls below as a node has combinations of cells."""
+        """Return a lower bound of tables of at most so many classes as a node has combinations of cells."""
         cells = np.ones(1)
         for j, low in enumerate(self._limits.lattice.lows):
             counts = np.array(self._counts[j][int(low) :], np.float64)
@@ -286,7 +286,7 @@ class _OfClasses(Score):
         return leaves
 
     def bound(self, groups: Groups, leaves: NDArray[np.float64]) -> float:
-        """Return what no table undercuts whose classes join these."""
+        """Return a lower bound of tables whose classes join these."""
         costs, limits, sizes = self.costs, self._limits, groups.weights
         large = sizes >= self._least
         small = int(sizes[~large].sum())
@@ -303,7 +303,7 @@ class _OfClasses(Score):
         )
 
     def floor(self, suppressed: int) -> float:
-        """Return what no table undercuts that suppresses so many records, or more."""
+        """Return a lower bound of tables that suppress so many records, or more."""
         costs, rows = self.costs, self._limits.rows
         if costs.by_class:
             return 0.0

@@ -88,7 +88,7 @@ class SolutionSpace(InNotebooks):
         return super()._repr_html_() + table("The front of loss and risk", header, rows)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one mapping per node: levels by quasi-identifier, then what is known.
+        """Return one mapping per node: levels by quasi-identifier, then the results.
 
         Risks are 1 / smallest class and classes / records kept; they and the score are None where the node
         is not anonymous.
@@ -148,7 +148,7 @@ class SolutionSpace(InNotebooks):
 
     @property
     def plot(self) -> FrontPlots:
-        """A chart of what the search found: ``plot.front()``; it needs the extra ``report``."""
+        """A chart of the results of a search: ``plot.front()``; it needs the extra ``report``."""
         from incrowd.report.plots import FrontPlots
 
         return FrontPlots({"front": self.front_entries()})

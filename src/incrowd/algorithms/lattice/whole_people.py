@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Suppressed(NamedTuple):
-    """What a node suppresses.
+    """The suppression of a node.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class KeyGroups(NamedTuple):
         return np.bincount(self.group[gone], self.frequency.weights[gone], self.many).astype(np.int64)
 
     def classes(self) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
-        """Return what is left in classes, and the group of each class."""
+        """Return the keys that remain in classes, and the group of each class."""
         there = np.zeros(self.many, np.bool_)
         there[self.group[~self.gone]] = True
         groups = np.flatnonzero(there)

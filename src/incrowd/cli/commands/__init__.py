@@ -1,4 +1,4 @@
-"""The commands: one a file, with what it prints."""
+"""The commands: one a file, with its output."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def anatomize(
 
 
 def show_anatomy(out: Console, anatomy: Anatomy) -> None:
-    """Print what the two tables hold and protect."""
+    """Print the contents of the two tables, and the protection that they give."""
     from rich.text import Text
 
     from incrowd.cli.tables import limit_text, number, quantity_text, verdict

@@ -27,7 +27,7 @@ _QUICK = 0.5
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Where the release is written, and what else."""
+    """The targets of a release."""
 
     output: Annotated[
         Path | None,
@@ -97,7 +97,7 @@ class OutputOptions:
         )
 
     def write(self, release: Release, targets: _Targets, shown: Progress) -> None:
-        """Write what was asked for; what is for the owner of the data alone comes first."""
+        """Write the outputs of a call; those for the owner of the data alone come first."""
         shown.stage("write")
         if targets.policy is not None:
             release.policy.write(targets.policy)
@@ -201,7 +201,7 @@ def anonymize(
 
 
 def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -> str:
-    """Return a sentence on what would help: a change that was tried where a search is quick."""
+    """Return a sentence on a change that would help: one that was tried where a search is quick."""
     from incrowd.jobs.suggest import suggest
 
     if quick:
@@ -214,7 +214,7 @@ def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -
 
 
 def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:
-    """Print what a dry run found out."""
+    """Print the result of a dry run."""
     from incrowd.cli.planning import show_plan
     from incrowd.cli.tables import console
 
@@ -225,7 +225,7 @@ def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:
 
 
 def _show_release(release: Release, places: OutputOptions, began: float, *, full: bool, json: bool) -> None:
-    """Print what was released and where it is."""
+    """Print a summary of the release, and where it is."""
     from incrowd.cli.summary import show_release_summary
     from incrowd.cli.tables import console, show_release
     from incrowd.jobs.leaving import holding

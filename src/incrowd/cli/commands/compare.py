@@ -45,7 +45,7 @@ class VariedOptions:
     ] = 16
 
     def values(self) -> dict[str, list[Any]]:
-        """Return what each limit and the seed are.
+        """Return the meanings of the limits and of the seed.
 
         Raises
         ------
@@ -170,7 +170,7 @@ def compare(
 
 
 class _Grid(NamedTuple):
-    """What every run of a call has in common."""
+    """The common settings of every run of a call."""
 
     table: pl.DataFrame
     policy: Policy

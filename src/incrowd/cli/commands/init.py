@@ -131,7 +131,7 @@ def _letter(asked: str, *, several: bool) -> str:
 
 
 def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[str]:
-    """Say on one screen what was found, what is asked, and what to run next."""
+    """Print the findings, the questions and the next command on one screen."""
     policy = "policy.toml" if output is None else str(output)
     lines = [f"{name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
     for role, title in _TOLD:
@@ -160,7 +160,7 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
 
 
 def _warnings(draft: Draft) -> list[str]:
-    """Say what somebody should look at."""
+    """Print the points that somebody should look at."""
     lines = []
     if draft.taken:
         lines += _wrapped("! taken for quasi-identifiers, since none is known by its name: ", [*draft.taken])
@@ -185,7 +185,7 @@ def _warnings(draft: Draft) -> list[str]:
 
 
 def _tried(trial: Trial, rows: int) -> list[str]:
-    """Say what came of trying the draft, and what was changed for it."""
+    """Print the result of trying the draft, and the changes that it needed."""
     from incrowd.jobs.statements import at_most, percent
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"

@@ -64,7 +64,7 @@ def lattice(
 
 
 def show_lattice(out: Console, space: SolutionSpace) -> None:
-    """Print how much of the lattice was looked at, what was chosen and what else there is to choose from."""
+    """Print how much of the lattice was looked at, the chosen node, and the other nodes to choose from."""
     from rich.table import Table
 
     from incrowd.cli.tables import number

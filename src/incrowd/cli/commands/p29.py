@@ -79,7 +79,7 @@ def p29(
 
 
 def show_p29(out: Console, score: P29Score) -> None:
-    """Print the score and what it is made of; classes that make it zero by their cells, ten at most."""
+    """Print the score and its components; classes that make it zero by their cells, ten at most."""
     from rich.table import Table
     from rich.text import Text
 
@@ -109,7 +109,7 @@ def show_p29(out: Console, score: P29Score) -> None:
 
 
 def show_processing(out: Console, left: ProcessedTable) -> None:
-    """Print what each round deleted and what is left."""
+    """Print the deletions of each round and the remaining records."""
     from incrowd.cli.tables import number
 
     for place, each in enumerate(left.rounds, 1):

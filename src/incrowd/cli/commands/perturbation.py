@@ -1,4 +1,4 @@
-"""`incrowd perturbation`: what was changed in numbers and categories, and what that hides."""
+"""`incrowd perturbation`: the changes in perturbed numbers and categories, and the protection they give."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _wanted(given: Sequence[str] | None, schema: Schema) -> tuple[list[str], lis
 
 
 def show_perturbation(out: Console, found: Perturbation) -> None:
-    """Print what analyses lose, and what an attacker finds."""
+    """Print the loss of analyses, and the success of an attacker."""
     from rich.table import Table
     from rich.text import Text
 
@@ -127,7 +127,7 @@ def show_perturbation(out: Console, found: Perturbation) -> None:
 
 
 def show_transitions(out: Console, found: Transitions) -> None:
-    """Print what became of the values of a column, and what the release tells of those before."""
+    """Print the changes of the values of a column, and the estimates of the frequencies before."""
     from rich.table import Table
     from rich.text import Text
 

@@ -67,7 +67,7 @@ def risk(
 
 
 class _Found(NamedTuple):
-    """What was measured of a table; None or nothing where it does not apply."""
+    """The figures of a table; None or nothing where they do not apply."""
 
     records: int
     assessment: Assessment

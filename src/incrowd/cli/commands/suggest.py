@@ -1,4 +1,4 @@
-"""`incrowd suggest`: what would help where a table cannot satisfy its policy."""
+"""`incrowd suggest`: changes that help where a table cannot satisfy its policy."""
 
 from __future__ import annotations
 

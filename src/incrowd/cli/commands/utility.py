@@ -1,4 +1,4 @@
-"""`incrowd utility`: what a release lost."""
+"""`incrowd utility`: the losses of a release."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def utility(
 
 
 def show_evaluation(out: Console, evaluation: Evaluation) -> None:
-    """Print what a release lost, and how its cells were read."""
+    """Print the losses of a release, and how its cells were read."""
     from incrowd.cli.tables import loss_table, number
 
     out.print(
@@ -97,7 +97,7 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
 
 
 def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult]) -> None:
-    """Print how distributions, associations and counts fared, and what a model learned."""
+    """Print the changes of distributions, associations and counts, and the success of a trained model."""
     from rich.table import Table
     from rich.text import Text
 

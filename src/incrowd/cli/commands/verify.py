@@ -154,7 +154,7 @@ def _write_script(script: Target, text: str) -> None:
 
 
 def _show(result: Verification) -> None:
-    """Print what was found of each table, and at last whether the release is verified."""
+    """Print the findings of each table, and at last whether the release is verified."""
     from incrowd.cli.tables import console
 
     out = console()
@@ -191,7 +191,7 @@ def _show_table(out: Console, result: Verification) -> None:
 
 
 def _show_findings(out: Console, result: Verification) -> None:
-    """Print a line for each limit: what is reached, and whether it holds."""
+    """Print a line for each limit: the value reached, and whether it holds."""
     from rich.table import Table
 
     from incrowd.cli.tables import number, verdict

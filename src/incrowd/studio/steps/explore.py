@@ -1,4 +1,4 @@
-"""Step 5: what several algorithms and class sizes would lose, before one is chosen."""
+"""Step 5: the losses of several algorithms and class sizes, before one is chosen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Explore:
         return self.page.work.choices is not None
 
     def draw(self) -> None:
-        """Show what is compared."""
+        """Show the compared runs."""
         heading("What would be lost?")
         note(
             "See what protection costs before you choose. Every algorithm runs with every class size k, the "

@@ -1,4 +1,4 @@
-"""Step 8: what leaves the page."""
+"""Step 8: the downloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.studio.parts import heading, marked, note, words
 
 
 class HandOver:
-    """Take the release, its report, and what makes it again without the page."""
+    """Download the release, its report, and the means to make it again without the page."""
 
     name = "Hand over"
 
@@ -30,7 +30,7 @@ class HandOver:
         return self.page.work.release is not None
 
     def draw(self) -> None:
-        """Show what can be taken, once every finding is accepted."""
+        """Show the downloads, once every finding is accepted."""
         self._place = ui.column().classes("w-full")
         self._show()
 
@@ -80,5 +80,5 @@ class HandOver:
             )
 
     def _button(self, title: str, mark: str, make: Callable[[Watched], tuple[Path, str]]) -> None:
-        """Show what writes a file and gives it to the browser; a large one takes its time."""
+        """Show a button that writes a file and gives it to the browser; a large one takes its time."""
         Job(self.page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

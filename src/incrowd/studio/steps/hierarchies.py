@@ -187,7 +187,7 @@ class Hierarchies:
     # --- steps ------------------------------------------------------------------------------------
 
     def _tools(self) -> None:
-        """Show what can be done with the chosen nodes."""
+        """Show the actions on the chosen nodes."""
         note(
             "Choose values or groups, then what becomes of them. Put into one group: a group among their "
             "like. Split off: a group of their own beside the one that they are in. They can also be dragged "
@@ -220,7 +220,7 @@ class Hierarchies:
         return next(iter(self._chosen))
 
     def _find(self, field: Any) -> None:
-        """Choose what has a name, and open the way to it."""
+        """Choose a node by its name, and open the way to it."""
         assert self._editor is not None
         tree = self._editor.tree
         label = (field.value or "").strip()

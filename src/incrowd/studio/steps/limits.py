@@ -29,7 +29,7 @@ _USUAL_TOLD = {
 
 
 class Limits:
-    """Choose models and limits, and see what the table reaches now."""
+    """Choose models and limits, and see the values that the table reaches now."""
 
     name = "Limits"
 
@@ -44,7 +44,7 @@ class Limits:
         return self.page.work.choices is not None
 
     def draw(self) -> None:
-        """Show a form for every model, and what the table reaches."""
+        """Show a form for every model, and the values that the table reaches."""
         if self.page.work.assessment is None:
             self._reached = {}
         heading("What must the release satisfy?")
@@ -136,7 +136,7 @@ class Limits:
                 marked(note(now), "reached")
 
     def _limited(self, settings: dict[str, Any], said: Any) -> None:
-        """Say what a changed limit means."""
+        """Explain a changed limit."""
         said.set_text(meaning.means(settings))
         self._changed()
 
@@ -169,7 +169,7 @@ class Limits:
     # --- attackers and the population -------------------------------------------------------------
 
     def _more(self) -> None:
-        """Show what adds an attacker, and where the population is."""
+        """Show the buttons that add an attacker, and the place of the population."""
         with ui.row().classes("items-center box"):
             note("Somebody who knows some of the columns, as an insurer knows zip and age.")
             button = ui.button("Add an attacker", on_click=self._add_attacker)
@@ -204,7 +204,7 @@ class Limits:
         self._draw_models()
 
     def _draw_attacker(self, place: int) -> None:
-        """Show the form of an attacker: a name, what it knows, and the models that hold against it."""
+        """Show the form of an attacker: a name, the known attributes, and the models that hold against it."""
         choices = self.page.work.choices
         settings = declared.plain_attacker(choices.document["attackers"][place])
         with ui.column().classes("box").props(f"data-attacker={place}"):
@@ -275,7 +275,7 @@ class Limits:
         self._show()
 
     def _reach(self) -> None:
-        """Remember what the table reaches in each model: a limit that is moved changes nothing of it."""
+        """Remember the values that the table reaches: a limit that is moved does not change them."""
         asked = self.page.work.assessment.results.asked
         told = {name: meaning.reached(asked, name) for name in {each.model for each in asked}}
         self._reached = {name: text for name, text in told.items() if text is not None}

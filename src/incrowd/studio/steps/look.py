@@ -1,4 +1,4 @@
-"""Step 7: what the release is like."""
+"""Step 7: a look at the release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZES = (
 
 
 class Look:
-    """Look at the release beside the table, and at what it protects and loses."""
+    """Look at the release beside the table, its protection and its losses."""
 
     name = "Look"
 

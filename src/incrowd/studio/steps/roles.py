@@ -1,4 +1,4 @@
-"""Step 2: what the columns are, and how quasi-identifiers are generalized."""
+"""Step 2: the roles of columns, and the generalization of quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Roles:
             role.props("outlined dense options-dense data-field=together").style("width: 240px")
 
     def _tell_people(self) -> None:
-        """Ask what is asked where rows have people: whether anybody can join a person's rows."""
+        """Ask the question of rows with people: whether anybody can join a person's rows."""
         self._people.clear()
         document = self.page.work.choices.document
         self._has_people = bool(self.page.work.choices.having("person"))
@@ -172,7 +172,7 @@ class Roles:
             note("As where a treated name of the person leaves, or where rows say the same of somebody.")
 
     def _many(self, names: list[str]) -> None:
-        """Show what changes the roles of several columns at once."""
+        """Show the actions that change the roles of several columns at once."""
         with ui.row().classes("items-center box"):
             role = ui.select(_ROLES, label="Role for the chosen columns", value="quasi")
             role.props("outlined dense options-dense data-field=many").style("width: 240px")
@@ -299,7 +299,7 @@ class Roles:
     # --- treatments -------------------------------------------------------------------------------
 
     def _treatment(self, name: str, settings: dict[str, Any]) -> None:
-        """Show what else may become of a column, and the form of what is chosen."""
+        """Show the treatments of a column, and the form of the chosen one."""
         known = declared.treatments_for(settings["role"])
         spec = settings.get("treat")
         if spec is not None:
@@ -326,7 +326,7 @@ class Roles:
     def _treatment_form(
         self, form: Any, name: str, settings: dict[str, Any], kind: str, given: dict[str, Any]
     ) -> None:
-        """Show the parameters of a treatment; what is whole is the column's treatment."""
+        """Show the parameters of a treatment; a complete one becomes the column's treatment."""
 
         def keep() -> None:
             spec, wrong = declared.write_treatment(kind, given)

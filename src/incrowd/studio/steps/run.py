@@ -20,7 +20,7 @@ _MORE = ("output", "ends", "set_limit", "wildcards", "judge", "seed")
 
 
 class Run:
-    """Choose what searches, and make the release."""
+    """Choose an algorithm, and make the release."""
 
     name = "Run"
 
@@ -35,7 +35,7 @@ class Run:
         return self.page.work.choices is not None
 
     def draw(self) -> None:
-        """Show the settings of the search, and what starts and stops it."""
+        """Show the settings of the search, and the buttons that start and stop it."""
         heading("Make the release")
         note(
             "Values are made coarser until every limit holds, and as little as possible is lost. The release "
@@ -106,7 +106,7 @@ class Run:
         self._tell()
 
     def _failed(self) -> None:
-        """Offer to look for what would help, where the table cannot satisfy the policy."""
+        """Offer to look for changes that help, where the table cannot satisfy the policy."""
         self._done.clear()
         if not self.page.work.infeasible:
             return
@@ -155,7 +155,7 @@ class Run:
 
 
 class _Without(dict[str, Any]):
-    """The parameters of an entry whose name stands among them; what is set here is set there."""
+    """The parameters of an entry whose name stands among them; a setting here is set there."""
 
     def __init__(self, settings: dict[str, Any], name: str) -> None:
         super().__init__({key: value for key, value in settings.items() if key != name})

@@ -20,7 +20,7 @@ _COLUMNS = 40
 
 
 class Table:
-    """Choose a table, and see what is in it."""
+    """Choose a table, and look at its contents."""
 
     name = "Table"
 
