@@ -15,7 +15,7 @@ import pytest
 import incrowd as ic
 from incrowd.engines import engine_for
 from incrowd.io import streams
-from incrowd.io.passing import passing
+from incrowd.io.cancellable_scan import passing
 from incrowd.kernels import jit
 from incrowd.kernels.grouping import group_codes
 from incrowd.progress import Cancellable, Cancelled, Silent, check, current, interrupting, running, with_bar

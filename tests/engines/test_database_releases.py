@@ -102,7 +102,7 @@ def _while_writing(monkeypatch, database, work):
 def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch, by_column):
     url, _ = store
     if not by_column:
-        monkeypatch.setattr("incrowd.engines.sql.recoded.parted_by_column", lambda *_: None)
+        monkeypatch.setattr("incrowd.engines.sql.recoded.split_by_column", lambda *_: None)
     with ic.Database(url) as database:
         release = ic.anonymize(database.table("people"), SCHEMA, [ic.KAnonymity(3)])
 

@@ -13,7 +13,7 @@ import pytest
 import incrowd as ic
 from incrowd.progress import Silent
 from incrowd.samples import hospital
-from incrowd.studio import handing
+from incrowd.studio import export
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.tables import in_database
 from incrowd.studio.work import Work
@@ -63,12 +63,12 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     assert before["diagnosis"].to_list() == after["diagnosis"].to_list()
     assert window.side_by_side(390, 20)[1].height == 10
     assert {"linkability", "inference"} <= {each.name for each in window.attack(Watched())}
-    released, _ = handing.release_file(window, Silent())
-    words = shlex.split(handing.command(window))
+    released, _ = export.release_file(window, Silent())
+    words = shlex.split(export.command(window))
     assert words[:3] == ["incrowd", "anonymize", address]
-    policy, _ = handing.policy_file(window)
+    policy, _ = export.policy_file(window)
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
-    (tmp_path / "release.py").write_text(handing.script(window))
+    (tmp_path / "release.py").write_text(export.script(window))
     for program in (["-m", *words], ["release.py"]):
         done = subprocess.run(
             [sys.executable, *program],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.treatments import Batch, Distinct, _kept
-from incrowd.treatments._kept import Kept, Words
+from incrowd.treatments._cache import Kept, Words
 from incrowd.treatments.keys import Secret
 from treatment_tables import KEY
 

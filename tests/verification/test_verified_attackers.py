@@ -112,9 +112,9 @@ def test_nobody_is_counted_twice_in_a_group(tmp_path):
     )
     table.write_csv(tmp_path / "raw.csv")
     table.drop("who").write_csv(tmp_path / "t.csv")
-    asked_of = [ic.KAnonymity(2), ic.AlphaKAnonymity(1.0, 3), ic.RecordsAtRisk(0.0, 0.4)]
+    applied_to = [ic.KAnonymity(2), ic.AlphaKAnonymity(1.0, 3), ic.RecordsAtRisk(0.0, 0.4)]
     policy = ic.Policy(
-        ic.Schema(QUASI, ["ill"], person="who"), [ic.Attacker("x", ["age"], asked_of)], keep_order=True
+        ic.Schema(QUASI, ["ill"], person="who"), [ic.Attacker("x", ["age"], applied_to)], keep_order=True
     )
     policy.write(tmp_path / "p.toml")
     found = verify(tmp_path / "t.csv", tmp_path / "p.toml", against=tmp_path / "raw.csv")

@@ -104,7 +104,7 @@ class _LevelSweep:
             for j, (low, cells) in enumerate(zip(self.lattice.lows, self.cells, strict=True))
         ]
         nodes = max(_WORK // max(frequency.keys, 1), 1)
-        accept = self._hold if problem.to_be_asked else None
+        accept = self._hold if problem.open_models else None
         found = sweep(ladders, frequency.weights, problem.least, nodes, accept, problem.progress)
         self.class_of = found.class_of
         self.levels = np.array(found.levels, np.int64).reshape(-1, len(self.cells)) - self.lattice.lows
@@ -168,12 +168,12 @@ class _LevelSweep:
     def _hold(self, class_of: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
         """Say which classes satisfy the models."""
         return all_hold(
-            self.problem.to_be_asked, EquivalenceClasses.from_assignment(self.frequency, class_of, count)
+            self.problem.open_models, EquivalenceClasses.from_assignment(self.frequency, class_of, count)
         )
 
     def _holds_alone(self, number: int) -> bool:
         """Say whether one class satisfies the models."""
-        if not self.problem.to_be_asked:
+        if not self.problem.open_models:
             return True
         return bool(self._hold(np.where(self.class_of == number, 0, -1), 1)[0])
 

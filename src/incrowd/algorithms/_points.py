@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from incrowd.kernels.costs import Costs, farthest, farthest_from, measure, nearest, reach, take
-from incrowd.kernels.few import least_of
 from incrowd.kernels.grouping import group_columns, group_members
 from incrowd.kernels.growing import grow
 from incrowd.kernels.jit import over_ranges, so_few
+from incrowd.kernels.numpy_fallback import least_of
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:

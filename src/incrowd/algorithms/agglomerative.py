@@ -95,7 +95,7 @@ class Agglomerative(LocalAlgorithm):
             return plain
         search = _Search(self, problem, plain[0])
         found = search.run()
-        if not problem.to_be_asked:
+        if not problem.open_models:
             return min(found, plain, key=lambda made: search.cost(made[0]))
         found = join_failing(problem, *found, who=self.name)
         return min(found, plain, key=lambda made: (self._left_over(problem, *made), search.cost(made[0])))

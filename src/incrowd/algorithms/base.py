@@ -90,7 +90,7 @@ class SearchProblem:
         return replace(self, models=tuple(dict.fromkeys(models)))
 
     @property
-    def to_be_asked(self) -> list[PrivacyModel]:
+    def open_models(self) -> list[PrivacyModel]:
         """The models that a class of `least` records may fail: where people count, sizes of classes, too."""
         by_records = self.frequency.people.table is None
         return [model for model in self.models if not (model.size_only and by_records)]
@@ -102,9 +102,9 @@ class SearchProblem:
         None where models ask for more, or nobody knows how many rows a person has at most.
         """
         most_rows = self.frequency.people.most_rows
-        if most_rows is None or not all(m.size_only for m in self.to_be_asked):
+        if most_rows is None or not all(m.size_only for m in self.open_models):
             return None
-        return max((model.least_size for model in self.to_be_asked), default=1) * most_rows
+        return max((model.least_size for model in self.open_models), default=1) * most_rows
 
     def monotone(self, model: PrivacyModel) -> Monotone:
         """Return the changes to classes after which a model still holds; see `PrivacyModel.monotone_for`."""

@@ -155,7 +155,7 @@ class _Search:
         )
         self.least = problem.least
         # Sizes are checked while cuts are proposed; only other models need another look.
-        self.checked = problem.to_be_asked
+        self.checked = problem.open_models
         self.certain = problem.certain_size if self.checked else None
         self.axes = _axes(settings, problem)
         # What NumPy has functions for: cuts by order alone, as records and not as spans.
@@ -217,12 +217,12 @@ class _Search:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> tuple[_Runs, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Cut every partition once: the parts, and starts and stops of partitions that could not be cut."""
-        from incrowd.kernels import few, partition
+        from incrowd.kernels import numpy_fallback, partition
         from incrowd.kernels.jit import over_ranges
 
         parts = self._opened(starts, stops, totals)
         if self.by_numpy:
-            few.spans(self.keys, parts, self.axes)
+            numpy_fallback.spans(self.keys, parts, self.axes)
         else:
             over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
         if self.target is not None:
@@ -238,7 +238,7 @@ class _Search:
         while len(parts.starts):
             work = _work(parts.starts, parts.stops)
             if self.by_numpy:
-                few.propose(self.keys, parts, self.axes, self.least)
+                numpy_fallback.propose(self.keys, parts, self.axes, self.least)
             else:
                 over_ranges(partition.propose, work, self.keys, parts, self.axes, self.where, self.least)
             none = parts.many == 0
@@ -273,7 +273,7 @@ class _Search:
 
     def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
         """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
-        from incrowd.kernels import few, partition
+        from incrowd.kernels import numpy_fallback, partition
         from incrowd.kernels.jit import over_ranges
 
         cut = np.zeros(len(parts.starts), np.bool_)
@@ -283,7 +283,7 @@ class _Search:
             sides = _sides(parts, waiting)
             work = _work(sides.starts, sides.stops)
             if self.by_numpy:
-                few.arrange(self.keys, sides)
+                numpy_fallback.arrange(self.keys, sides)
             else:
                 over_ranges(partition.arrange, work, self.keys, sides)
             first, ends = sides.first_end, sides.ends

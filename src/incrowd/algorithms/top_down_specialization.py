@@ -123,7 +123,7 @@ class _State:
     def __init__(self, problem: SearchProblem) -> None:
         frequency = problem.frequency
         self.frequency = frequency
-        self.checked = problem.to_be_asked
+        self.checked = problem.open_models
         self.least = problem.least
         self.monotone = all(problem.monotone(model).generalization for model in problem.models)
         self.class_of_key = np.zeros(frequency.keys, np.int32)

@@ -548,9 +548,9 @@ class ModelOptions:
 
     def check(self) -> None:
         """Refuse models that there are not, or not so."""
-        self.asked_of(_nothing())
+        self.applied_to(_nothing())
 
-    def asked_of(self, policy: Policy) -> Policy:
+    def applied_to(self, policy: Policy) -> Policy:
         """Let the models and the meaning of `*` win over the settings of a policy file.
 
         Raises

@@ -19,7 +19,7 @@ from incrowd.engines.fold import (
     GroupedRows,
     Keys,
     Lines,
-    PeopleAsked,
+    PeopleQuestion,
     TooManyKeysError,
     Values,
     added_up,
@@ -366,7 +366,7 @@ class FetchedRows(GroupedRows):
                 raise TableError(CHANGED)
         return self.values.coded(raw.lazy(), names)
 
-    def people(self, asked: PeopleAsked) -> CodedPeople | None:
+    def people(self, asked: PeopleQuestion) -> CodedPeople | None:
         """Read the people as the other system finds them; see `GroupedRows.people`."""
         names = asked.keys.names
         reduced = self.combinations.reduced

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.engines.distinct import dictionary, require_countable
-from incrowd.engines.row_keys import RowKeys, place_of
+from incrowd.engines.key_lookup import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
@@ -164,7 +164,7 @@ class Keys:
         return self._row_keys.added(coded, codes, KEY).drop(map(address, codes))
 
 
-class PeopleAsked(NamedTuple):
+class PeopleQuestion(NamedTuple):
     """The question about the people of a table.
 
     Attributes
@@ -243,7 +243,7 @@ class GroupedRows(ABC):
         grouped = self.grouped([*keys.names, *own])
         return grouped, keys.of(grouped)
 
-    def people(self, asked: PeopleAsked) -> CodedPeople | None:
+    def people(self, asked: PeopleQuestion) -> CodedPeople | None:
         """List the people with unlike rows, and count the others.
 
         Returns
@@ -453,7 +453,7 @@ class _Counts(NamedTuple):
         lists = [[name] for name in own] or [[]]
         if frequency.joint is not None:
             lists.append(own)
-        found = self.rows.people(PeopleAsked(own, lists, self.keys, self.schema))
+        found = self.rows.people(PeopleQuestion(own, lists, self.keys, self.schema))
         if found is None:
             return self._with_everybody(frequency)
         listed, alike, (people, unnamed) = found

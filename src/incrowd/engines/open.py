@@ -15,7 +15,7 @@ from incrowd.errors import TableError
 from incrowd.lazy import pl
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent, interrupting
-from incrowd.recoding.people import carry_people, carry_sensitive
+from incrowd.recoding.people import add_people, add_sensitive
 
 if TYPE_CHECKING:
     from incrowd.engines.sql.databases import DatabaseTable
@@ -112,7 +112,7 @@ def read_classes(
             frequency = engine.count(
                 there, joint=joint and len(there.sensitive) == len(schema.sensitive)
             ).frequency
-            frequency = carry_people(carry_sensitive(frequency, *made_from), *made_from)
+            frequency = add_people(add_sensitive(frequency, *made_from), *made_from)
         if population is not None:
             frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)

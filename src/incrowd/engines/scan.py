@@ -12,8 +12,8 @@ from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
+from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.io.passing import passing
 from incrowd.lazy import NDArray, np, pl
 from incrowd.table.row_order import ColumnOrder
 from incrowd.treatments.coded import Codes

@@ -19,7 +19,7 @@ from incrowd.engines.fold import (
     GroupedRows,
     Keys,
     Lines,
-    PeopleAsked,
+    PeopleQuestion,
     Values,
     smallest,
 )
@@ -205,7 +205,7 @@ class SpilledRows(GroupedRows):
         grouped = self._coded_values(counted, columns)
         return grouped.drop(KEY), np.asarray(keys.numbers[grouped[KEY].to_numpy()])
 
-    def people(self, asked: PeopleAsked) -> CodedPeople:
+    def people(self, asked: PeopleQuestion) -> CodedPeople:
         """Reduce the people on disk; see `GroupedRows.people`."""
         names, own = asked.keys.names, [f"s{j}" for j in range(len(asked.own))]
         forms = [f"c{j}" for j in range(len(names))]

@@ -17,11 +17,11 @@ from typing import Any
 from incrowd.errors import TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.columns import column_named, repeated_columns
+from incrowd.io.double_header import refuse_double_header
 from incrowd.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, Reading
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
-from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import writing
 from incrowd.lazy import NDArray, np, pl
 
@@ -151,7 +151,7 @@ def read_table(
             raise TableError(f"{path}: the gzip file is damaged or cut off") from None
     table, used = _read_csv(data, path, csv_format)
     if not written:
-        refuse_second_names(table, str(path), named=bool(used.names))
+        refuse_double_header(table, str(path), named=bool(used.names))
     return table, used
 
 

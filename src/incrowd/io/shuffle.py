@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.draws import Draws
-from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
 from incrowd.lazy import NDArray, np, pl
 

@@ -20,7 +20,9 @@ from urllib.parse import unquote
 
 from incrowd.errors import ParameterError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, require_regular
+from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
+from incrowd.io.double_header import refuse_double_header
 from incrowd.io.files import (
     CsvFormat,
     checked_csv,
@@ -35,9 +37,7 @@ from incrowd.io.files import (
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
-from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
-from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import is_pattern
 from incrowd.lazy import NDArray, np, pl
 from incrowd.progress import Progress, Silent
@@ -325,7 +325,7 @@ def _staged(
         copy = folder / f"{number:06}.parquet"
         used = _stage(file, copy, folder, first)
         if not written:
-            refuse_second_names(_rows_of(copy), str(file), named=bool(used.names))
+            refuse_double_header(_rows_of(copy), str(file), named=bool(used.names))
         # Every file is read as the first was.
         first = first if number else used
         stored.append(copy)

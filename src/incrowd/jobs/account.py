@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
 from incrowd.jobs.bins import attribute_entry
-from incrowd.jobs.doubts import doubts
 from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.jobs.value_warnings import doubts
 from incrowd.recoding import SUPPRESSED, effective_style
 from incrowd.table.documents import envelope, rounded
 from incrowd.table.wildcards import wildcard_sentence

@@ -14,8 +14,8 @@ from incrowd.io.kinds.files import kind_of
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
-from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.policy import Policy
+from incrowd.jobs.secret_random import guarded_random
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
-from incrowd.jobs.both_people import Both
-from incrowd.jobs.carried import Carried
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.judging import Judging
 from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.linked import refuse_unlinked, with_histories
+from incrowd.jobs.people_across_batches import Both
+from incrowd.jobs.recode_batch import RecodedBatch
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.types import with_types
 from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
@@ -376,7 +376,7 @@ def apply_recoding(  # noqa: PLR0913
     check_share(fate, batch.frequency.rows, policy, max_suppression)
     if policy.keep_order:
         telling_columns(batch.counted, batch.leaving, force=force)
-    carried = Carried.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
+    carried = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
     check_cells(carried, policy.schema.null_values)
     made = batch.made(carried, policy)
     released, fate = made.released.table, replace(fate, small=fate.small | made.gone)

@@ -12,13 +12,13 @@ from incrowd.errors import ParameterError
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.class_figures import ClassFigures, figures_by_class
 from incrowd.jobs.class_sizes import SizeBin, size_distribution
-from incrowd.jobs.doubts import doubts
 from incrowd.jobs.linked import of_histories
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.repeats import repeated_id_words, repeated_ids
 from incrowd.jobs.results import Results, results_of
 from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
+from incrowd.jobs.value_warnings import doubts
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.progress import in_job, with_bar

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
-from incrowd.jobs.both_people import Both, people_of_both
-from incrowd.jobs.carried import Carried, Labels, NewCells, labels_of, numbered
 from incrowd.jobs.leaving import Leaving
+from incrowd.jobs.people_across_batches import Both, people_of_both
+from incrowd.jobs.recode_batch import RecodedBatch, Labels, NewCells, labels_of, numbered
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, Recoding
@@ -67,7 +67,7 @@ class Batch:
         """The labels, numbered."""
         return [numbered(column) for column in self.cells.labels]
 
-    def made(self, carried: Carried, policy: Policy) -> Leaving:
+    def made(self, carried: RecodedBatch, policy: Policy) -> Leaving:
         """Return the rows with the cells of their keys; see `Leaving.of`."""
         schema = _as_counted(self.leaving, self.counted.schema)
         return Leaving.of(self.treating, schema, self.counted, carried, policy)

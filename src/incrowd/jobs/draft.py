@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, named, setting
+from incrowd.io.double_header import refuse_double_header
 from incrowd.io.missing_texts import MISSING_TEXTS
-from incrowd.io.second_names import refuse_second_names
-from incrowd.jobs.determined import determined, told_by_ids
-from incrowd.jobs.doubts import alternatives
+from incrowd.jobs.functional_dependencies import columns_of_ids, determined
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.jobs.profile import Profile, profile_of
-from incrowd.jobs.questions import Question, asked_together, questions_of
+from incrowd.jobs.questions import Question, joined_questions, questions_of
 from incrowd.jobs.roles import Guess, guess_role, may_name_people, with_person, with_role
 from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
+from incrowd.jobs.value_warnings import alternatives
 from incrowd.jobs.words import is_usual, marks_of_people
 from incrowd.lazy import pl
 from incrowd.recoding.labels import is_nearly_unique
@@ -147,7 +147,7 @@ def draft_policy(
             f"{table.width}); name the columns with "
             f"{setting('CsvFormat(names=...)', '--names')}, or rename that column"
         )
-    refuse_second_names(table, source)
+    refuse_double_header(table, source)
     profiles = [profile_of(table[name], name, null_values) for name in table.columns]
     fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
     sure = {text for _, text, _ in fillers if text in _SURE}
@@ -167,7 +167,7 @@ def draft_policy(
             if text not in sure
         ]
     guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
-    guesses = asked_together(guesses)
+    guesses = joined_questions(guesses)
     if answered is not None:
         roles = answered(questions_of(guesses))
         guesses = tuple(
@@ -205,14 +205,14 @@ def _with_people(
     for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):
         if not may_name_people(guess, column):
             continue
-        told = told_by_ids(table, guess.name, marks, null_values)
+        told = columns_of_ids(table, guess.name, marks, null_values)
         if told:
             reason = f"it repeats, and each value has one {named(told)}: {column.counted}"
             found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
     people = [guess.name for guess in found if guess.named]
     # A stay has one sex, too: of several ids the one that all others tell is the person's.
     coarsest = [
-        one for one in people if all(told_by_ids(table, other, [one]) for other in people if other != one)
+        one for one in people if all(columns_of_ids(table, other, [one]) for other in people if other != one)
     ]
     if len(people) < 2 or len(coarsest) != 1:
         return found

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import InfeasibleError
-from incrowd.jobs.blanked import blanked_columns
-from incrowd.jobs.determined import determined, part_of
+from incrowd.jobs.functional_dependencies import determined, part_of
 from incrowd.jobs.repeats import repeated_id_words, repeated_ids
 from incrowd.jobs.statements import percent
+from incrowd.jobs.uninformative_columns import blanked_columns
 from incrowd.lazy import np, pl
 from incrowd.table.markup import InNotebooks
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
-from incrowd.jobs.both_people import Both
-from incrowd.jobs.carried import Carried
+from incrowd.jobs.people_across_batches import Both
+from incrowd.jobs.recode_batch import RecodedBatch
 from incrowd.lazy import np
 from incrowd.recoding import Recoding
-from incrowd.recoding.people import carry_people, carry_sensitive
+from incrowd.recoding.people import add_people, add_sensitive
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
 from incrowd.table.union import Part, key_of_rows, together
@@ -87,7 +87,7 @@ class Judging:
         policy = self.policy
         counted, _ = together([*beside, batch], policy.schema.without_perturbed())
         if made_from is not None:
-            counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
+            counted = add_people(add_sensitive(counted, *made_from), *made_from)
         classes = EquivalenceClasses.of_keys(counted)
         assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
         try:
@@ -109,7 +109,7 @@ def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[Frequency
     if is_surveyed(schema):
         rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
         counted = of_rows(rows, schema, known.weights, known.homes, known.people)
-    return counted, Carried.as_it_is(counted)
+    return counted, RecodedBatch.as_it_is(counted)
 
 
 def _unmeasured(schema: Schema) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, named, setting
-from incrowd.jobs.carried import Carried
 from incrowd.jobs.checks import shortfall
+from incrowd.jobs.recode_batch import RecodedBatch
 from incrowd.jobs.results import results_of
 from incrowd.jobs.statements import model_entry, model_sentence
 from incrowd.lazy import NDArray, np
@@ -81,9 +81,9 @@ class ReleasedValues:
             return
         found = _counted(written, self.policy, by_person=False, driver_keys=driver_keys)
         if self._people is not None:
-            from incrowd.recoding.people import carry_people
+            from incrowd.recoding.people import add_people
 
-            found = carry_people(found, *self._people)
+            found = add_people(found, *self._people)
         seen = _Seen(None, EquivalenceClasses.of_keys(found), self.policy)
         if not seen.holds:
             raise InfeasibleError(f"nothing was released: {_failures(seen.results)}")
@@ -233,7 +233,7 @@ class Leaving:
             made.refuse_too_many(drawn, draws)
             seen = made.seen(leaves)
         people = None if frequency.people.table is None else seen.classes.frequency
-        carried = None if people is None else (people, Carried.as_it_is(people))
+        carried = None if people is None else (people, RecodedBatch.as_it_is(people))
         suppressed = int(frequency.weights[gone].sum())
         values = ReleasedValues(policy, seen.results, draws, suppressed, carried)
         # A reader does not see who is who.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms.lattice import Lattice
 from incrowd.jobs.anonymize import begun
 from incrowd.jobs.checks import telling_columns
-from incrowd.jobs.doubts import doubts
 from incrowd.jobs.linked import with_histories
 from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import treatment_entries
+from incrowd.jobs.value_warnings import doubts
 from incrowd.progress import Silent
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks

@@ -32,7 +32,7 @@ class Question:
     text: str
 
 
-def asked_together(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+def joined_questions(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
     """Give open columns that look alike one mark, if there are more open columns than a few."""
     alike: dict[str, list[str]] = {}
     for guess in guesses:

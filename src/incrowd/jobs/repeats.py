@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from incrowd.errors import setting
-from incrowd.jobs.determined import told_by_ids
+from incrowd.jobs.functional_dependencies import columns_of_ids
 from incrowd.jobs.profile import profile_of
 from incrowd.jobs.roles import guess_role, may_name_people
 from incrowd.jobs.words import marks_of_people
@@ -39,7 +39,7 @@ def repeated_ids(engine: Engine, schema: Schema) -> list[str]:
             guess = guess_role(column)
             told = guess.repeated or (
                 may_name_people(guess, column)
-                and told_by_ids(
+                and columns_of_ids(
                     pl.DataFrame([values, *marks]), name, [mark.name for mark in marks], schema.null_values
                 )
             )

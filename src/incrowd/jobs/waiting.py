@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
-from incrowd.jobs.both_people import kind_of_type, one_below_other
+from incrowd.jobs.people_across_batches import kind_of_type, one_below_other
 from incrowd.lazy import NDArray, np, nw, pa, pd, pl
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels import few
+from incrowd.kernels import numpy_fallback
 from incrowd.kernels.jit import compiled, inlined, over_ranges, so_few
 from incrowd.kernels.sorting import sort_run
 
@@ -103,7 +103,7 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     work = entries_before(indptr, members, keys.indptr)
     if so_few(int(work[-1])):
         entries_of = picked(keys, members)
-        return Counts(*few.class_counts(work, entries_of.codes, entries_of.counts, values))
+        return Counts(*numpy_fallback.class_counts(work, entries_of.codes, entries_of.counts, values))
     sparse = room_for(work, values)
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_count, work, indptr, members, keys, values, sparse, found)
@@ -127,7 +127,7 @@ def row_counts(
     ranks = ranks.astype(np.int32, copy=False)
     if so_few(len(members)):
         ones = np.ones(len(members), np.int64)
-        return Counts(*few.class_counts(indptr, ranks[members], ones, values))
+        return Counts(*numpy_fallback.class_counts(indptr, ranks[members], ones, values))
     sparse = _empty(indptr)
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_count_rows, indptr, indptr, members, ranks, values, sparse, found)
@@ -175,7 +175,7 @@ def class_sums(
 ) -> NDArray[np.int64]:
     """Add up the amounts of each class's members: int64[classes], or float64[classes]."""
     if so_few(len(members)) and not np.issubdtype(amounts.dtype, np.floating):
-        return few.class_sums(indptr, members, amounts)
+        return numpy_fallback.class_sums(indptr, members, amounts)
     sums = np.zeros(len(indptr) - 1, np.result_type(amounts.dtype, np.int64))
     if len(amounts):
         over_ranges(_sum, indptr, indptr, members, amounts, sums)

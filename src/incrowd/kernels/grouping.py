@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels import few
+from incrowd.kernels import numpy_fallback
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, over_ranges, so_few
-from incrowd.kernels.parted import first_of_parts
+from incrowd.kernels.partitioned_grouping import first_of_parts
 
 _WORD = 64
 
@@ -100,7 +100,7 @@ def _fill_members(group_of, starts):
 
 def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     if so_few(len(words)):
-        return few.first_ids(words)
+        return numpy_fallback.first_ids(words)
     if len(words) >= _MANY and _are_mostly_distinct(words):
         return first_of_parts(words)
     ids, first = _first_ids(words)
@@ -224,4 +224,6 @@ def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[n
     kept = group_of[group_of >= 0] if group_of.size and group_of.min() < 0 else group_of
     indptr = np.zeros(groups + 1, np.int64)
     np.cumsum(np.bincount(kept, minlength=groups), out=indptr[1:])
-    return indptr, few.fill_members(group_of) if so_few(len(group_of)) else _fill_members(group_of, indptr)
+    if so_few(len(group_of)):
+        return indptr, numpy_fallback.fill_members(group_of)
+    return indptr, _fill_members(group_of, indptr)

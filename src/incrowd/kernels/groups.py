@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels import few
+from incrowd.kernels import numpy_fallback
 from incrowd.kernels.jit import compiled, so_few
 
 _HELD = 1 << 20
@@ -48,7 +48,7 @@ def least_squares_groups(values: NDArray[np.float64], least: int) -> NDArray[np.
     """
     # NumPy holds an error for each size of each last group.
     small = so_few(len(values)) and len(values) * least <= _HELD
-    last = few.last_groups(values, least) if small else _last_groups(values, least)
+    last = numpy_fallback.last_groups(values, least) if small else _last_groups(values, least)
     starts = []
     at = len(values)
     while at > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels import few
+from incrowd.kernels import numpy_fallback
 from incrowd.kernels.jit import compiled, each_on_a_core, inner, so_few, thread_count
 from incrowd.kernels.words import WORD, first_weighs_least
 
@@ -177,7 +177,7 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
         Blank lines among the records, with those above the first.
     """
     if so_few(data.size // _RECORD):
-        found_few = few.scan(data.tobytes(), delimiter.encode(), limit)
+        found_few = numpy_fallback.scan(data.tobytes(), delimiter.encode(), limit)
         if found_few is not None:
             return found_few
     mark = np.uint8(ord(delimiter))

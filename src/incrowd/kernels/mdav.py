@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels import few
+from incrowd.kernels import numpy_fallback
 from incrowd.kernels.jit import compiled, so_few
 
 
@@ -24,7 +24,7 @@ def mdav_groups(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     int64[records]: numbers from 0 without gaps.
     """
     group = np.full(len(points), -1, np.int64)
-    gather = few.gather if so_few(len(points)) else _gather
+    gather = numpy_fallback.gather if so_few(len(points)) else _gather
     gather(np.ascontiguousarray(points), k, group)
     return group
 

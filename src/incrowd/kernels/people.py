@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts, compacted, entries_before, room_for, take_out
+from incrowd.kernels.hash_set import is_new, mask_of, table_of, tables_of
 from incrowd.kernels.jit import compiled, over_ranges
-from incrowd.kernels.seen import is_new, mask_of, table_of, tables_of
 
 _SMALL = 8
 """Entries of a key that are looked through sooner than looked up."""

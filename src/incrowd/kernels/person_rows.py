@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.hash_set import mask_of, slot_for, tables_of
 from incrowd.kernels.jit import compiled, inner, over_ranges
-from incrowd.kernels.seen import mask_of, slot_for, tables_of
 
 _ENDLESS = 1 << 62
 """Words may be any, so no table has a slot for each of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels import few
+from incrowd.kernels import numpy_fallback
 from incrowd.kernels.jit import compiled, so_few
 
 
@@ -55,7 +55,7 @@ def shape_of(
     ([0, 1, 2, 1], [2, 1, 0, 0], [2, 1, 1, 2], -1)
     """
     last = np.cumsum(is_leaf).astype(np.int32)
-    return few.shape(parents, last) if so_few(len(parents)) else by_kernel(parents, last)
+    return numpy_fallback.shape(parents, last) if so_few(len(parents)) else by_kernel(parents, last)
 
 
 def by_kernel(

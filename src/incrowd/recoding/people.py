@@ -26,7 +26,7 @@ _OTHER = (
 )
 
 
-def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding) -> FrequencyTable:
+def add_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding) -> FrequencyTable:
     """Return a released table's counts with the people, households and weights of the rows it was made from.
 
     A release has no column of persons. But each key of the table before has one key in the release. So the
@@ -69,9 +69,7 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     return _of_released_kinds(classes.with_people(carried))
 
 
-def carry_sensitive(
-    released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding
-) -> FrequencyTable:
+def add_sensitive(released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding) -> FrequencyTable:
     """Return a released table's counts with the sensitive values that were perturbed before they left.
 
     Perturbed values look more diverse than what can be learned of them. So models judge those before: of each

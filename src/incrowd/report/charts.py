@@ -151,11 +151,11 @@ def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorith
     present = {run.algorithm for run in runs}
     legend = alt.Legend(values=[name for name in algorithms if name in present])
 
-    def told_apart(channel: Any, marks: Sequence[str]) -> Any:
+    def distinguished(channel: Any, marks: Sequence[str]) -> Any:
         scale = alt.Scale(domain=list(algorithms), range=list(marks[: len(algorithms)]))
         return channel("algorithm:N", scale=scale, legend=legend)
 
-    colour, shape = told_apart(alt.Color, COLOURS), told_apart(alt.Shape, SHAPES)
+    colour, shape = distinguished(alt.Color, COLOURS), distinguished(alt.Shape, SHAPES)
     base = alt.Chart(alt.Data(values=_points(runs, limit, measure)))
     band = base.mark_area(opacity=0.2).encode(x=across, y=alt.Y("low:Q", **up), y2="high:Q", color=colour)
     figure = alt.Y("figure:Q", **up)

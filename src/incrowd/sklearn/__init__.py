@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.engines import engine_for
 from incrowd.errors import MissingExtraError, ParameterError, named
 from incrowd.jobs.anonymize import anonymize
-from incrowd.jobs.carried import labels_of
+from incrowd.jobs.recode_batch import labels_of
 from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding import SUPPRESSED
 from incrowd.recoding.observed import ranks_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from incrowd.engines import engine_for
 from incrowd.errors import TableError
+from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import column_named, nameless
-from incrowd.io.passing import passing
 from incrowd.jobs.checks import styled
 from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from incrowd.dialects.addresses import Address
 from incrowd.errors import InputError, ParameterError, TableError
+from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
-from incrowd.io.passing import passing
 from incrowd.lazy import pl
 from incrowd.progress import check, interrupting
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
+from incrowd.treatments._joined_columns import whose
 from incrowd.treatments._numbers import uniform_of
 from incrowd.treatments._swapping import Swapping, change_places, order_of
-from incrowd.treatments._whose import whose
 from incrowd.treatments.base import HOUSEHOLD, Batch
 
 

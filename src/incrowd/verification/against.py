@@ -87,7 +87,7 @@ def compare(
         return Compared(problems, ["whether the cells are true: every quasi-identifier was treated before"])
     comparison = Comparison.of(con, released, raw, policy)
     in_order = released.in_order and raw.in_order
-    notes = comparison.told_by_order() if in_order and policy.keep_order and not placed else []
+    notes = comparison.ordered_columns() if in_order and policy.keep_order and not placed else []
     if in_order and (policy.keep_order or placed):
         found, unchecked = comparison.record_by_record()
     elif in_order and policy.keep_order is None:
@@ -207,7 +207,7 @@ class Comparison:
 
     # --- the order ----------------------------------------------------------------------------------------
 
-    def told_by_order(self) -> list[str]:
+    def ordered_columns(self) -> list[str]:
         """Say which columns the order of the raw records tells, which the release keeps."""
         told = [pair.column.name for pair in self.pairs if self._tells(pair)]
         if not told:

@@ -13,6 +13,7 @@ from typing import Any
 from incrowd.errors import ParameterError, TableError, alike_of, named, setting
 from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.classes import count_records, count_rows, group, group_of, written
+from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.ends import off_grid
 from incrowd.verification.forms import follower_sql, form_of
 from incrowd.verification.models import SLACK, needs_values
@@ -24,7 +25,6 @@ from incrowd.verification.script_models import ScriptedAttribute, ScriptedMeasur
 from incrowd.verification.script_people import cover
 from incrowd.verification.script_raw import check_against, check_same_rows, find_people, put_in_place
 from incrowd.verification.script_tables import Reader, Wanted
-from incrowd.verification.second_names import refuse_second_names
 from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
 from incrowd.verification.spellings import (
     is_spelled,
@@ -185,7 +185,7 @@ def _load(
         _refuse_lacking(each, places[each.name][1][0].names, quasi, policy)
         found[each.name] = reader.load(each, places[each.name])
     if "raw" in found and found["raw"].headed:
-        refuse_second_names(script.con, found["raw"], given_names=False)
+        refuse_double_header(script.con, found["raw"], given_names=False)
     if not count_rows(script.con, found["released"]):
         raise TableError(f"{found['released'].title}: the file holds no records")
     return found

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from incrowd.errors import SchemaError, alike_of, named
 from incrowd.verification.against import as_released
 from incrowd.verification.classes import count_rows, group_of, written
+from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.persons import refuse_several_rows
 from incrowd.verification.policy import Column, Policy
-from incrowd.verification.second_names import refuse_second_names
 from incrowd.verification.source import CsvFormat, Table
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, point_cells, respell
 from incrowd.verification.tables import load
@@ -174,7 +174,7 @@ def _raw(
         replace(sources.csv_format, names=tuple(sources.names)), scratch, everything=True,
     )  # fmt: skip
     if table.headed:
-        refuse_second_names(con, table, given_names=bool(sources.names))
+        refuse_double_header(con, table, given_names=bool(sources.names))
     table = _respell(con, table, policy)
     if sources.row_map is None:
         return table, False

@@ -15,7 +15,7 @@ from fuzz.checks.made import (
     Finding,
     Made,
     Outcome,
-    asked_of,
+    applied_to,
     is_summarized,
     pointed,
     raw_columns,
@@ -217,7 +217,7 @@ def _checked(
 
 
 def _models(case: Case, classes: oracle.Classes, check: str) -> Iterator[Finding]:
-    for name, settings, groups in asked_of(case, classes):
+    for name, settings, groups in applied_to(case, classes):
         if settings.get("value") is not None or name == "p29":
             continue
         for problem in oracle.holds(name, settings, groups):

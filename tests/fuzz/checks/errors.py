@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fuzz import oracle
-from fuzz.checks.made import Finding, asked_of, raw_columns, whose
+from fuzz.checks.made import Finding, applied_to, raw_columns, whose
 from fuzz.draw import TOO_HIGH, Case, needs_population
 from fuzz.oracle import Classes
 from fuzz.sources import Placed
@@ -51,7 +51,7 @@ def needless(case: Case, place: Placed, message: str) -> list[Finding]:
         sum(before),
         whose=whose(case, place.seen),
     )
-    for name, settings, groups in asked_of(case, classes):
+    for name, settings, groups in applied_to(case, classes):
         if name in ("k-map", "delta-presence", "lkc-privacy", "p29") or needs_population(
             settings | {"model": name}
         ):

@@ -166,7 +166,7 @@ def people_of(case: Case, place: Placed) -> pl.DataFrame | None:
     return as_texts(frame) if texts else frame
 
 
-def asked_of(case: Case, classes: Classes) -> Iterator[tuple[str, dict[str, Any], Classes]]:
+def applied_to(case: Case, classes: Classes) -> Iterator[tuple[str, dict[str, Any], Classes]]:
     """Every model that is asked for: its name, its settings, and the groups that it judges."""
     quasi = [column["name"] for column in case["columns"] if column["role"] == "quasi"]
     wildcards = case.get("wildcards", "value")

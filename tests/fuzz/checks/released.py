@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from fuzz import oracle
-from fuzz.checks.made import Finding, Made, Outcome, asked_of, is_summarized
+from fuzz.checks.made import Finding, Made, Outcome, applied_to, is_summarized
 from fuzz.draw import BY_COUNTS
 from fuzz.oracle import STAR, Column
 from fuzz.sources import Services, fetched
@@ -149,14 +149,14 @@ def suppression(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
 
 def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
     """Every model holds in the table that leaves."""
-    asked = list(asked_of(made.case, made.classes))
+    asked = list(applied_to(made.case, made.classes))
     for place, (name, settings, groups) in enumerate(asked):
         against = "" if place < len(made.case["models"]) else " against an attacker"
         for problem in oracle.holds(name, settings, groups):
             yield Finding(f"model {name}{against}", problem)
     if made.case.get("judge") == "original":
         return
-    for name, settings, groups in asked_of(made.case, made.read):
+    for name, settings, groups in applied_to(made.case, made.read):
         if made.perturbed and name in BY_COUNTS:
             for problem in oracle.holds(name, settings, groups):
                 yield Finding(f"model {name} as released", problem)
@@ -165,7 +165,7 @@ def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
 def values(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
     """The account has what the models reach by the values that leave."""
     told = made.release.to_dict().get("released_values")
-    asked = [name for name, _, _ in asked_of(made.case, made.read) if name in BY_COUNTS]
+    asked = [name for name, _, _ in applied_to(made.case, made.read) if name in BY_COUNTS]
     if told is None:
         about = {name: model.get("attribute") for model in made.case["models"] for name in [model["model"]]}
         if made.perturbed and any(name in asked and about.get(name) is None for name in about):

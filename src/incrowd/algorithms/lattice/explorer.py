@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.algorithms.lattice.bases import below_several
 from incrowd.algorithms.lattice.cells import numbered
-from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.judge import Judge, TooSmall
 from incrowd.algorithms.lattice.limits import Limits
 from incrowd.algorithms.lattice.memory import Memory
 from incrowd.algorithms.lattice.node import Node
 from incrowd.algorithms.lattice.rollup import Groups, Rolled, Rollup
 from incrowd.algorithms.lattice.score import score_by
+from incrowd.algorithms.lattice.small_groups import FewPeople
 from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
 from incrowd.lazy import NDArray, np

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.algorithms.lattice.few import FewPeople
+from incrowd.algorithms.lattice.person_suppression import KeyGroups, Suppressed, WholePeople
 from incrowd.algorithms.lattice.rollup import Groups
-from incrowd.algorithms.lattice.whole_people import KeyGroups, Suppressed, WholePeople
+from incrowd.algorithms.lattice.small_groups import FewPeople
 from incrowd.lazy import NDArray, np
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses

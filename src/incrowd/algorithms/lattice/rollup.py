@@ -10,8 +10,8 @@ from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells
-    from incrowd.algorithms.lattice.few import FewPeople
     from incrowd.algorithms.lattice.lattice import Lattice
+    from incrowd.algorithms.lattice.small_groups import FewPeople
     from incrowd.table.frequency import FrequencyTable
 
 _COLUMN_SIZE = 4096

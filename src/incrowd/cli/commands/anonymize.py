@@ -174,7 +174,7 @@ def anonymize(
         rows, csv_format, names = source.open(data, shown)
         if places.into is not None:
             rows.place_for(places.into, force=places.force)
-        policy = search.override(limits.asked_of(columns.policy_for(names)))
+        policy = search.override(limits.applied_to(columns.policy_for(names)))
         policy = replace(
             policy,
             keep_order=policy.keep_order or keep_order,

@@ -48,7 +48,7 @@ def assess(
     with progress() as shown, written:
         shown.stage("read")
         rows, _, names = source.open(data, shown)
-        policy = limits.asked_of(columns.policy_for(names, lenient=True))
+        policy = limits.applied_to(columns.policy_for(names, lenient=True))
         shown.stage("assess")
         assessment = measure(
             rows,

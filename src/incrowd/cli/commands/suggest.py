@@ -34,7 +34,7 @@ def suggest(
     with progress() as shown:
         shown.stage("read")
         rows, csv_format, names = source.open(data, shown)
-        policy = search.override(limits.asked_of(columns.policy_for(names)))
+        policy = search.override(limits.applied_to(columns.policy_for(names)))
         if levels := search.fixed_levels():
             policy = policy.with_levels(levels)
         found = found_for(

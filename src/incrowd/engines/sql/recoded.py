@@ -269,7 +269,7 @@ class RecodedTable:
         keys = self.keys.with_columns(pl.lit(1, pl.Int32).alias(_KNOWN))
         known = {"known": "integer"}
         # Where a treatment looks at further columns, a text does not follow from one value.
-        parted = parted_by_column(keys, self.quasi, cells) if by_column and self.keyed == self.quasi else None
+        parted = split_by_column(keys, self.quasi, cells) if by_column and self.keyed == self.quasi else None
         if parted is None:
             add(name, "k", keys, self.keyed, {f"c{i}": "text" for i in range(len(cells))} | known)
             cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
@@ -328,7 +328,7 @@ _Types = dict[str, str]
 """The SQL type of each column."""
 
 
-def parted_by_column(
+def split_by_column(
     frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
 ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
     """Part keys into the suppressed and a table per column, where a text follows from the one value.

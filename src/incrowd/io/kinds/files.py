@@ -6,10 +6,10 @@ from pathlib import Path
 
 from incrowd.errors import TableError, setting
 from incrowd.io.addresses import require_regular
+from incrowd.io.double_header import refuse_double_header
 from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
-from incrowd.io.second_names import refuse_second_names
 from incrowd.lazy import pl
 
 
@@ -85,7 +85,7 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
         raise TableError(f"{path}: the table has no rows")
     if kind.sheets:
         # Files of the other kinds say by themselves what their columns are called.
-        refuse_second_names(table, f"{path}, sheet {kept.sheet!r}", row="row 2")
+        refuse_double_header(table, f"{path}, sheet {kept.sheet!r}", row="row 2")
     return table, kept
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.jobs.findings import unanswered
-from incrowd.studio import handing
+from incrowd.studio import export
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.gate import Gate, show_findings
 from incrowd.studio.job import Job
@@ -52,27 +52,27 @@ class HandOver:
             with ui.column().classes("box"):
                 words("div", "To publish", "name")
                 note("The release, written, read back and measured once more. The report may go with it.")
-                self._button("Release", "get-release", lambda watched: handing.release_file(work, watched))
-                self._button("Report (HTML)", "get-report", lambda _: handing.report_file(work))
+                self._button("Release", "get-release", lambda watched: export.release_file(work, watched))
+                self._button("Report (HTML)", "get-report", lambda _: export.report_file(work))
             with ui.column().classes("box"):
                 words("div", "For you", "name")
                 note(
                     "What makes it again without this page. Hierarchies may hold raw values: keep the policy."
                 )
-                self._button("Policy", "get-policy", lambda _: handing.policy_file(work))
-                self._button("Python script", "get-script", lambda _: handing.script_file(work))
+                self._button("Policy", "get-policy", lambda _: export.policy_file(work))
+                self._button("Python script", "get-script", lambda _: export.script_file(work))
                 if work.source.sample:
                     self._button(
                         "The sample itself (CSV)", "get-sample", lambda _: (work.source.path, "people.csv")
                     )
         heading("The same by a command", 3)
-        archive = "Unpack the policy" if handing.has_files(work) else "Put the policy"
+        archive = "Unpack the policy" if export.has_files(work) else "Put the policy"
         note(
             f"{archive} into the folder where you run it, and write the path of your table where it differs."
         )
-        marked(words("pre", handing.command(work)), "command")
+        marked(words("pre", export.command(work)), "command")
         heading("The same by a script", 3)
-        marked(words("pre", handing.script(work)), "script")
+        marked(words("pre", export.script(work)), "script")
         if not work.release.policy.keep_order:
             note(
                 "Rows come in a random order, which has no seed, so that their places tell nothing. The same "

@@ -10,7 +10,7 @@ from incrowd.verification.source import Table, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["refuse_second_names"]
+__all__ = ["refuse_double_header"]
 
 _NUMBER_OR_DATE = r"[-+]?[.]?[0-9][-+0-9.,:/ TZeE%''\x{a0}\x{202f}]*"
 _SILENT = (
@@ -23,7 +23,7 @@ _SILENT = (
 _FEW = 1000
 
 
-def refuse_second_names(con: duckdb.DuckDBPyConnection, table: Table, *, given_names: bool) -> None:
+def refuse_double_header(con: duckdb.DuckDBPyConnection, table: Table, *, given_names: bool) -> None:
     """Refuse a table in order whose first record is made of words that stand nowhere else, above numbers.
 
     One column of numbers is enough if every cell is a word, or if its word is its name; else it takes two.

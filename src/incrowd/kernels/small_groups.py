@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.hash_set import is_new, mask_of, table_of
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.people import Entries, closed_up, list_entries
-from incrowd.kernels.seen import is_new, mask_of, table_of
 
 _FEW = 32
 """People of a group who are looked through sooner than looked up."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from incrowd.kernels import few, grouping
-from incrowd.kernels.parted import first_of_parts
+from incrowd.kernels import grouping, numpy_fallback
+from incrowd.kernels.partitioned_grouping import first_of_parts
 
 RNG = np.random.default_rng(5)
 WORDS = {
@@ -23,7 +23,7 @@ WORDS = {
 def test_parted_words_are_numbered_in_order_of_appearance(monkeypatch, name, threads):
     monkeypatch.setenv("INCROWD_THREADS", threads)
     words = WORDS[name].astype(np.uint64)
-    for found, expected in zip(first_of_parts(words), few.first_ids(words), strict=True):
+    for found, expected in zip(first_of_parts(words), numpy_fallback.first_ids(words), strict=True):
         assert found.dtype == expected.dtype
         assert np.array_equal(found, expected)
 
@@ -41,7 +41,7 @@ def test_many_rows_are_parted_where_their_words_are_mostly_distinct(monkeypatch)
     for columns in (distinct, alike):
         ids, first = grouping.group_columns(columns, [rows, 9], rows)
         words = columns[0].astype(np.uint64) * 9 + columns[1]
-        expected = few.first_ids(words)
+        expected = numpy_fallback.first_ids(words)
         assert np.array_equal(ids, expected[0])
         assert np.array_equal(first, expected[1])
     assert len(asked) == 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import engine_for
-from incrowd.kernels import counting, few, grouping, groups, jit, lines, mdav, trees
+from incrowd.kernels import counting, grouping, groups, jit, lines, mdav, numpy_fallback, trees
 from incrowd.progress import Silent
 from incrowd.samples import hospital
 
@@ -61,21 +61,23 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES)), st.sampled_from([-1, 1, 2]), st.sampled_from(",;"))
 def test_records_are_counted_alike(pieces, limit, mark):
     data = "".join(pieces).encode()
-    found = few.scan(data, mark.encode(), limit)
+    found = numpy_fallback.scan(data, mark.encode(), limit)
     one = tuple(int(each) for each in lines._scan(np.frombuffer(data, np.uint8), np.uint8(ord(mark)), limit))
     assert found == one or (found is None and b'"' in data)
 
 
 def test_only_an_open_quote_is_left_to_the_kernel():
-    assert few.scan(b'a,b\n"1,2', b",", -1) is None
-    assert few.scan(b'a,b\n"1,""\n",""\n', b",", -1) == (2, 2, 0, 0, 0)
-    assert few.scan(b'a,b\n"1\n\n",2\n3\n', b",", -1) == (2, 2, 5, 1, 0), "the line is that of the file"
+    assert numpy_fallback.scan(b'a,b\n"1,2', b",", -1) is None
+    assert numpy_fallback.scan(b'a,b\n"1,""\n",""\n', b",", -1) == (2, 2, 0, 0, 0)
+    assert numpy_fallback.scan(b'a,b\n"1\n\n",2\n3\n', b",", -1) == (2, 2, 5, 1, 0), (
+        "the line is that of the file"
+    )
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=60))
 def test_words_are_numbered_alike(words):
     words = np.array(words, np.uint64)
-    same(grouping._first_ids(words), few.first_ids(words))
+    same(grouping._first_ids(words), numpy_fallback.first_ids(words))
 
 
 @given(st.lists(st.integers(-1, 4), max_size=40))
@@ -83,7 +85,7 @@ def test_members_are_listed_alike(groups):
     groups = np.array(groups, np.int32)
     kept = groups[groups >= 0]
     starts = np.concatenate(([0], np.cumsum(np.bincount(kept, minlength=5)))).astype(np.int64)
-    same([grouping._fill_members(groups, starts)], [few.fill_members(groups)])
+    same([grouping._fill_members(groups, starts)], [numpy_fallback.fill_members(groups)])
 
 
 @pytest.mark.parametrize("values", [1, 3, 40])
@@ -114,7 +116,7 @@ PLACE = st.sampled_from([-2.5, 0.0, 1 / 3, 1.0, 1e9])
 @given(st.lists(st.tuples(PLACE, PLACE, PLACE), min_size=1, max_size=40), st.integers(2, 5))
 def test_records_are_gathered_alike(points, k):
     found = []
-    for gather in (mdav._gather, few.gather):
+    for gather in (mdav._gather, numpy_fallback.gather):
         found.append(np.full(len(points), -1, np.int64))
         gather(np.array(points), k, found[-1])
     same(found[:1], found[1:])
@@ -123,12 +125,12 @@ def test_records_are_gathered_alike(points, k):
 @given(st.lists(PLACE | st.integers(0, 9).map(float), min_size=1, max_size=40), st.integers(1, 8))
 def test_sorted_values_are_grouped_alike(values, least):
     values = np.sort(np.array(values))
-    same([groups._last_groups(values, least)], [few.last_groups(values, least)])
+    same([groups._last_groups(values, least)], [numpy_fallback.last_groups(values, least)])
 
 
 def test_what_would_not_fit_is_left_to_the_kernel(either, monkeypatch):
     monkeypatch.setattr(groups, "_HELD", 100)
-    monkeypatch.setattr(few, "last_groups", lambda *_: pytest.fail("too large"))
+    monkeypatch.setattr(numpy_fallback, "last_groups", lambda *_: pytest.fail("too large"))
     values = np.arange(21.0)
     same(*either(lambda: [groups.least_squares_groups(values, 5)]))
 
@@ -182,8 +184,8 @@ def test_mdav_gathers_alike(rows, k, weight):
 
 def test_mondrian_cuts_a_table_alike(either, monkeypatch):
     calls = []
-    real = few.propose
-    monkeypatch.setattr(few, "propose", lambda *given: calls.append(0) or real(*given))
+    real = numpy_fallback.propose
+    monkeypatch.setattr(numpy_fallback, "propose", lambda *given: calls.append(0) or real(*given))
     schema = ic.Schema(quasi=["age", "sex", "admission_date", "length_of_stay"], unlisted="drop")
     policy = ic.Policy(schema, [ic.KAnonymity(3)], ic.Mondrian(), keep_order=True)
     one, other = either(lambda: ic.anonymize(hospital(1_500, 3), policy, force=True).table)
@@ -243,7 +245,7 @@ def test_the_shape_of_a_tree_is_found_alike(steps):
     parents = np.array([-1, *(max(node - step, 0) for node, step in enumerate(steps))], np.int32)
     is_leaf = ~np.isin(np.arange(len(parents)), parents)
     one = trees.by_kernel(parents, np.cumsum(is_leaf).astype(np.int32))
-    other = few.shape(parents, np.cumsum(is_leaf).astype(np.int32))
+    other = numpy_fallback.shape(parents, np.cumsum(is_leaf).astype(np.int32))
     assert one[3] == other[3]
     if one[3] < 0:
         same(one[:3], other[:3])

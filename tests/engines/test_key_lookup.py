@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.engines import row_keys
+from incrowd.engines import key_lookup
 from incrowd.engines.fold import smallest
-from incrowd.engines.row_keys import RowKeys, _words, place_of
+from incrowd.engines.key_lookup import RowKeys, _words, place_of
 from incrowd.io.columns import column_named
 
 VALUES = {
@@ -61,7 +61,7 @@ def test_a_column_may_have_a_name_that_polars_takes_for_a_pattern(kind):
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("sizes", [(3, 4), (2**31, 2**31, 7)], ids=len)
 def test_rows_get_the_numbers_of_their_keys(monkeypatch, few, sizes):
-    monkeypatch.setattr(row_keys, "so_few", lambda rows: few)
+    monkeypatch.setattr(key_lookup, "so_few", lambda rows: few)
     keys = pl.DataFrame({f"c{j}": [0, size - 1, 1, 1] for j, size in enumerate(sizes)}).with_columns(
         pl.Series("c0", [0, sizes[0] - 1, 1, 2])
     )

@@ -1,7 +1,7 @@
 """A first record that is no record but a second row of names, or one of units such as ``years,,EUR``.
 
 Read as a record, it would make a column of numbers one of texts, and stand in the release as a person. A
-record is only taken for such a row if hardly any person has one like it: see `has_second_names`.
+record is only taken for such a row if hardly any person has one like it: see `has_double_header`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from incrowd.errors import TableError, setting
+from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import column_named
 from incrowd.io.missing_texts import MISSING_TEXTS
-from incrowd.io.passing import passing
 from incrowd.lazy import pl
 
 _DIGITS = r"^ *[-+]?\.?[0-9][-+0-9.,:/ TZeE%'\u{a0}\u{202f}]*$"
@@ -50,7 +50,7 @@ class _Below:
     again: bool
 
 
-def refuse_second_names(
+def refuse_double_header(
     table: pl.DataFrame | pl.LazyFrame, place: str, *, row: str = "the second line", named: bool = False
 ) -> None:
     """Refuse a table whose first record looks like a second row of names.
@@ -70,7 +70,7 @@ def refuse_second_names(
     ------
     TableError
     """
-    if not has_second_names(table):
+    if not has_double_header(table):
         return
     row, again = ("the first line", "a row of names") if named else (row, "a second row of names")
     leave = f"leave {setting('CsvFormat(names=...)', '--names')} out and " if named else ""
@@ -80,7 +80,7 @@ def refuse_second_names(
     )
 
 
-def has_second_names(table: pl.DataFrame | pl.LazyFrame) -> bool:
+def has_double_header(table: pl.DataFrame | pl.LazyFrame) -> bool:
     """Say whether the first record looks like a second row of names, or one of units.
 
     It has to be made of words, each of which is found nowhere else in its column. A word is a text that is
@@ -96,9 +96,9 @@ def has_second_names(table: pl.DataFrame | pl.LazyFrame) -> bool:
     Examples
     --------
     >>> import polars as pl
-    >>> has_second_names(pl.DataFrame({"age": ["years", "30", "41"], "pay": ["EUR", "9", None]}))
+    >>> has_double_header(pl.DataFrame({"age": ["years", "30", "41"], "pay": ["EUR", "9", None]}))
     True
-    >>> has_second_names(pl.DataFrame({"age": ["unknown", "30", "41"], "town": ["Rome", "Oslo", "Rome"]}))
+    >>> has_double_header(pl.DataFrame({"age": ["unknown", "30", "41"], "town": ["Rome", "Oslo", "Rome"]}))
     False
     """
     words = _words(table)

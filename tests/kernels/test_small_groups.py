@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.kernels.few_people import GroupPeople, join_people
 from incrowd.kernels.people import Entries
+from incrowd.kernels.small_groups import GroupPeople, join_people
 
 KEYS = st.lists(
     st.tuples(st.integers(0, 3), st.lists(st.integers(0, 30), max_size=20), st.integers(0, 2)), max_size=8

@@ -47,7 +47,7 @@ def determined(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, str
     return found
 
 
-def told_by_ids(
+def columns_of_ids(
     table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
 ) -> list[str]:
     """Return the columns of which each id has one value in all its rows, missing ones aside.
@@ -58,7 +58,7 @@ def told_by_ids(
     --------
     >>> import polars as pl
     >>> table = pl.DataFrame({"id": [*range(30)] * 2, "sex": [*"mfmfmf"] * 10, "wave": [*range(60)]})
-    >>> told_by_ids(table, "id", ["sex", "wave"])
+    >>> columns_of_ids(table, "id", ["sex", "wave"])
     ['sex']
     """
     found = []

@@ -55,7 +55,7 @@ def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
     return NewCells(labels, covered, unknown)
 
 
-class Carried(Recoding):
+class RecodedBatch(Recoding):
     """The cells of other keys than those for which a recoding was made."""
 
     kind: ClassVar[str] = "carried over"
@@ -65,7 +65,7 @@ class Carried(Recoding):
         return {}
 
     @classmethod
-    def as_it_is(cls, frequency: FrequencyTable) -> Carried:
+    def as_it_is(cls, frequency: FrequencyTable) -> RecodedBatch:
         """Release each key as the texts that it has."""
         labels: Labels = [
             [domain.values[code] for code in codes.tolist()]
@@ -80,7 +80,7 @@ class Carried(Recoding):
         frequency: FrequencyTable,
         labels: Labels,
         kept: NDArray[np.bool_],
-    ) -> Carried:
+    ) -> RecodedBatch:
         """Release each key as some texts, or as suppressed unless it is kept."""
         cells = []
         for column in labels:

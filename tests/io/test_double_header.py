@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from examples import examples
+from incrowd.io.double_header import has_double_header
 from incrowd.io.files import CsvFormat, read_table, write_table
 from incrowd.io.missing_texts import MISSING_TEXTS
-from incrowd.io.second_names import has_second_names
 from incrowd.io.streams import scan
-from incrowd.verification import second_names as verified
+from incrowd.verification import double_header as verified
 from incrowd.verification.source import CsvFormat as VerifiedFormat
 from incrowd.verification.source import connect
 from incrowd.verification.tables import load
@@ -102,8 +102,8 @@ def test_what_only_later_records_tell_counts():
     met_again = late.with_columns(age=pl.Series(["years", *digits[1:], "years"]))
     other_words = late.with_columns(age=pl.Series(["years", *digits[1:], "old"]))
     for table, refused in ((without_pay, False), (late, True), (met_again, False), (other_words, False)):
-        assert has_second_names(table) is refused
-        assert has_second_names(table.lazy()) is refused
+        assert has_double_header(table) is refused
+        assert has_double_header(table.lazy()) is refused
 
 
 def test_what_was_written_here_is_read_whatever_it_looks_like(tmp_path):
@@ -137,8 +137,8 @@ def people(draw):
 @examples(200)
 @given(people())
 def test_random_people_are_no_names(table):
-    assert not has_second_names(table)
-    assert not has_second_names(table.lazy())
+    assert not has_double_header(table)
+    assert not has_double_header(table.lazy())
 
 
 @st.composite
@@ -170,10 +170,10 @@ def test_the_verifier_decides_alike(verifier, table):
         con, "raw", str(folder / "raw.csv"), None, table.columns, VerifiedFormat(","), folder, everything=True
     )
     try:
-        verified.refuse_second_names(con, loaded, given_names=False)
+        verified.refuse_double_header(con, loaded, given_names=False)
     except ic.TableError:
-        assert has_second_names(table)
+        assert has_double_header(table)
     else:
-        assert not has_second_names(table)
+        assert not has_double_header(table)
     finally:
         con.execute("DROP TABLE raw")

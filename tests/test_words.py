@@ -1,0 +1,50 @@
+"""The code speaks the words of the field: names and summaries that only we would know are refused."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from package_sources import PACKAGE, parsed, sources
+
+PRIVATE = {
+    "blanked", "both", "carried", "chance", "determined", "doubts", "few", "handing", "met", "parted", "passing",
+    "seen", "stories", "told",
+}  # fmt: skip
+"""Words that no module is called by."""
+
+UNCLEAR = {"asked", "carried", "parted", "told"}
+"""Words that no public function or class has in its name, beside those of `USED`."""
+
+USED = {"told", "parted", "asked", "is_told"}
+"""Names that are part of an interface, as a method of privacy models."""
+
+MOST = 10
+"""Summaries with "what", most of which are texts of the command line."""
+
+
+def words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)}
+
+
+def definitions(path):
+    kinds = ast.FunctionDef | ast.ClassDef | ast.Module
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, kinds)]
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_names_are_words_of_the_field(path):
+    assert not words(path.stem) & PRIVATE
+    named = [node.name for node in definitions(path) if not isinstance(node, ast.Module)]
+    public = [name for name in named if not name.startswith("_") and name not in USED]
+    assert [name for name in public if words(name) & UNCLEAR] == []
+
+
+def test_summaries_say_what_a_thing_is_or_does():
+    summaries = [
+        (ast.get_docstring(node) or "").split("\n\n")[0] for path in sources() for node in definitions(path)
+    ]
+    assert len(summaries) > 4_000
+    assert len([each for each in summaries if re.search(r"\bwhat\b", each, re.IGNORECASE)]) <= MOST
