@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
 from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.people_across_batches import Both, people_of_both
-from incrowd.jobs.recode_batch import RecodedBatch, Labels, NewCells, labels_of, numbered
+from incrowd.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, numbered
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, Recoding
