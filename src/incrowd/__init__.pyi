@@ -4,6 +4,7 @@ from . import privacy as privacy
 from . import risk as risk
 from . import samples as samples
 from . import treatments as treatments
+from .accounts.findings import Finding as Finding
 from .algorithms import ALGORITHMS as ALGORITHMS
 from .algorithms import MDAV as MDAV
 from .algorithms import OKA as OKA
@@ -41,7 +42,6 @@ from .hierarchy import Hierarchy as Hierarchy
 from .io.files import CsvFormat as CsvFormat
 from .io.streams import Files as Files
 from .io.streams import scan as scan
-from .jobs.accepted import Accepted as Accepted
 from .jobs.anatomize import Anatomy as Anatomy
 from .jobs.anatomize import anatomize as anatomize
 from .jobs.anonymize import anonymize as anonymize
@@ -59,14 +59,12 @@ from .jobs.evaluate import Evaluation as Evaluation
 from .jobs.evaluate import evaluate as evaluate
 from .jobs.fidelity import Fidelity as Fidelity
 from .jobs.fidelity import fidelity as fidelity
-from .jobs.findings import Finding as Finding
 from .jobs.learn import LearningResult as LearningResult
 from .jobs.learn import learn as learn
 from .jobs.loss_bound import LossBound as LossBound
 from .jobs.loss_bound import loss_bound as loss_bound
 from .jobs.perturbation import Perturbation as Perturbation
 from .jobs.perturbation import perturbation as perturbation
-from .jobs.policy import Policy as Policy
 from .jobs.randomize import Laplace as Laplace
 from .jobs.randomize import RandomizedResponse as RandomizedResponse
 from .jobs.randomize import RandomizedTable as RandomizedTable
@@ -77,6 +75,8 @@ from .jobs.suggest import Suggestions as Suggestions
 from .jobs.suggest import suggest as suggest
 from .jobs.transitions import Transitions as Transitions
 from .jobs.transitions import transitions as transitions
+from .policy.accepted import Accepted as Accepted
+from .policy.policy import Policy as Policy
 from .privacy import MODELS as MODELS
 from .privacy import P29 as P29
 from .privacy import AlphaKAnonymity as AlphaKAnonymity

@@ -22,7 +22,7 @@ from fuzz.sources import Services
 from incrowd import verification
 from incrowd.algorithms import ALGORITHMS
 from incrowd.engines.scan import StreamedCount
-from incrowd.jobs import apply, carried, checks
+from incrowd.jobs import apply, checks, recode_batch
 from incrowd.jobs.batch import Earlier
 from incrowd.jobs.judging import Judging
 from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
@@ -165,7 +165,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "losses are a tenth too high": ((Domain, "span", after(lambda lost: lost * 1.1)),),
     "numbers that are one double lose nothing": ((Domain, "positions", lambda f: property(lambda self: self.numbers)),),
     "new values take the cell of their neighbour": ((
-        carried, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
+        recode_batch, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "perturbed values are judged only as they were before": (
         ("incrowd.jobs.leaving", "_concerned", lambda f: lambda policy: ()),

@@ -16,7 +16,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.io.frames import without_traces, written_anew
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 
 MARK = "SECRET"
 ROWS = 120

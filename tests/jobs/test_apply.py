@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from engine_tables import MAKERS
 from examples import examples
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.samples import hospital
 
 allowing = partial(ic.apply_recoding, max_suppression=1.0)

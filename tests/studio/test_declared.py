@@ -8,7 +8,7 @@ import incrowd as ic
 from incrowd.errors import InputError
 from incrowd.parameters import Parameter
 from incrowd.samples import hospital
-from incrowd.studio import declared, handing
+from incrowd.studio import declared, export
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.work import Source, Work
 
@@ -122,9 +122,9 @@ def test_a_population_is_part_of_the_search_and_of_what_makes_it_again(window, t
     window.set_population(str(people))
     release = window.anonymize(Watched())
     assert release.privacy.holds
-    assert f"--population '{people}'" in handing.command(window)
-    assert f"ic.anonymize('people.csv', policy, population={str(people)!r})" in handing.script(window)
+    assert f"--population '{people}'" in export.command(window)
+    assert f"ic.anonymize('people.csv', policy, population={str(people)!r})" in export.script(window)
     assert window.compare(["mondrian"], [2], Watched()).complete
     window.set_population("")
     assert window.release is None
-    assert "--population" not in handing.command(window)
+    assert "--population" not in export.command(window)

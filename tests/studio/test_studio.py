@@ -16,7 +16,7 @@ import xlsxwriter
 
 import incrowd as ic
 from incrowd.io.files import read_table
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.samples import hospital
 from spark_session import SOURCES
 from studio_browser import Studio, Visit

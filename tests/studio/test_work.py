@@ -10,10 +10,10 @@ import xlsxwriter
 
 import incrowd as ic
 from incrowd.io.files import CsvFormat
-from incrowd.jobs.policy_file import read_toml
+from incrowd.policy.policy_file import read_toml
 from incrowd.progress import Silent
 from incrowd.samples import hospital, hospital_policy
-from incrowd.studio import handing, work
+from incrowd.studio import export, work
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.sampling import recoded, sampled
 from incrowd.studio.work import Source, Work
@@ -60,11 +60,11 @@ def test_the_command_names_what_is_not_plain(window, people, monkeypatch, stream
     window.open(Source(people, people.name))
     window.anonymize(Watched())
     end = " --stream" if streamed else ""
-    assert handing.command(window) == (
+    assert export.command(window) == (
         f"incrowd anonymize 'people; 1.csv' --policy policy.toml --output release.csv --delimiter ';'{end}"
     )
     table = "ic.scan('people; 1.csv', csv_format=csv_format)" if streamed else "'people; 1.csv'"
-    assert f"ic.anonymize({table}, policy" in handing.script(window)
+    assert f"ic.anonymize({table}, policy" in export.script(window)
 
 
 def test_a_workbook_is_opened_by_its_sheet_and_leaves_as_one(window, tmp_path):
@@ -77,11 +77,11 @@ def test_a_workbook_is_opened_by_its_sheet_and_leaves_as_one(window, tmp_path):
     window.open(Source(tmp_path / "people.xlsx", "people.xlsx"), CsvFormat(sheet="rows"))
     window.choices.document["columns"]["age"] = {"role": "quasi"}
     window.anonymize(Watched())
-    assert handing.command(window) == (
+    assert export.command(window) == (
         "incrowd anonymize people.xlsx --policy policy.toml --output release.xlsx --sheet rows"
     )
-    assert "csv_format = ic.CsvFormat(sheet='rows')" in handing.script(window)
-    assert handing.release_file(window, Silent())[0].suffix == ".xlsx"
+    assert "csv_format = ic.CsvFormat(sheet='rows')" in export.script(window)
+    assert export.release_file(window, Silent())[0].suffix == ".xlsx"
     assert window.upload("people.XLSX").path.suffix == ".xlsx"
 
 
@@ -112,7 +112,7 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     window.open(Source(tmp_path / "people.csv", "people.csv"))
     assert window.choices.told == f"from {tmp_path / 'p.toml'}"
     window.anonymize(Watched())
-    archive, name = handing.policy_file(window)
+    archive, name = export.policy_file(window)
     assert name == "policy.zip"
     with zipfile.ZipFile(archive) as packed:
         assert packed.namelist() == ["policy.toml", "hierarchies/09-diagnosis.json"]
@@ -238,7 +238,7 @@ def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_polic
     assert window.editor("zip").tree == editor.tree
     window.anonymize(Watched())
     assert window.release.policy.schema["zip"].hierarchy == editor.tree
-    archive, name = handing.policy_file(window)
+    archive, name = export.policy_file(window)
     assert name == "policy.zip"
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "out")

@@ -21,7 +21,7 @@ from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 __all__ = ["KINDS", "Attack", "Rate", "attack", "wilson"]
 
@@ -257,8 +257,8 @@ def attack(  # noqa: PLR0913
     data, PoPETs 2023 (the three attacks, baseline, control, risk), applied to generalized cells here.
     Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
     """
-    from incrowd.jobs.policy import Policy
-    from incrowd.jobs.row_map import as_released
+    from incrowd.accounts.row_map import as_released
+    from incrowd.policy.policy import Policy
 
     if not isinstance(schema, Schema | Policy):
         raise ParameterError("schema must be a Schema or a Policy, e.g. ic.Schema(quasi=['age', 'zip'])")

@@ -24,7 +24,7 @@ from incrowd.io.means import as_type, type_of_means
 from incrowd.lazy import NDArray, np, nw, pl
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 _EXACT = 200
 """Assignments of a class up to which all of them are tried."""

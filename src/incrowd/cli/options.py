@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from incrowd.engines.sql.databases import Database
     from incrowd.hierarchy import Builder
     from incrowd.io.files import CsvFormat
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
     from incrowd.table.grids import Ends
     from incrowd.table.judged_values import Judge
@@ -447,7 +447,7 @@ class ColumnOptions:
 
     @cached_property
     def _read(self) -> Policy:
-        from incrowd.jobs.policy import Policy
+        from incrowd.policy.policy import Policy
 
         assert self.policy is not None
         return Policy.read(self.policy)
@@ -466,7 +466,7 @@ class ColumnOptions:
         ------
         HierarchyError, PolicyError, SchemaError
         """
-        from incrowd.jobs.policy import Policy
+        from incrowd.policy.policy import Policy
 
         if self.policy is not None:
             return self._read
@@ -530,7 +530,7 @@ def _attribute(name: str, role: str, known: dict[str, Path | Builder]) -> Attrib
 
 def _nothing() -> Policy:
     """Return a policy of no column, to try settings on."""
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.table.schema import Schema
 
     return Policy(Schema())

@@ -36,7 +36,7 @@ def outputs_of(
         When a file beside the table is not there: it would be read only later.
     """
     from incrowd.io.targets import Outputs
-    from incrowd.jobs.policy import hierarchy_files
+    from incrowd.policy.policy import hierarchy_files
 
     for each in inputs[1:]:
         # The table itself is read at once, and says so in the words of its kind.

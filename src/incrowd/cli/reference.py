@@ -115,7 +115,7 @@ def public_names() -> str:
 
 def policy_file_schema() -> str:
     """Return the JSON schema of a policy file, as text."""
-    from incrowd.jobs.policy_schema import policy_schema
+    from incrowd.policy.policy_schema import policy_schema
 
     return json.dumps(policy_schema(), indent=2) + "\n"
 

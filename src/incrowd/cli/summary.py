@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from incrowd.accounts.statements import verdict
 from incrowd.cli.tables import number, search_text
-from incrowd.jobs.statements import verdict
 
 if TYPE_CHECKING:
+    from incrowd.accounts.findings import Finding
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.findings import Finding
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
 

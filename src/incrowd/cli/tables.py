@@ -24,9 +24,9 @@ from incrowd.table.documents import figure
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+    from incrowd.accounts.people import PeopleFigures
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.people import PeopleFigures
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
     from incrowd.utility import MetricResult
@@ -144,7 +144,7 @@ def _class_table(title: str, quasi: Sequence[str], classes: Mapping[str, Equival
 
 def show_assessment(out: Console, assessment: Assessment) -> None:
     """Print everything that was measured."""
-    from incrowd.jobs.people import of_people
+    from incrowd.accounts.people import of_people
 
     people = assessment.people
     out.print(

@@ -19,7 +19,7 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import Prefix
 from incrowd.hierarchy.foreign import read_hrc
 from incrowd.io.addresses import file_path
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.privacy import KAnonymity
 from incrowd.table.schema import Attribute, Role, Schema
 

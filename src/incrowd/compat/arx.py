@@ -20,7 +20,7 @@ from incrowd.compat.imported import Imported
 from incrowd.errors import HierarchyError, InputError, TableError, quoted
 from incrowd.hierarchy import Hierarchy
 from incrowd.io.addresses import file_path, require_regular
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.privacy import (
     AverageRisk,
     BetaLikeness,

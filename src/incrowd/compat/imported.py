@@ -7,7 +7,7 @@ from pathlib import Path
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import require_regular
-from incrowd.jobs.policy import Policy, toml_key
+from incrowd.policy.policy import Policy, toml_key
 
 __all__ = ["Imported", "read_text"]
 

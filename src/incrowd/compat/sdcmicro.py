@@ -18,7 +18,7 @@ from incrowd.errors import InputError, TableError, named, quoted
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import Intervals
 from incrowd.io.addresses import file_path
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.privacy import KAnonymity
 from incrowd.table.schema import Attribute, Role, Schema
 from incrowd.treatments import Bottom, Microaggregate, Noise, Pram, RankSwap, Top

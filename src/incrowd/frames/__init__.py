@@ -20,9 +20,9 @@ from typing import Any
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.assess import Assessment, assess
 from incrowd.jobs.evaluate import Evaluation, evaluate
-from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
 from incrowd.lazy import pl
+from incrowd.policy.policy import Policy
 from incrowd.table.schema import Schema
 
 __all__ = ["Incrowd"]

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from incrowd.accounts.bins import attribute_entry
+from incrowd.accounts.people import of_people, people_entry, people_sentences
+from incrowd.accounts.statements import at_most, model_entry, model_sentence, percent, verdict, versions
+from incrowd.accounts.survey import survey_sentences
+from incrowd.accounts.value_warnings import doubts
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
-from incrowd.jobs.bins import attribute_entry
 from incrowd.jobs.leaving import ReleasedValues
-from incrowd.jobs.people import of_people, people_entry, people_sentences
-from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
-from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
-from incrowd.jobs.value_warnings import doubts
 from incrowd.recoding import SUPPRESSED, effective_style
 from incrowd.table.documents import envelope, rounded
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
+    from incrowd.accounts.findings import Finding
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.findings import Finding
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.survey import refuse_survey
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named
 from incrowd.io.addresses import file_path
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.shuffle import RandomOrder
-from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
-from incrowd.jobs.policy import Policy
 from incrowd.jobs.secret_random import guarded_random
-from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw
+from incrowd.policy.arguments import as_models, as_schema
+from incrowd.policy.policy import Policy
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Attribute, Schema

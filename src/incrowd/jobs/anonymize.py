@@ -8,23 +8,23 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.accounts.findings import Evidence, findings_of, refuse_unanswered
+from incrowd.accounts.stages import Clock
+from incrowd.accounts.types import with_types
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.errors import ParameterError
 from incrowd.io.shuffle import RandomOrder
-from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
-from incrowd.jobs.findings import Evidence, findings_of, refuse_unanswered
 from incrowd.jobs.leaving import Leaving
-from incrowd.jobs.linked import refuse_unlinked, with_histories
-from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
-from incrowd.jobs.set_limit import check_sets
-from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import Treating, treated_table, treatment_entries
-from incrowd.jobs.types import with_types
 from incrowd.parameters import COUNT
+from incrowd.policy.arguments import as_algorithm, as_models, as_schema
+from incrowd.policy.linked import refuse_unlinked, with_histories
+from incrowd.policy.policy import Policy
+from incrowd.policy.set_limit import check_sets
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.recoding import check_cells
 from incrowd.table.schema import Schema, Style

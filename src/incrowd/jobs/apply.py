@@ -6,19 +6,19 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.accounts.survey import survey_sentences
+from incrowd.accounts.types import with_types
 from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.judging import Judging
 from incrowd.jobs.leaving import ReleasedValues, holding
-from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.people_across_batches import Both
 from incrowd.jobs.recode_batch import RecodedBatch
-from incrowd.jobs.survey import survey_sentences
-from incrowd.jobs.types import with_types
 from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
 from incrowd.lazy import NDArray, np, pl
+from incrowd.policy.linked import refuse_unlinked, with_histories
 from incrowd.recoding import Recoding, check_cells
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 _WAITING = len(REASONS) - 1
 

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.class_figures import ClassFigures, figures_by_class
+from incrowd.accounts.class_sizes import SizeBin, size_distribution
+from incrowd.accounts.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
+from incrowd.accounts.results import Results, results_of
+from incrowd.accounts.statements import at_most, model_entry, model_sentence, percent, verdict, versions
+from incrowd.accounts.survey import Estimates, estimates_of, survey_sentences
+from incrowd.accounts.value_warnings import doubts
+from incrowd.drafting.repeats import repeated_id_words, repeated_ids
 from incrowd.engines import engine_for, loaded
 from incrowd.errors import ParameterError
-from incrowd.jobs.arguments import as_models, as_schema
-from incrowd.jobs.class_figures import ClassFigures, figures_by_class
-from incrowd.jobs.class_sizes import SizeBin, size_distribution
-from incrowd.jobs.linked import of_histories
-from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
-from incrowd.jobs.repeats import repeated_id_words, repeated_ids
-from incrowd.jobs.results import Results, results_of
-from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
-from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
-from incrowd.jobs.value_warnings import doubts
+from incrowd.policy.arguments import as_models, as_schema
+from incrowd.policy.linked import of_histories
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.progress import in_job, with_bar

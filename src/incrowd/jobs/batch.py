@@ -20,7 +20,7 @@ from incrowd.table.union import Part, Shown, together
 
 if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 _FIFTH = 0.2
 

@@ -9,7 +9,7 @@ from incrowd.errors import InfeasibleError, ParameterError, TableError, named, s
 if TYPE_CHECKING:
     from incrowd.engines import Counted
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema

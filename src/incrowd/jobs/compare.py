@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.accounts.statements import versions
 from incrowd.errors import IncrowdError, ParameterError, TableError
 from incrowd.jobs.anonymize import anonymize
-from incrowd.jobs.arguments import as_algorithms, as_numbers, as_schema
-from incrowd.jobs.policy import Policy
-from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import Treating
 from incrowd.lazy import np, nw, pl
+from incrowd.policy.arguments import as_algorithms, as_numbers, as_schema
+from incrowd.policy.policy import Policy
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.report.document import ComparisonRun

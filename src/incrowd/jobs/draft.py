@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from incrowd.accounts.value_warnings import alternatives
+from incrowd.drafting.functional_dependencies import columns_of_ids, determined
+from incrowd.drafting.profile import Profile, profile_of
+from incrowd.drafting.questions import Question, joined_questions, questions_of
+from incrowd.drafting.roles import Guess, guess_role, may_name_people, with_person, with_role
+from incrowd.drafting.words import is_usual, marks_of_people
 from incrowd.errors import TableError, named, setting
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.missing_texts import MISSING_TEXTS
-from incrowd.jobs.functional_dependencies import columns_of_ids, determined
-from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
-from incrowd.jobs.profile import Profile, profile_of
-from incrowd.jobs.questions import Question, joined_questions, questions_of
-from incrowd.jobs.roles import Guess, guess_role, may_name_people, with_person, with_role
 from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
-from incrowd.jobs.value_warnings import alternatives
-from incrowd.jobs.words import is_usual, marks_of_people
 from incrowd.lazy import pl
+from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.survey import refuse_survey
 from incrowd.errors import InfeasibleError, SchemaError
-from incrowd.jobs.survey import refuse_survey
 from incrowd.lazy import NDArray, np, nw
 from incrowd.parameters import COUNT, SHARE
 from incrowd.table.documents import envelope

@@ -140,8 +140,8 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
         When a table cannot be read or does not fit the schema, or the rows are not the same in number or,
         as many cells show, not in the same order.
     """
+    from incrowd.accounts.row_map import in_raw_order
     from incrowd.engines import engine_for, loaded
-    from incrowd.jobs.row_map import in_raw_order
     from incrowd.recoding.observed import observe
 
     before = (

@@ -19,7 +19,7 @@ from incrowd.table.union import Part, key_of_rows, together
 
 if TYPE_CHECKING:
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 MadeFrom = tuple[FrequencyTable, Recoding] | None
 """Counts before recoding, and the recoding; None where nothing more is measured than was released."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.results import results_of
+from incrowd.accounts.statements import model_entry, model_sentence
 from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.checks import shortfall
 from incrowd.jobs.recode_batch import RecodedBatch
-from incrowd.jobs.results import results_of
-from incrowd.jobs.statements import model_entry, model_sentence
 from incrowd.lazy import NDArray, np
 from incrowd.privacy import IdentityModel, PrivacyModel
 from incrowd.privacy.attacker import Attacker
@@ -19,8 +19,8 @@ from incrowd.table.classes import EquivalenceClasses
 
 if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine, Released
-    from incrowd.jobs.policy import Policy
     from incrowd.jobs.treating import Treating
+    from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding

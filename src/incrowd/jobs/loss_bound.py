@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError
-from incrowd.jobs.arguments import as_schema
 from incrowd.lazy import np
 from incrowd.parameters import COUNT, SEED
+from incrowd.policy.arguments import as_schema
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 

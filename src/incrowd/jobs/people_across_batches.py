@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.accounts.row_map import as_released
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
-from incrowd.jobs.row_map import as_released
 from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.recoding.people import same_values
 

@@ -203,7 +203,7 @@ def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.i
     InputError
         When there are other rows, or the row map is of another release.
     """
-    from incrowd.jobs.row_map import numbers_of
+    from incrowd.accounts.row_map import numbers_of
 
     if before != after:
         raise ParameterError(

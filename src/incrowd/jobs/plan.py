@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.stages import Clock
+from incrowd.accounts.value_warnings import doubts
 from incrowd.algorithms.lattice import Lattice
 from incrowd.jobs.anonymize import begun
 from incrowd.jobs.checks import telling_columns
-from incrowd.jobs.linked import with_histories
-from incrowd.jobs.policy import Policy, terms_of
-from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import treatment_entries
-from incrowd.jobs.value_warnings import doubts
+from incrowd.policy.linked import with_histories
+from incrowd.policy.policy import Policy, terms_of
 from incrowd.progress import Silent
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks

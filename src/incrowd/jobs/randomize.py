@@ -294,7 +294,7 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
     ParameterError
         When the file cannot be read or says something else.
     """
-    from incrowd.jobs.policy_file import read_toml
+    from incrowd.policy.policy_file import read_toml
 
     path = file_path(path)
     try:

@@ -9,6 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.findings import Finding, answered
+from incrowd.accounts.row_map import ROW_MAP, map_of, write_row_map
+from incrowd.accounts.statements import versions
 from incrowd.engines import engine_for
 from incrowd.errors import TableError, visible
 from incrowd.io.digests import digest_of
@@ -17,14 +20,11 @@ from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
-from incrowd.jobs.findings import Finding, answered
 from incrowd.jobs.leaving import ReleasedValues, holding
-from incrowd.jobs.policy import Policy, terms_of
-from incrowd.jobs.publication import published_account, published_policy
-from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
-from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import treatment_entries
 from incrowd.lazy import pl
+from incrowd.policy.policy import Policy, terms_of
+from incrowd.policy.publication import published_account, published_policy
 from incrowd.privacy import IdentityModel
 from incrowd.progress import in_job, interrupting
 from incrowd.table import markup
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
-    from incrowd.jobs.accepted import Accepted
+    from incrowd.policy.accepted import Accepted
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import Mondrian
 from incrowd.errors import InfeasibleError, InputError, ParameterError
 from incrowd.jobs.anonymize import anonymize
-from incrowd.jobs.policy import Policy
-from incrowd.jobs.set_limit import LongListError
+from incrowd.policy.policy import Policy
+from incrowd.policy.set_limit import LongListError
 from incrowd.privacy.attacker import Attacker
 from incrowd.progress import Progress, Silent, Within, in_job, with_bar
 from incrowd.table.documents import envelope

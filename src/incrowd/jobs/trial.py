@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from incrowd.drafting.roles import Guess
 from incrowd.errors import InfeasibleError, InputError
-from incrowd.jobs.roles import Guess
-from incrowd.jobs.set_limit import LongListError, UnlistableError
 from incrowd.lazy import pl
+from incrowd.policy.set_limit import LongListError, UnlistableError
 from incrowd.progress import Silent
 
 AS_DRAFTED = ("max_suppression = 0.0",)
@@ -65,7 +65,7 @@ def tried(
     The guesses and the policy file as they were mended, and what came of it.
     """
     from incrowd.jobs.anonymize import anonymize
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
     rows = table if table.height <= _ROWS else table.sample(_ROWS, seed=0)
     draft, shares = _Mended(tuple(guesses)), iter(_SHARES)

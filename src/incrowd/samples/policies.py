@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.table.schema import Schema
 
 __all__ = ["hospital_policy", "hospital_schema"]
@@ -22,7 +22,7 @@ def hospital_policy(k: int = 5, l: int = 2, max_suppression: float = 0.02) -> Po
         Largest share of records that may be suppressed.
     """
     from incrowd.hierarchy import Hierarchy
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.privacy import KAnonymity, LDiversity
     from incrowd.samples.hospital import diagnosis_hierarchy
     from incrowd.table.schema import Schema

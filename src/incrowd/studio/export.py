@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incrowd.accounts.findings import refuse_unanswered
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.seals import is_seal
 from incrowd.io.streams import is_scan
-from incrowd.jobs.findings import refuse_unanswered
 from incrowd.studio.tables import called
 
 if TYPE_CHECKING:

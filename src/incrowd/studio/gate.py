@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from incrowd.jobs.accepted import Accepted
-from incrowd.jobs.findings import unanswered
+from incrowd.accounts.findings import unanswered
+from incrowd.policy.accepted import Accepted
 from incrowd.studio.parts import heading, marked, note, tell, words
 
 if TYPE_CHECKING:
-    from incrowd.jobs.findings import Finding
+    from incrowd.accounts.findings import Finding
     from incrowd.studio.work import Work
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.jobs.statements import at_most, percent
+from incrowd.accounts.statements import at_most, percent
 from incrowd.privacy import MODELS
 
 if TYPE_CHECKING:

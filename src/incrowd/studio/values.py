@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
-from incrowd.jobs.policy import Policy
 from incrowd.lazy import np
+from incrowd.policy.policy import Policy
 from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:

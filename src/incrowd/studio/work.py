@@ -20,8 +20,8 @@ from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
-from incrowd.jobs.policy import Policy
 from incrowd.lazy import pl
+from incrowd.policy.policy import Policy
 from incrowd.progress import Silent, Within
 from incrowd.studio.sampling import recoded, sampled
 from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read
@@ -32,13 +32,13 @@ from incrowd.table.schema import OPEN_ROLE
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.attacks import Attack
-    from incrowd.jobs.accepted import Accepted
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.compare import Comparison
     from incrowd.jobs.draft import Draft
     from incrowd.jobs.fidelity import Fidelity
     from incrowd.jobs.release import Release
     from incrowd.jobs.suggest import Suggestion
+    from incrowd.policy.accepted import Accepted
     from incrowd.progress import Progress
     from incrowd.risk import Identifying
 

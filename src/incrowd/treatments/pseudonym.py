@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
-from incrowd.treatments._cache import KEPT, Kept, Words
+from incrowd.treatments._text_cache import KEPT, Kept, Words
 from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
-from incrowd.treatments._cache import Kept, Words
+from incrowd.treatments._text_cache import Kept, Words
 from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 

@@ -25,7 +25,7 @@ from fuzz.checks.scripted import scripted
 from fuzz.draw import IN_MEMORY
 from fuzz.sources import Placed, Services, csv_bytes, fetched, read_csv
 from incrowd.engines import engine_for
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.recoding import Recoding
 
 

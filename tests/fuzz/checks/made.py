@@ -19,7 +19,7 @@ from fuzz.oracle import STAR, Classes, Column, Spec
 from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
 from incrowd.algorithms import ALGORITHMS
 from incrowd.hierarchy import Hierarchy, builder_from_spec
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.privacy import MODELS
 from incrowd.table.schema import Attribute, Schema
 from incrowd.treatments import TREATMENTS

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from incrowd.dialects.addresses import Address
     from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.plan import Plan
-    from incrowd.jobs.policy import Policy
     from incrowd.jobs.release import Release
+    from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
 
 _QUICK = 0.5

@@ -88,7 +88,7 @@ def apply(
     from incrowd.engines import loaded as loaded_table
     from incrowd.io.files import CsvFormat, escaping, write_file
     from incrowd.jobs.apply import apply_recoding, waiting_file
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
     earlier_files = (held, previous_release, previous_table, previous_row_map)
     written = outputs.outputs_of(data, *earlier_files, policy=policy, recoding=recoding, force=force)

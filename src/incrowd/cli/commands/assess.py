@@ -12,7 +12,7 @@ from incrowd.table.documents import envelope
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.jobs.class_figures import ClassFigures
+    from incrowd.accounts.class_figures import ClassFigures
 
 _CLASSES = 100
 """Classes that a table on the screen has."""

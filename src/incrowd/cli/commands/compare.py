@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms import Algorithm
     from incrowd.jobs.compare import Comparison
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 _PAGE_NAMES = 12
 _PAGE_K = (4, 8, 16, 32, 64, 128, 256)

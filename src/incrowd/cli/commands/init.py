@@ -15,8 +15,8 @@ from incrowd.cli.logs import LOG
 from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
+    from incrowd.drafting.questions import Question
     from incrowd.jobs.draft import Draft
-    from incrowd.jobs.questions import Question
     from incrowd.jobs.trial import Trial
     from incrowd.table.schema import Role
 
@@ -186,7 +186,7 @@ def _warnings(draft: Draft) -> list[str]:
 
 def _tried(trial: Trial, rows: int) -> list[str]:
     """Print the result of trying the draft, and the changes that it needed."""
-    from incrowd.jobs.statements import at_most, percent
+    from incrowd.accounts.statements import at_most, percent
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
     if trial.problem:

@@ -53,8 +53,8 @@ def perturbation(
     from incrowd.cli.parsing import listed
     from incrowd.cli.tables import console, progress
     from incrowd.jobs.perturbation import perturbation as measured
-    from incrowd.jobs.policy import Policy
     from incrowd.jobs.transitions import transitions
+    from incrowd.policy.policy import Policy
     from incrowd.table.schema import Schema
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema

@@ -41,8 +41,8 @@ def studio(
     from incrowd.cli.interruption import Interruption
     from incrowd.errors import ParameterError, TableError
     from incrowd.io.streams import is_scan
-    from incrowd.jobs.policy import Policy
-    from incrowd.jobs.policy_file import read_toml
+    from incrowd.policy.policy import Policy
+    from incrowd.policy.policy_file import read_toml
     from incrowd.studio.server import serve
     from incrowd.studio.tables import in_database
     from incrowd.studio.work import answered

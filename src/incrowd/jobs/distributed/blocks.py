@@ -27,7 +27,7 @@ from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.table.domain import Domain
     from incrowd.utility import MetricResult
 

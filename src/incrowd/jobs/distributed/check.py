@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.class_sizes import size_bins
+from incrowd.accounts.people import PeopleFigures
+from incrowd.accounts.results import Results
 from incrowd.engines import SparkEngine, TooManyKeysError
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.plan import PeoplePlan
@@ -16,10 +19,7 @@ from incrowd.engines.spark.asking import ask
 from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table
-from incrowd.jobs.class_sizes import size_bins
 from incrowd.jobs.distributed.rows import FIGURES, rows_of
-from incrowd.jobs.people import PeopleFigures
-from incrowd.jobs.results import Results
 from incrowd.kernels.counting import counts_per_key, tally
 from incrowd.lazy import NDArray, np, pa, pl, sf, st
 from incrowd.privacy import ModelResult
@@ -31,7 +31,7 @@ from incrowd.table.schema import Attribute
 if TYPE_CHECKING:
     from incrowd.jobs.distributed.people import WholePeople
     from incrowd.jobs.distributed.scale import TableStatistics
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
 
 _CHECKED_TOGETHER = 200_000
 """Combinations of a part, about."""

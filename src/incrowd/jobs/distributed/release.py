@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.survey import refuse_survey
 from incrowd.algorithms import Mondrian
 from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine
 from incrowd.engines.base import no_order
@@ -20,11 +21,10 @@ from incrowd.jobs.distributed.blocks import Blocks
 from incrowd.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.jobs.distributed.rows import losses
 from incrowd.jobs.distributed.scale import TableStatistics
-from incrowd.jobs.policy import terms_of
 from incrowd.jobs.release import Release
-from incrowd.jobs.set_limit import check_values
-from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import refuse_untreatable
+from incrowd.policy.policy import terms_of
+from incrowd.policy.set_limit import check_values
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent, in_job
 from incrowd.table.documents import envelope
@@ -32,9 +32,9 @@ from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
+    from incrowd.accounts.findings import Finding
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.findings import Finding
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -231,8 +231,8 @@ def in_blocks(
     blocks
         About how many blocks; None for one per `ROWS_PER_BLOCK` rows.
     """
+    from incrowd.accounts.stages import Clock
     from incrowd.jobs.checks import judge
-    from incrowd.jobs.stages import Clock
 
     clock = Clock(progress or Silent())
     with guarded(table.sparkSession):

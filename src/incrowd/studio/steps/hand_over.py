@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from incrowd.jobs.findings import unanswered
+from incrowd.accounts.findings import unanswered
 from incrowd.studio import export
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.gate import Gate, show_findings

@@ -12,7 +12,7 @@ from incrowd.privacy.base import IdentityModel, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.table.schema import Schema
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from incrowd.jobs.answers import Answers
-from incrowd.jobs.profile import Profile
-from incrowd.jobs.words import (
+from incrowd.drafting.answers import Answers
+from incrowd.drafting.profile import Profile
+from incrowd.drafting.words import (
     IDS,
     NAMES,
     PEOPLE,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.jobs.linked import of_histories
+from incrowd.policy.linked import of_histories
 from people_readings import Reading, people_table
 
 TREES = {

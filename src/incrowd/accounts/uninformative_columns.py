@@ -9,7 +9,7 @@ from incrowd.lazy import np
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 

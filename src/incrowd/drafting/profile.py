@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incrowd.drafting.answers import Answers, answers_in
+from incrowd.drafting.value_forms import is_postal, reaching
 from incrowd.errors import InputError
-from incrowd.jobs.answers import Answers, answers_in
-from incrowd.jobs.value_forms import is_postal, reaching
 from incrowd.lazy import NDArray, np, pl
 from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import probable_fillers

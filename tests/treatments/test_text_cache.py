@@ -11,8 +11,8 @@ from hypothesis import given as tried
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.treatments import Batch, Distinct, _kept
-from incrowd.treatments._cache import Kept, Words
+from incrowd.treatments import Batch, Distinct, _text_cache
+from incrowd.treatments._text_cache import Kept, Words
 from incrowd.treatments.keys import Secret
 from treatment_tables import KEY
 
@@ -26,7 +26,7 @@ def lengths(texts: pl.Series) -> np.ndarray:
 @tried(BATCHES, st.sampled_from([0, 1, 5, 1000]))
 def test_numbers_are_those_of_computing_anew_however_few_are_kept(batches, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kept, "KEPT", most)
+        patch.setattr(_text_cache, "KEPT", most)
         kept = Kept()
         for batch in batches:
             texts = pl.Series(batch, dtype=pl.String)
@@ -48,7 +48,7 @@ def test_nothing_is_computed_twice():
 @tried(BATCHES, st.sampled_from([0, 1, 5, 1000]))
 def test_two_that_share_words_have_numbers_of_their_own(batches, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kept, "KEPT", most)
+        patch.setattr(_text_cache, "KEPT", most)
         words = Words()
         one, other = Kept(words), Kept(words)
         for batch in batches:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from incrowd.drafting.value_forms import is_postal, reaching
+from incrowd.drafting.words import PERSONAL, SENSITIVE, about, says
 from incrowd.jobs.draft import draft_policy
-from incrowd.jobs.value_forms import is_postal, reaching
-from incrowd.jobs.words import PERSONAL, SENSITIVE, about, says
 
 # Numbers that authorities and encyclopedias publish as examples of their schemes.
 EXAMPLES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from incrowd.jobs.roles import Guess
+from incrowd.drafting.roles import Guess
 from incrowd.table.schema import OPEN_ROLE
 
 _ALONE = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from incrowd.jobs.class_sizes import SizeBin, size_distribution
-from incrowd.jobs.statements import percent
+from incrowd.accounts.class_sizes import SizeBin, size_distribution
+from incrowd.accounts.statements import percent
 from incrowd.privacy.km_anonymity import KMAnonymity, lone_histories
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.results import identity, unasked
 from incrowd.errors import ParameterError, listed
-from incrowd.jobs.results import identity, unasked
 from incrowd.lazy import NDArray, np, pl
 from incrowd.table.documents import plain
 from incrowd.table.markup import InNotebooks

@@ -15,8 +15,8 @@ import incrowd as ic
 import page_runner
 from incrowd.cli.reference import policy_file_schema
 from incrowd.hierarchy import BUILDERS, Hierarchy
-from incrowd.jobs.policy import Policy
-from incrowd.jobs.policy_schema import policy_schema
+from incrowd.policy.policy import Policy
+from incrowd.policy.policy_schema import policy_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = policy_schema()

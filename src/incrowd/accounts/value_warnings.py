@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from incrowd.accounts.statements import percent
 from incrowd.errors import named, null_values_setting, setting
-from incrowd.jobs.policy import toml_settings, toml_value
-from incrowd.jobs.statements import percent
 from incrowd.lazy import NDArray, np
+from incrowd.policy.policy import toml_settings, toml_value
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.recognition import Recognized, recognize

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.hierarchy import Builder
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 from incrowd.table.documents import rounded
 from incrowd.table.schema import Attribute
 

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incrowd.drafting.functional_dependencies import determined
 from incrowd.jobs.draft import draft_policy
-from incrowd.jobs.functional_dependencies import determined
 
 VALUES = st.sampled_from(["a", "b", "c", None])
 

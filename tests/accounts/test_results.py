@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.accounts.results import Results
 from incrowd.engines import MemoryEngine
 from incrowd.jobs.assess import assess_classes
-from incrowd.jobs.results import Results
 from incrowd.privacy import TCloseness
 from incrowd.samples import hospital
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from incrowd.drafting.functional_dependencies import columns_of_ids
+from incrowd.drafting.profile import profile_of
+from incrowd.drafting.roles import guess_role, may_name_people
+from incrowd.drafting.words import marks_of_people
 from incrowd.errors import setting
-from incrowd.jobs.functional_dependencies import columns_of_ids
-from incrowd.jobs.profile import profile_of
-from incrowd.jobs.roles import guess_role, may_name_people
-from incrowd.jobs.words import marks_of_people
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:

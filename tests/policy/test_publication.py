@@ -12,7 +12,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.jobs.publication import published_policy
+from incrowd.policy.publication import published_policy
 
 MARK = "RAW"
 CITIES = {

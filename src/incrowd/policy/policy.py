@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd.errors import InputError, ParameterError, those_are
 from incrowd.io.addresses import file_path
-from incrowd.jobs.accepted import Accepted
-from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.parameters import SEED, Parameter, check_fields, parameter
+from incrowd.policy.accepted import Accepted
+from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.grids import ENDS, Ends
@@ -29,7 +29,7 @@ from incrowd.treatments.base import treatment_of
 
 if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
-    from incrowd.jobs.policy_file import AttackerTable
+    from incrowd.policy.policy_file import AttackerTable
     from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
@@ -178,7 +178,7 @@ class Policy:
         PolicyError
             When the file cannot be read, or has an unknown or wrong setting; the message says where.
         """
-        from incrowd.jobs.policy_file import read_toml
+        from incrowd.policy.policy_file import read_toml
 
         path = file_path(path)
         return cls.from_dict(read_toml(path), path.parent, str(path))
@@ -186,7 +186,7 @@ class Policy:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], folder: Path, source: str = "policy") -> Policy:
         """Read the content of a TOML file."""
-        from incrowd.jobs.policy_file import validate
+        from incrowd.policy.policy_file import validate
 
         checked = validate(document, source)
         try:
@@ -325,7 +325,7 @@ def terms_of(policy: Policy) -> dict[str, Any]:
 
 def hierarchy_files(path: Path) -> list[Path]:
     """Return the hierarchy files that a policy file names; none where it cannot be read."""
-    from incrowd.jobs.policy_file import read_toml
+    from incrowd.policy.policy_file import read_toml
 
     try:
         columns = read_toml(path)["columns"].values()

@@ -11,7 +11,7 @@ from incrowd.lazy import np, pl
 from incrowd.table.documents import figure, plain
 
 if TYPE_CHECKING:
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
 
 _SAID_OF_PEOPLE = {

@@ -20,7 +20,7 @@ import incrowd as ic
 from examples import examples
 from incrowd.attacks import attack
 from incrowd.jobs.evaluate import evaluate
-from incrowd.jobs.policy import Policy
+from incrowd.policy.policy import Policy
 
 allowing = partial(ic.apply_recoding, max_suppression=1.0)
 

@@ -34,11 +34,11 @@ def policy_schema() -> Schema:
 
     Examples
     --------
-    >>> from incrowd.jobs.policy_schema import policy_schema
+    >>> from incrowd.policy.policy_schema import policy_schema
     >>> policy_schema()["required"]
     ['version', 'columns']
     """
-    from incrowd.jobs.policy_file import VERSIONS, PolicyFile
+    from incrowd.policy.policy_file import VERSIONS, PolicyFile
 
     shape = _plain(PolicyFile.model_json_schema(ref_template="#/definitions/{model}"))
     definitions = shape.pop("$defs")

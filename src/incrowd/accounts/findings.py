@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.accounts.statements import percent
+from incrowd.accounts.uninformative_columns import blanked_columns
+from incrowd.drafting.functional_dependencies import determined, part_of
+from incrowd.drafting.repeats import repeated_id_words, repeated_ids
 from incrowd.errors import InfeasibleError
-from incrowd.jobs.functional_dependencies import determined, part_of
-from incrowd.jobs.repeats import repeated_id_words, repeated_ids
-from incrowd.jobs.statements import percent
-from incrowd.jobs.uninformative_columns import blanked_columns
 from incrowd.lazy import np, pl
 from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
-    from incrowd.jobs.policy import Policy
+    from incrowd.policy.policy import Policy
     from incrowd.privacy import PrivacyModel
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -38,7 +38,7 @@ class Finding(InNotebooks):
     Attributes
     ----------
     name
-        Which finding it is; `incrowd.jobs.accepted.FINDINGS` has all of them.
+        Which finding it is; `incrowd.policy.accepted.FINDINGS` has all of them.
     columns
         The columns that it is about; none where it is about the records.
     share

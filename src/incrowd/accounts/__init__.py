@@ -1,0 +1,1 @@
+"""Statements about a table or a release: figures, findings and sentences."""
