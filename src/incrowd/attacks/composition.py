@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from incrowd.attacks.base import Attack, wilson
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting
 from incrowd.errors import TableError
 from incrowd.lazy import NDArray, np
@@ -159,3 +160,18 @@ def _candidates(setting: Setting, secret: str, person: int) -> Counter[str | Non
     column = setting.columns[secret]
     values, counts = np.unique(column.codes[covered], return_counts=True)
     return Counter({column.labels[value]: int(count) for value, count in zip(values, counts, strict=True)})
+
+
+BY_ORDER = AttackKind(
+    "composition-by-order",
+    "also=",
+    lambda call: len(call.releases) > 1 and call.by_order,
+    lambda call: composition_by_order(call.releases, call.secret),
+)
+
+COMPOSITION = AttackKind(
+    "composition",
+    "also= and a secret",
+    lambda call: len(call.releases) > 1 and call.secret is not None,
+    lambda call: composition(call.releases, call.inferred, call.attacks),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from incrowd.attacks.base import Attack
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.lazy import NDArray, np
 
@@ -30,3 +31,11 @@ def inference(setting: Setting, secret: str, attacks: int) -> Attack:
         )
 
     return setting.rates("inference", wins, guesses, attacks)
+
+
+INFERENCE = AttackKind(
+    "inference",
+    "a secret",
+    lambda call: call.secret is not None,
+    lambda call: inference(call.setting, call.inferred, call.attacks),
+)

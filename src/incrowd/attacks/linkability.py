@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from incrowd.attacks.base import Attack
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.lazy import NDArray, np
 
@@ -25,3 +26,11 @@ def linkability(
         return sum(bool(set(a) & set(b)) for a, b in (pair.tolist() for pair in drawn))
 
     return setting.rates("linkability", wins, guesses, attacks)
+
+
+LINKABILITY = AttackKind(
+    "linkability",
+    "two sides",
+    lambda call: all(call.sides),
+    lambda call: linkability(call.setting, call.sides, call.attacks, call.neighbours),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from incrowd.attacks.base import Attack, wilson
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.lazy import np
@@ -26,3 +27,11 @@ def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
     right = int((nearest_records(setting, known, rows, 1)[0][:, 0] == rows).sum())
     guessed = int((random.integers(setting.records, size=made) == rows).sum())
     return Attack("linkage", made, wilson(right, made), wilson(guessed, made), None, None)
+
+
+LINKAGE = AttackKind(
+    "linkage",
+    "aligned=True or row_map=",
+    lambda call: call.known is not None,
+    lambda call: linkage(call.setting, call.known or [], call.attacks),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from incrowd.attacks.base import Attack, Rate, risk_of, wilson
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.lazy import np
 
@@ -20,3 +21,11 @@ def membership(setting: Setting, attacks: int) -> Attack:
     main = wilson(right, len(rows))
     chance = Rate(0.5, 0.5, 0.5)
     return Attack("membership", len(rows), main, chance, chance, risk_of(main, chance))
+
+
+MEMBERSHIP = AttackKind(
+    "membership",
+    "control=",
+    lambda call: call.control is not None,
+    lambda call: membership(call.setting, call.attacks),
+)

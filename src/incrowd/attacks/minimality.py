@@ -18,6 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from incrowd.attacks.base import Attack, Rate, wilson
+from incrowd.attacks.kind import AttackKind
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.means import as_type, type_of_means
@@ -252,3 +253,15 @@ def _all_ways(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
                 left[value] += 1
 
     yield from islice(deal(), _EXACT)
+
+
+MINIMALITY = AttackKind(
+    "minimality",
+    "a secret and a whole Policy in place of the schema",
+    lambda call: call.policy is not None and call.secret is not None,
+    lambda call: minimality(
+        call.raw, call.release, call.whole_policy, call.inferred, call.attacks, call.seed
+    ),
+    # It anonymizes the table many times.
+    by_default=False,
+)

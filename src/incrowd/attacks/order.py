@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from incrowd.attacks.base import Attack, wilson
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Column, Setting
 from incrowd.lazy import NDArray, np
 
@@ -122,3 +123,11 @@ def _width(known: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[n
     extent = float(known[-1] - known[0]) or 1.0
     inside = np.minimum(high, known[-1]) - np.maximum(low, known[0])
     return float(np.mean(inside.clip(0) / extent))
+
+
+ORDER = AttackKind(
+    "order",
+    "as many rows as the raw table, and a quasi-identifier of numbers or dates",
+    lambda call: call.setting.records == call.setting.people and bool(ordered_columns(call.setting)),
+    lambda call: order(call.setting),
+)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
 from incrowd.attacks.base import Attack, risk_of, wilson
+from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Column, Part, Setting
 from incrowd.lazy import NDArray, np
 from incrowd.progress import check
@@ -156,3 +157,20 @@ def size_factor(met: Sequence[int], scale: float) -> float:
         return shape * x / (1 + x) * math.exp(-shape * math.log1p(x))
 
     return exactly_one(scale * x) / exactly_one(x)
+
+
+UNIVARIATE = AttackKind(
+    "singling-out-univariate",
+    "a released column",
+    lambda call: True,
+    lambda call: singling_out(call.setting, 1, call.attacks, "singling-out-univariate"),
+)
+
+MULTIVARIATE = AttackKind(
+    "singling-out-multivariate",
+    "two released columns",
+    lambda call: len(call.setting.released) > 1,
+    lambda call: singling_out(
+        call.setting, min(call.columns, len(call.setting.released)), call.attacks, "singling-out-multivariate"
+    ),
+)

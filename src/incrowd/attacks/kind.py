@@ -1,0 +1,76 @@
+"""The arguments of an attack, and the entry of a kind of attack in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.attacks.base import Attack
+from incrowd.attacks.setting import Setting
+from incrowd.errors import ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from incrowd.policy.policy import Policy
+
+
+class AttackCall(NamedTuple):
+    """The arguments of `attack`, checked."""
+
+    raw: Any
+    release: Any
+    policy: Policy | None
+    secret: str | None
+    releases: tuple[Setting, ...]
+    control: Any
+    attacks: int
+    columns: int
+    neighbours: int
+    known: list[str] | None
+    sides: tuple[Sequence[str], Sequence[str]]
+    by_order: bool
+    seed: int
+
+    @property
+    def setting(self) -> Setting:
+        """The raw table and its release, without others."""
+        return self.releases[0]
+
+    @property
+    def inferred(self) -> str:
+        """The secret, which there is."""
+        if self.secret is None:
+            raise SchemaError("attack: name the sensitive attribute that is inferred (secret)")
+        return self.secret
+
+    @property
+    def whole_policy(self) -> Policy:
+        """The policy, which there is."""
+        if self.policy is None:
+            raise ParameterError("attack: give the whole policy of the release in place of the schema")
+        return self.policy
+
+
+@dataclass(frozen=True)
+class AttackKind:
+    """One kind of attack.
+
+    Attributes
+    ----------
+    name
+        Its name in calls, on the command line and in reports.
+    needs
+        The arguments that it needs, for messages.
+    possible
+        Says whether a call has them.
+    attempt
+        Tries the attack.
+    by_default
+        Whether it is tried unless the caller names kinds.
+    """
+
+    name: str
+    needs: str
+    possible: Callable[[AttackCall], bool]
+    attempt: Callable[[AttackCall], Attack]
+    by_default: bool = True
