@@ -10,8 +10,6 @@ from typing import Any
 from incrowd.dialects.addresses import is_address
 from incrowd.errors import TableError
 
-__all__ = ["differences"]
-
 _LARGEST = 1 << 26
 _PIECE = 1 << 20
 

@@ -25,8 +25,6 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Compared", "Comparison", "as_released", "compare", "is_passed"]
-
 _FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5
 """Records below which an order is chance; least share of steps that go one way; steps of grouped values, as a
 share of those of a random order."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from incrowd.errors import PolicyError, named, those_are
 from incrowd.verification.demands import Demand, read_demands
 
-__all__ = ["Attacker", "read_attackers"]
-
 _SHORT = {"k": "k-anonymity", "l": "l-diversity", "t": "t-closeness"}
 """Models that an attacker may have by a letter, which is the name of the limit, too."""
 _NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "km-anonymity")

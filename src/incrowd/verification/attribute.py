@@ -31,8 +31,6 @@ from incrowd.verification.source import literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Attribute", "split_by_others"]
-
 # A number as people write it without a second thought; anything else makes a column of texts a category.
 _PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
 # A number when the policy says that the column holds numbers.

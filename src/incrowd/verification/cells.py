@@ -16,8 +16,6 @@ from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calend
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree
 
-__all__ = ["CellReader", "Shapes", "ends_of", "is_value", "listed", "moment_of"]
-
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 # Bounds of floats may have an exponent, of three digits at most.
 _BOUND = rf"{_PLAIN}(?:e[+-][0-9]{{1,3}})?"

@@ -30,19 +30,6 @@ from incrowd.verification.source import Table, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "as_written",
-    "cell",
-    "count_records",
-    "count_rows",
-    "fetch_row",
-    "group",
-    "group_of",
-    "seen_by",
-    "smallest_class",
-    "written",
-]
-
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
 _FLOATS = ("FLOAT", "DOUBLE")

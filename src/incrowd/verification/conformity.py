@@ -21,8 +21,6 @@ from incrowd.verification.sums import sums_moved
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Remarks", "remark", "remark_truth"]
-
 _TOLERANCE = 1e-12
 
 

@@ -18,8 +18,6 @@ from incrowd.verification.source import Part, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["duckdb_name", "part_of", "quoted_name"]
-
 T = TypeVar("T")
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')

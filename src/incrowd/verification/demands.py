@@ -9,8 +9,6 @@ from typing import Any
 
 from incrowd.errors import PolicyError, named, those_are
 
-__all__ = ["MODELS", "Demand", "Parameter", "of_histories", "read_demands"]
-
 
 @dataclass(frozen=True)
 class Demand:

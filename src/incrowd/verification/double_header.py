@@ -10,8 +10,6 @@ from incrowd.verification.source import Table, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["refuse_double_header"]
-
 _NUMBER_OR_DATE = r"[-+]?[.]?[0-9][-+0-9.,:/ TZeE%''\x{a0}\x{202f}]*"
 _SILENT = (
     "", "?", "??", "-", "--", "---", ".", "..", "na", "n/a", "n.a.", "#n/a", "#null!", "<na>", "nan", "null",

@@ -37,8 +37,6 @@ from incrowd.verification.spellings import (
 from incrowd.verification.tables import title_of
 from incrowd.verification.weights import find_weights
 
-__all__ = ["checks_as_sql"]
-
 
 @dataclass(frozen=True)
 class _Tables:

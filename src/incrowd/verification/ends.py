@@ -11,8 +11,6 @@ from incrowd.verification.cells import ends_of, is_value
 from incrowd.verification.policy import USUAL, Column
 from incrowd.verification.recipes import day_of
 
-__all__ = ["mean_slack", "off_grid"]
-
 _YEARS = Fraction(1800), Fraction(2199)
 _LONGEST = {"day": 1, "month": 17, "year": 185}
 """Days from a date to the nearest beginning of a part of the calendar, and one more."""

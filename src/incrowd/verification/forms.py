@@ -21,15 +21,6 @@ from incrowd.verification.treatments import LINKED, Treatment
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "decimal_of",
-    "follower_sql",
-    "form_of",
-    "raw_left",
-    "raw_left_sql",
-    "wrong_forms",
-]
-
 Form = Callable[[str, int], bool]
 """Says whether a value that so many records have is one that the treatment gives."""
 

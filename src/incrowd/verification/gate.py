@@ -20,8 +20,6 @@ from incrowd.verification.source import Table, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["gate_findings", "plain_columns"]
-
 _A_FIFTH = 0.2
 _HALF = 0.5
 _PAIRED = 12

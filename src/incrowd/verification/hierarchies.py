@@ -11,8 +11,6 @@ from incrowd.verification.recipes import tree_of
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree
 
-__all__ = ["read_tree"]
-
 
 def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str) -> Tree:
     """Read a hierarchy file, or follow a builder's spec.

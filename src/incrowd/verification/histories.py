@@ -22,8 +22,6 @@ from incrowd.verification.classes import fetch_row
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["fewest_who_share", "who_share"]
-
 _MOST_SETS = 50_000_000
 
 

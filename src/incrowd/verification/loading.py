@@ -20,8 +20,6 @@ from incrowd.verification.tables import load
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Sources", "Tables", "load_tables", "write_plainly"]
-
 
 @dataclass(frozen=True)
 class Sources:

@@ -9,8 +9,6 @@ from decimal import Decimal
 
 from incrowd.verification.source import literal
 
-__all__ = ["means_missing"]
-
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # Null values that are numbers, days or points of time mean these however they are written.
 _NULL_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?"

@@ -25,8 +25,6 @@ from incrowd.verification.wildcards import alone, check_known, matching
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LARGEST_T", "SLACK", "Measuring", "may_be_zero", "needs_values"]
-
 SLACK = 1e-12
 _MOST_SUBSETS = 10_000
 LARGEST_T = 0.5

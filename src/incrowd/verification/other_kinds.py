@@ -13,8 +13,6 @@ from incrowd.verification.labels import labelled, special_missing
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_parquet", "is_json_lines", "is_other_kind"]
-
 
 def is_other_kind(path: Path) -> bool:
     """Say whether a file is named for a kind that is neither CSV nor Parquet."""

@@ -19,8 +19,6 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Coverage", "Covers", "People", "alike"]
-
 _MOST_BYTES = 10**12
 """What may be looked through: a minute or two."""
 

@@ -25,8 +25,6 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Persons", "find_persons", "refuse_several_rows"]
-
 
 @dataclass(frozen=True)
 class Persons:

@@ -21,8 +21,6 @@ from incrowd.verification.recipes import recipe_named
 from incrowd.verification.spellings import Spelling, spelling_of
 from incrowd.verification.treatments import Treatment, read_treatment
 
-__all__ = ["SUPPRESSED", "Column", "Policy", "read_policy"]
-
 SUPPRESSED = "*"
 ROLES = ("identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive")
 UNRELEASED = ("identifying", "person", "household", "weight")

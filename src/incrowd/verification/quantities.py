@@ -22,8 +22,6 @@ from incrowd.verification.attribute import Attribute
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["distance", "diversity", "evenness", "gain", "log_ratio", "share"]
-
 _EULER = 0.57721566490153286
 _SLACK = 1e-12
 

@@ -13,8 +13,6 @@ from typing import Any
 from incrowd.errors import HierarchyError, PolicyError, named
 from incrowd.verification.trees import Tree, TreeError
 
-__all__ = ["day_of", "exact_number", "is_bin", "is_calendar", "recipe_named", "tree_of"]
-
 _ROOT = "*"
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 400

@@ -9,8 +9,6 @@ from typing import Any
 
 from incrowd.errors import visible
 
-__all__ = ["Finding", "GateFinding", "PeopleFound", "Verification"]
-
 
 @dataclass(frozen=True)
 class Finding:

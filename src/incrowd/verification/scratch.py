@@ -17,8 +17,6 @@ import tempfile
 import weakref
 from pathlib import Path
 
-__all__ = ["PrivateFolder"]
-
 _NAME = re.compile(r"incrowd-[0-9a-f]{12}\.tmp")
 _LOCK = "lock"
 

@@ -20,8 +20,6 @@ from incrowd.verification.source import literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Script", "formatted"]
-
 _MOST = 200_000
 """Cells or values of a column that a script may list."""
 _A_LINE = 8

@@ -11,8 +11,6 @@ from incrowd.verification.people import Covers
 from incrowd.verification.policy import SUPPRESSED
 from incrowd.verification.script import Script
 
-__all__ = ["Covering"]
-
 _MOST_PAIRS = 2_000_000_000
 """Classes times combinations that a script may look through."""
 

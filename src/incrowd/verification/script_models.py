@@ -22,8 +22,6 @@ from incrowd.verification.script_people import everybody_covered
 from incrowd.verification.source import literal
 from incrowd.verification.weights import stood_for
 
-__all__ = ["ScriptedAttribute", "ScriptedMeasuring"]
-
 
 class ScriptedAttribute(Attribute):
     """A sensitive column whose figures of the whole table are questions in the script, and no numbers."""

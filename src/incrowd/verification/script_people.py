@@ -27,8 +27,6 @@ from incrowd.verification.script_cover import Covering
 from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
 
-__all__ = ["cover", "everybody_covered"]
-
 
 def cover(script: Script, population: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
     """Write the tables of this module.

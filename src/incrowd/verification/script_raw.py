@@ -17,8 +17,6 @@ from incrowd.verification.script_sums import check_sums
 from incrowd.verification.script_whole import check_as_a_whole
 from incrowd.verification.source import Table, literal
 
-__all__ = ["check_against", "check_same_rows", "find_people", "put_in_place"]
-
 
 def put_in_place(script: Script, released: Table, raw: Table, row_map: Table) -> Table:
     """Put the raw records in the order of the released ones.

@@ -21,8 +21,6 @@ from incrowd.verification.policy import Column, Policy
 from incrowd.verification.script import Script
 from incrowd.verification.source import Table
 
-__all__ = ["check_sums"]
-
 _MOST_PLACES = 40
 _LARGEST = 10**27
 """A sum in units times the two billion that it is compared by must be below 2^127."""

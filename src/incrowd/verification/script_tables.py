@@ -19,8 +19,6 @@ from incrowd.verification.script import Script
 from incrowd.verification.source import CsvFormat, Part, Table, glob_free, literal
 from incrowd.verification.tables import files_of, load_parts, parts_of, title_of
 
-__all__ = ["Reader", "Wanted"]
-
 _READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"
 _WAY_OUT = "write the table into a Parquet or CSV file, or a DuckDB database, first"
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")

@@ -19,8 +19,6 @@ from incrowd.verification.policy import SUPPRESSED
 from incrowd.verification.script import Script
 from incrowd.verification.script_cover import Covering
 
-__all__ = ["check_as_a_whole"]
-
 
 def check_as_a_whole(script: Script, comparison: Comparison) -> None:
     """Write checks of how often everything occurs in both tables, and of whether the cells can be true.

@@ -31,8 +31,6 @@ from incrowd.verification.other_kinds import as_parquet, is_json_lines
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["CsvFormat", "Part", "Table", "connect", "glob_free", "literal", "open_file", "reworded"]
-
 _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
 _PARQUET = b"PAR1"

@@ -21,18 +21,6 @@ from incrowd.verification.source import literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "Spelling",
-    "is_spelled",
-    "numbers_as_texts",
-    "point_cells",
-    "read_spelled",
-    "respell",
-    "spelled",
-    "spelling_of",
-    "write_plainly",
-]
-
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
 _BLANKS = " \u00a0\u202f"
 

@@ -19,8 +19,6 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["sums_moved"]
-
 _SLACK = Decimal("1e-9")
 """What a number may be off, as a share of the base and of the number: releases round doubles."""
 _Sums = dict[str | None, Decimal]

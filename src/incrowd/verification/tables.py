@@ -17,8 +17,6 @@ from incrowd.verification.source import CsvFormat, Part, Table, literal, open_fi
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["files_of", "load", "load_parts", "parts_of", "title_of"]
-
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 _BY_FOLDERS = ("hive_partitioning = false", "hive_partitioning = true, hive_types_autocast = false")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"

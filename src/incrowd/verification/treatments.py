@@ -8,8 +8,6 @@ from typing import Any
 
 from incrowd.errors import PolicyError, named
 
-__all__ = ["LINKED", "Treatment", "read_treatment"]
-
 _CODING = ("limits", "instead")
 _SETTINGS: dict[str, tuple[str, ...]] = {
     "pseudonym": ("key", "length", "form"),

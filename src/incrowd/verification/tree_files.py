@@ -21,8 +21,6 @@ from typing import Any
 from incrowd.errors import HierarchyError
 from incrowd.verification.trees import Tree, TreeError
 
-__all__ = ["tree_in"]
-
 _HEAD = re.compile(r"(distinct|range)\s*\nname\b")
 """Begins a hierarchy of Amnesia."""
 _LARGEST = 1 << 28

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["Tree", "TreeError"]
-
 
 class TreeError(Exception):
     """An error in a tree; whoever reads it knows the place."""

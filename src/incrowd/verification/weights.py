@@ -25,8 +25,6 @@ from incrowd.verification.wildcards import alone
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["fewest_stood_for", "find_weights", "stood_for"]
-
 _MILLION = 1_000_000
 
 

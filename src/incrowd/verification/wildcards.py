@@ -22,8 +22,6 @@ from incrowd.verification.source import literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["alone", "check_known", "matching"]
-
 
 def check_known(demand: Demand, wildcards: str) -> None:
     """Refuse a model that means nothing where cells match others, or none.

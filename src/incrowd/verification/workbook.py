@@ -16,8 +16,6 @@ from incrowd.errors import TableError, setting
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["workbook"]
-
 _DAYS = {*range(14, 23), *range(45, 48)}
 """Formats of days and times that every workbook has."""
 
