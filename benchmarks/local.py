@@ -188,7 +188,7 @@ def against_anonypy(rows: int, k: int, repeat: int) -> dict[str, Any]:
 
 def against_microaggregation(rows: int, k: int, repeat: int) -> dict[str, Any]:
     """Optimal groups of one number; the package microaggregation, if it is there, gives their error alone."""
-    from incrowd.kernels.groups import least_squares_groups
+    from incrowd.kernels.clusters.groups import least_squares_groups
 
     values = np.sort(np.random.default_rng(0).lognormal(8, 1, rows))
     slow, error = None, None

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from incrowd.kernels.counting import Counts
+from incrowd.kernels.grouping.counting import Counts
 from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["ENGINE_OF", "MAKERS", "VALUES", "frames", "in_order_of_codes", "is_in_order_of_codes", "same"]

@@ -17,7 +17,7 @@ GROUND = {"errors", "lazy", "parameters", "progress"}
 FLOORS = (
     {"kernels", "dialects"},
     {"io", "verification"},
-    {"hierarchy", "treatments"},
+    {"hierarchy", "treatments", "reading", "presentation"},
     {"table"},
     {"recoding"},
     {"engines", "utility", "report"},

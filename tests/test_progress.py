@@ -17,7 +17,7 @@ from incrowd.engines import engine_for
 from incrowd.io import streams
 from incrowd.io.cancellable_scan import passing
 from incrowd.kernels import jit
-from incrowd.kernels.grouping import group_codes
+from incrowd.kernels.grouping.grouping import group_codes
 from incrowd.progress import Cancellable, Cancelled, Silent, check, current, interrupting, running, with_bar
 from incrowd.samples import hospital, hospital_policy
 

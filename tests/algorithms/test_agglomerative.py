@@ -18,10 +18,10 @@ from incrowd.algorithms._sets import PricedKeys, in_columns
 from incrowd.algorithms.agglomerative import _with_enough
 from incrowd.engines import engine_for
 from incrowd.kernels import jit
-from incrowd.kernels.costs import cell_costs
-from incrowd.kernels.joining import joined
-from incrowd.kernels.keyed_classes import Points, interval, tabulate
-from incrowd.kernels.rebuild import Blocks, improve_blocks
+from incrowd.kernels.clusters.costs import cell_costs
+from incrowd.kernels.clusters.joining import joined
+from incrowd.kernels.clusters.keyed_classes import Points, interval, tabulate
+from incrowd.kernels.clusters.rebuild import Blocks, improve_blocks
 from incrowd.samples import hospital
 from town_tables import QUASI, town_table
 
@@ -174,7 +174,7 @@ def test_the_cost_of_an_interval_is_that_of_the_loss_metric(values):
     problem = problem_of(table, schema, 2)
     costs = costs_of(problem.frequency, problem.attributes)
     cells = tabulate(costs)
-    from incrowd.kernels.costs import cell_cost
+    from incrowd.kernels.clusters.costs import cell_cost
 
     for j, domain in enumerate(problem.frequency.domains):
         for lo, hi in np.sort(draw.integers(0, domain.size, (300, 2)), axis=1).tolist():

@@ -13,7 +13,7 @@ import incrowd as ic
 from incrowd.algorithms import ALGORITHMS, base
 from incrowd.algorithms.lattice import explorer, limits
 from incrowd.hierarchy.builders import Flat, Prefix
-from incrowd.kernels.lattice import choose_nodes
+from incrowd.kernels.lattice.lattice import choose_nodes
 
 COLUMNS = [f"q{number}" for number in range(20)]
 REFUSED = ["bottom-up", "samarati", "incognito", "ola", "flash"]

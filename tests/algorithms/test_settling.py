@@ -18,7 +18,7 @@ from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.lattice import Explorer
 from incrowd.algorithms.lattice.bases import below_several
 from incrowd.engines import engine_for
-from incrowd.kernels.search import look_at
+from incrowd.kernels.lattice.search import look_at
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.utility import METRICS
 from lattice_reading import LEAVES, TREES, explorer, path_of, tables

@@ -17,8 +17,8 @@ from incrowd.engines import distinct
 from incrowd.engines.distinct import dictionary
 from incrowd.errors import SchemaError
 from incrowd.kernels import jit
+from incrowd.reading.texts import column_of
 from incrowd.table.domain import Dictionary, Domain
-from incrowd.table.texts import column_of
 
 MARKS = "ab\0é€𝄞🙂"
 ODD = ["", "\0", "a", "a\0", "é", "🙂", "same begin 1", "same begin 2", "same beg", "z" * 40, "z" * 41, "?"]

@@ -27,6 +27,7 @@ from incrowd.jobs.batch import Earlier
 from incrowd.jobs.judging import Judging
 from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
 from incrowd.privacy.attacker import Attacker
+from incrowd.reading.spellings import Spelling
 from incrowd.recoding import Recoding
 from incrowd.table import matching
 from incrowd.table.domain import Domain
@@ -34,7 +35,6 @@ from incrowd.table.frequency import FrequencyTable
 from incrowd.table.grids import Grid
 from incrowd.table.schema import Schema
 from incrowd.table.sensitive import SensitiveCounts
-from incrowd.table.spellings import Spelling
 
 Wrap = Callable[..., Any]
 
@@ -144,7 +144,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "labels are those of a level lower": (("incrowd.recoding.cells", "level_cells", _up),),
     "means are one too high": (("incrowd.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
     "days that are written in a way of their own are first days": (
-        ("incrowd.table.spellings", "_iso", after(lambda text: text[:8] + "01" + text[10:])),
+        ("incrowd.reading.spellings", "_iso", after(lambda text: text[:8] + "01" + text[10:])),
     ),
     "the signs of a spelled column are lost": (
         (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),

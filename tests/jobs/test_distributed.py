@@ -23,7 +23,7 @@ from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.jobs.distributed import blocks as module
 from incrowd.jobs.distributed import check, cuts, rows
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
-from incrowd.kernels.counting import counts_per_key
+from incrowd.kernels.grouping.counting import counts_per_key
 from incrowd.samples import hospital
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable

@@ -11,7 +11,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.jobs.fidelity import fidelity
-from incrowd.table.documents import rounded
+from incrowd.presentation.documents import rounded
 from survey_readings import survey_table
 
 QUASI = {"age": ic.Hierarchy.intervals(2, 4, 8, 16), "town": None}

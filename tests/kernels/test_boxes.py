@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from incrowd.kernels.lattice import fill_box, lower_box, raise_box
+from incrowd.kernels.lattice.lattice import fill_box, lower_box, raise_box
 
 
 @numba.njit

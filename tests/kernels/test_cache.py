@@ -25,12 +25,14 @@ SETTINGS = {name: text for name, text in os.environ.items() if not name.startswi
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A copy of the package; its folder of machine code is a file, so that even root cannot write there."""
+    """A copy of the package; its folders of machine code are files, so that even root cannot write there."""
     home = tmp_path / "site"
     shutil.copytree(
         Path(incrowd.__file__).parent, home / "incrowd", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
     )
-    (home / "incrowd" / "kernels" / "__pycache__").write_text("")
+    kernels = home / "incrowd" / "kernels"
+    for folder in {path.parent for path in kernels.rglob("*.py")}:
+        (folder / "__pycache__").write_text("")
     (tmp_path / "people.csv").write_text(DATA)
     (tmp_path / "temporary").mkdir()
     return home

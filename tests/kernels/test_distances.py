@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels import distances, jit
-from incrowd.kernels.counting import Counts
 from incrowd.kernels.diversity import effective_values, recursive_levels
+from incrowd.kernels.grouping.counting import Counts
 
 Table = list[list[int]]
 

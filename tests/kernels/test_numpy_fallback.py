@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import engine_for
-from incrowd.kernels import counting, grouping, groups, jit, lines, mdav, numpy_fallback, trees
+from incrowd.kernels import jit, lines, numpy_fallback, trees
+from incrowd.kernels.clusters import groups, mdav
+from incrowd.kernels.grouping import counting, grouping
 from incrowd.progress import Silent
 from incrowd.samples import hospital
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.kernels.counting import Counts
-from incrowd.kernels.grouping import group_members
-from incrowd.kernels.people import (
+from incrowd.kernels.grouping.counting import Counts
+from incrowd.kernels.grouping.grouping import group_members
+from incrowd.kernels.people.people import (
     Entries,
     add_distinct,
     classes_that_reach,

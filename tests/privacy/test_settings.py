@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import engine_for, read_classes
-from incrowd.kernels.counting import Counts
 from incrowd.kernels.distances import frequency_differences
 from incrowd.kernels.diversity import grassberger_values
+from incrowd.kernels.grouping.counting import Counts
 from incrowd.privacy.maximum_risk import size_for
 from incrowd.table.classes import EquivalenceClasses
 from model_readings import grassberger

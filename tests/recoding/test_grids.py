@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import incrowd as ic
 from fuzz.oracle import on_grid
 from incrowd.engines.memory import MemoryEngine
+from incrowd.reading.exact import days_of, number_of
 from incrowd.recoding.cells import range_cells
 from incrowd.recoding.labels import mean_labels, range_label, read_range
-from incrowd.table.exact import days_of, number_of
 from incrowd.table.grids import CALENDAR, Grid
 from incrowd.table.schema import Attribute, Schema
 

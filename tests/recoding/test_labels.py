@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from incrowd.engines.memory import MemoryEngine
+from incrowd.reading.exact import moment_of
 from incrowd.recoding.labels import mean_labels, range_label, read_range, read_set, set_label
-from incrowd.table.exact import moment_of
 from incrowd.table.schema import Attribute, Schema
 
 MARKS = st.one_of(

@@ -9,7 +9,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.jobs.plan import plan
-from incrowd.table.documents import rounded
+from incrowd.presentation.documents import rounded
 from incrowd.verification import verify
 
 EVIL = "<script>alert('a')</script>"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import incrowd as ic
+from incrowd.presentation.documents import rounded
 from incrowd.samples import hospital, hospital_policy
 from incrowd.studio import account
 from incrowd.studio.account import Pair
-from incrowd.table.documents import rounded
 
 
 @pytest.fixture(scope="module")

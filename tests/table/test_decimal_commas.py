@@ -11,7 +11,7 @@ import pytest
 
 import incrowd as ic
 from database_tables import fetched, holding
-from incrowd.table.spellings import with_comma, without_comma
+from incrowd.reading.spellings import with_comma, without_comma
 
 ROWS = 120
 RANDOM = np.random.default_rng(3)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from crossed import crossed
-from incrowd.kernels.mdav import mdav_groups
+from incrowd.kernels.clusters.mdav import mdav_groups
 from incrowd.kernels.swapping import swapped_ranks
 from incrowd.table.treated_columns import as_texts
 from incrowd.treatments._numbers import decimals_of, normal_of, written_to

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.accounts.results import identity, unasked
 from incrowd.errors import ParameterError, listed
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.documents import plain
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.documents import plain
+from incrowd.presentation.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel

@@ -21,7 +21,7 @@ class SizeBin:
 
 def size_distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
     """Sort classes into bins, given the size of each: int64[classes]."""
-    from incrowd.kernels.counting import tally
+    from incrowd.kernels.grouping.counting import tally
 
     return size_bins(*tally(sizes))
 

@@ -13,7 +13,7 @@ from incrowd.drafting.functional_dependencies import determined, part_of
 from incrowd.drafting.repeats import repeated_id_words, repeated_ids
 from incrowd.errors import InfeasibleError
 from incrowd.lazy import np, pl
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
 from incrowd.lazy import np, pl
-from incrowd.table.documents import figure, plain
+from incrowd.presentation.documents import figure, plain
 
 if TYPE_CHECKING:
     from incrowd.policy.policy import Policy

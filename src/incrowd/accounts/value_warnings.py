@@ -12,17 +12,17 @@ from incrowd.accounts.statements import percent
 from incrowd.errors import named, null_values_setting, setting
 from incrowd.lazy import NDArray, np
 from incrowd.policy.policy import toml_settings, toml_value
+from incrowd.reading.recognition import Recognized, recognize
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.fillers import probable_fillers
-from incrowd.table.recognition import Recognized, recognize
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from incrowd.reading.spellings import Spelling
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
-    from incrowd.table.spellings import Spelling
 
 _FILLERS = 3
 """Columns whose fillers are told one by one, and fillers that are named."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from incrowd.algorithms._points import class_cells, costs_of
 from incrowd.algorithms.base import SearchProblem, all_hold, refuse_joins
-from incrowd.kernels.costs import Clusters, cell_costs, nearest_class
+from incrowd.kernels.clusters.costs import Clusters, cell_costs, nearest_class
 from incrowd.kernels.jit import over_ranges
 from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses
 
 if TYPE_CHECKING:
-    from incrowd.kernels.costs import Costs
+    from incrowd.kernels.clusters.costs import Costs
 
 
 def join_failing(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from incrowd.kernels.costs import Costs, farthest, farthest_from, measure, nearest, reach, take
-from incrowd.kernels.grouping import group_columns, group_members
-from incrowd.kernels.growing import grow
+from incrowd.kernels.clusters.costs import Costs, farthest, farthest_from, measure, nearest, reach, take
+from incrowd.kernels.clusters.growing import grow
+from incrowd.kernels.grouping.grouping import group_columns, group_members
 from incrowd.kernels.jit import over_ranges, so_few
 from incrowd.kernels.numpy_fallback import least_of
 from incrowd.lazy import NDArray, np
@@ -170,7 +170,7 @@ class Points:
     ----------
     first
         int64[attributes + 1]: where the ranks of each attribute stand in the row of spots, and its end; see
-        `incrowd.kernels.costs`.
+        `incrowd.kernels.clusters.costs`.
     spots
         int32[points, attributes]: the spot of each point's rank.
     point_of_row

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.algorithms._points import class_cells, costs_of
-from incrowd.kernels.costs import Costs, cell_costs
+from incrowd.kernels.clusters.costs import Costs, cell_costs
 from incrowd.lazy import NDArray, np
 from incrowd.recoding.labels import effective_style
 

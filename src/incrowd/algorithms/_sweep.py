@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.kernels.costs import cell_costs
-from incrowd.kernels.grouping import group_codes
+from incrowd.kernels.clusters.costs import cell_costs
+from incrowd.kernels.grouping.grouping import group_codes
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:

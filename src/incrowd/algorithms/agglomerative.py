@@ -13,7 +13,7 @@ from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
     from incrowd.algorithms._sets import PricedKeys
-    from incrowd.kernels.keyed_classes import Cells, Points
+    from incrowd.kernels.clusters.keyed_classes import Cells, Points
 
 _CLASSES = 40
 """Classes that a block should have at least, so that there is something to choose from."""
@@ -117,7 +117,7 @@ class _Search:
 
     def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
         from incrowd.algorithms._sets import PricedKeys, in_columns
-        from incrowd.kernels.keyed_classes import Points, tabulate
+        from incrowd.kernels.clusters.keyed_classes import Points, tabulate
 
         frequency = problem.frequency
         self.problem = problem
@@ -174,7 +174,7 @@ class _Search:
     def cost(self, class_of: NDArray[np.integer]) -> int:
         """Return the loss of all records in these classes."""
         from incrowd.algorithms._sets import class_costs
-        from incrowd.kernels.counting import class_sums
+        from incrowd.kernels.grouping.counting import class_sums
 
         where = _members(class_of)
         return int(class_costs(self.keys, *where) @ class_sums(*where, self.points.weights))
@@ -204,7 +204,7 @@ class _Search:
         fresh
             Whether what a cut saves counts as it is; else by chance more or less, for other blocks.
         """
-        from incrowd.kernels.halving import halve
+        from incrowd.kernels.clusters.halving import halve
 
         members = np.arange(len(ranks))
         block_of = np.zeros(len(ranks), np.int64)
@@ -227,8 +227,8 @@ class _Search:
 
     def _improve(self, block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> None:
         """Improve the classes within each block; `class_of` gets the new ones."""
+        from incrowd.kernels.clusters.rebuild import Blocks, improve_blocks
         from incrowd.kernels.jit import over_ranges
-        from incrowd.kernels.rebuild import Blocks, improve_blocks
 
         indptr, keys = _members(block_of)
         seeds = self.random.integers(0, 2**63, len(indptr) - 1, dtype=np.uint64)
@@ -245,14 +245,14 @@ class _Search:
 
 def _members(number_of: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List the keys of each class or block, given the number of each key."""
-    from incrowd.kernels.grouping import group_members
+    from incrowd.kernels.grouping.grouping import group_members
 
     return group_members(number_of, int(number_of.max()) + 1)
 
 
 def _by_cost(keys: PricedKeys) -> list[int]:
     """Order the attributes by the cost of two keys far apart in their rows, the dearest first."""
-    from incrowd.kernels.costs import cell_costs
+    from incrowd.kernels.clusters.costs import cell_costs
 
     frequency = keys.frequency
     one = np.linspace(0, frequency.keys - 1, 256).astype(np.int64)

@@ -58,7 +58,7 @@ class BottomUpGeneralization(Algorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Generalize until every model holds; see `Algorithm.search`."""
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
         from incrowd.recoding import SingleDimensional, node_cells
         from incrowd.table.classes import EquivalenceClasses
 
@@ -153,7 +153,7 @@ class _Cut:
         self, node: int, columns: Sequence[NDArray[np.int32]], sizes: Sequence[int], frequency: FrequencyTable
     ) -> int:
         """Return the size of the smallest class once a node stands for all values below it."""
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
 
         lo, hi = self.tree.lo[node], self.tree.hi[node]
         codes = frequency.codes[self.attribute]

@@ -72,7 +72,7 @@ class CellSuppression(LocalAlgorithm):
         from incrowd.algorithms._joining import join_failing
         from incrowd.algorithms._points import costs_of
         from incrowd.algorithms.base import all_hold
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
         from incrowd.table.classes import EquivalenceClasses
 
         frequency = problem.frequency
@@ -129,7 +129,7 @@ def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
 def _blanked(problem: SearchProblem, class_of_key: NDArray[np.int32], count: int) -> int:
     """Count the cells of released records that are blanked."""
     from incrowd.algorithms._points import class_cells
-    from incrowd.kernels.grouping import group_members
+    from incrowd.kernels.grouping.grouping import group_members
 
     indptr, members = group_members(class_of_key, count)
     lows, highs = class_cells(problem.frequency, indptr, members)

@@ -44,7 +44,7 @@ class Clustering(LocalAlgorithm):
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         from incrowd.algorithms._points import Points, UnusedByCost, costs_of
-        from incrowd.kernels.costs import nearest_centroid
+        from incrowd.kernels.clusters.costs import nearest_centroid
 
         costs = costs_of(problem.frequency, problem.attributes, levels=True)
         points = Points(problem.frequency)

@@ -46,7 +46,7 @@ class KMember(LocalAlgorithm):
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         from incrowd.algorithms._points import Points, UnusedByCost, costs_of
-        from incrowd.kernels.costs import Clusters, cell_costs, cheapest_class
+        from incrowd.kernels.clusters.costs import Clusters, cell_costs, cheapest_class
 
         costs = costs_of(problem.frequency, problem.attributes, heights=True)
         points = Points(problem.frequency)

@@ -44,7 +44,7 @@ class Microaggregation(LocalAlgorithm):
         ParameterError
             When there is not exactly one quasi-identifier, or it is no number or date.
         """
-        from incrowd.kernels.groups import least_squares_groups
+        from incrowd.kernels.clusters.groups import least_squares_groups
 
         domains = problem.frequency.domains
         if len(domains) != 1 or not domains[0].ordered:

@@ -14,7 +14,7 @@ from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
-    from incrowd.kernels.partition_arrays import Axes, Partitions, Sides
+    from incrowd.kernels.mondrian.partition_arrays import Axes, Partitions, Sides
     from incrowd.table.domain import Domain
 
 
@@ -134,9 +134,9 @@ class _Search:
     """The state of one search: keys in an order in which every partition is a run."""
 
     def __init__(self, settings: Mondrian, problem: SearchProblem) -> None:
-        from incrowd.kernels import partition
         from incrowd.kernels.jit import so_few
-        from incrowd.kernels.partition_arrays import ORDERED, Keys
+        from incrowd.kernels.mondrian import partition
+        from incrowd.kernels.mondrian.partition_arrays import ORDERED, Keys
         from incrowd.table.frequency import smallest_codes
 
         frequency = problem.frequency
@@ -202,8 +202,8 @@ class _Search:
 
     def _sums(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add up the records of each run of keys."""
-        from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
+        from incrowd.kernels.mondrian import partition
 
         if self.by_numpy:
             before = np.zeros(len(self.keys.weights) + 1, np.int64)
@@ -217,8 +217,9 @@ class _Search:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> tuple[_Runs, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Cut every partition once: the parts, and starts and stops of partitions that could not be cut."""
-        from incrowd.kernels import numpy_fallback, partition
+        from incrowd.kernels import numpy_fallback
         from incrowd.kernels.jit import over_ranges
+        from incrowd.kernels.mondrian import partition
 
         parts = self._opened(starts, stops, totals)
         if self.by_numpy:
@@ -226,7 +227,7 @@ class _Search:
         else:
             over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
         if self.target is not None:
-            from incrowd.kernels.gains import order_by_gain
+            from incrowd.kernels.mondrian.gains import order_by_gain
 
             values = self.target.domain.size
             over_ranges(
@@ -254,7 +255,7 @@ class _Search:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> Partitions:
         """Return partitions of which nothing is known but where they are and how many records they have."""
-        from incrowd.kernels.partition_arrays import Partitions
+        from incrowd.kernels.mondrian.partition_arrays import Partitions
 
         codes, count = self.keys.codes, len(starts)
         shape = (count, codes.shape[1])
@@ -273,8 +274,9 @@ class _Search:
 
     def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
         """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
-        from incrowd.kernels import numpy_fallback, partition
+        from incrowd.kernels import numpy_fallback
         from incrowd.kernels.jit import over_ranges
+        from incrowd.kernels.mondrian import partition
 
         cut = np.zeros(len(parts.starts), np.bool_)
         found: list[_Runs] = []
@@ -307,8 +309,8 @@ class _Search:
 
     def _holds(self, runs: _Runs) -> NDArray[np.bool_]:
         """Say which runs of keys satisfy the models as classes."""
-        from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
+        from incrowd.kernels.mondrian import partition
         from incrowd.table.classes import EquivalenceClasses
 
         holds = np.ones(len(runs.totals), np.bool_)
@@ -323,7 +325,7 @@ class _Search:
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
     """Make room for the sides of the cuts that are proposed for some partitions."""
-    from incrowd.kernels.partition_arrays import Sides
+    from incrowd.kernels.mondrian.partition_arrays import Sides
 
     many = parts.many[waiting]
     first_end = np.zeros(len(many) + 1, np.int64)
@@ -347,7 +349,7 @@ def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int
 
 def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
     """Lay the domains out for the compiled loops."""
-    from incrowd.kernels.partition_arrays import Axes
+    from incrowd.kernels.mondrian.partition_arrays import Axes
 
     domains = problem.frequency.domains
     trees = [domain.hierarchy for domain in domains]
@@ -384,7 +386,7 @@ def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
 
 def _way(settings: Mondrian, domain: Domain) -> int:
     """Say how a domain is cut."""
-    from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED
+    from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, ORDERED
 
     if domain.ordered:
         return ORDERED

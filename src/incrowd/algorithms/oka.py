@@ -47,7 +47,7 @@ class OKA(LocalAlgorithm):
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         from incrowd.algorithms._points import costs_of
-        from incrowd.kernels.centres import Centres, distances_within, join_nearest
+        from incrowd.kernels.clusters.centres import Centres, distances_within, join_nearest
 
         frequency = problem.frequency
         records, k = frequency.keys, problem.least

@@ -289,7 +289,7 @@ class _Search:
                 self._learn(node)
 
     def _next(self, alive: NDArray[np.bool_]) -> list[int]:
-        from incrowd.kernels.lattice import choose_nodes
+        from incrowd.kernels.lattice.lattice import choose_nodes
 
         # What is learned first settles most, so few are chosen before.
         self.many = min(2 * self.many, _CHOSEN)

@@ -42,7 +42,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
     - ``below``: records in joint classes smaller than ``smallest_alone``;
     - ``pinned``: records whose joint class has one sensitive value.
     """
-    from incrowd.kernels.grouping import group_codes
+    from incrowd.kernels.grouping.grouping import group_codes
 
     rows = {setting.records for setting in settings}
     if len(rows) > 1:
@@ -78,7 +78,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
 
 def _classes(settings: Sequence[Setting]) -> NDArray[np.int64]:
     """Tell the classes by number, where the same means the same cells in all releases: int[records]."""
-    from incrowd.kernels.grouping import group_codes
+    from incrowd.kernels.grouping.grouping import group_codes
 
     codes = [setting.columns[name].codes.astype(np.int64) for setting in settings for name in setting.quasi]
     ids, _ = group_codes(codes, settings[0].records)

@@ -18,7 +18,7 @@ from incrowd.table.domain import exponent_of
 from incrowd.table.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
-    from incrowd.kernels.nearest import Cloud
+    from incrowd.kernels.clusters.nearest import Cloud
     from incrowd.table.domain import Domain
     from incrowd.table.sensitive import SensitiveCounts
 
@@ -318,7 +318,7 @@ class Setting:
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
         """Lay out some columns for the search of nearest records, these in the given order."""
-        from incrowd.kernels.nearest import Cloud
+        from incrowd.kernels.clusters.nearest import Cloud
 
         columns = [self.columns[name] for name in names]
         nothing = np.zeros(0)
@@ -394,7 +394,7 @@ def nearest_records(
     setting: Setting, names: Sequence[str], rows: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Find the nearest released records of raw rows, and how far they are; the seed decides ties."""
-    from incrowd.kernels.nearest import nearest
+    from incrowd.kernels.clusters.nearest import nearest
 
     order = np.random.default_rng([setting.seed, 3]).permutation(setting.records)
     order = order[_first_of_each(setting, names, order, count)]
@@ -406,7 +406,7 @@ def _first_of_each(
     setting: Setting, names: Sequence[str], order: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
     """Return the places of the first records of each equivalence class: those after them are as far."""
-    from incrowd.kernels.grouping import group_codes
+    from incrowd.kernels.grouping.grouping import group_codes
 
     codes = [setting.columns[name].codes[order].astype(np.int64) for name in names]
     ids, _ = group_codes(codes, len(order))

@@ -21,7 +21,7 @@ _BYTES_KEPT = 1 << 27
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
     """Guess predicates of some released columns, whatever their role, that one person meets alone."""
-    from incrowd.kernels.grouping import group_codes
+    from incrowd.kernels.grouping.grouping import group_codes
 
     random = np.random.default_rng([setting.seed, 2, width])
     columns = [setting.columns[name] for name in setting.released]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from incrowd.errors import ParameterError, TableError, require_extra
-from incrowd.table.documents import to_json
+from incrowd.presentation.documents import to_json
 
 if TYPE_CHECKING:
     from incrowd.dialects.addresses import Address

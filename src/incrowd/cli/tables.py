@@ -17,9 +17,9 @@ from incrowd.cli.interruption import JOBS
 from incrowd.cli.logs import LOG, LoggedProgress
 from incrowd.errors import visible
 from incrowd.kernels.compiling import on_compiling
+from incrowd.presentation.documents import figure
 from incrowd.privacy import MODELS
 from incrowd.progress import Cancellable, Progress, Silent, running
-from incrowd.table.documents import figure
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

@@ -15,7 +15,7 @@ from typing import Any
 from incrowd.algorithms import BottomUp
 from incrowd.errors import HierarchyError, InfeasibleError, ParameterError
 from incrowd.hierarchy import Hierarchy
-from incrowd.kernels.grouping import group_columns
+from incrowd.kernels.grouping.grouping import group_columns
 from incrowd.lazy import NDArray, np
 
 __all__ = ["Records", "nodes_of"]

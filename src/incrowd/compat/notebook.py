@@ -423,7 +423,7 @@ def _compiled(
 ) -> list[pd.Index]:
     from incrowd.algorithms import Mondrian, SearchProblem
     from incrowd.engines import engine_for
-    from incrowd.kernels.grouping import group_members
+    from incrowd.kernels.grouping.grouping import group_members
     from incrowd.recoding import Local
     from incrowd.table.schema import Attribute, Schema
 

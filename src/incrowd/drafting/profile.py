@@ -13,14 +13,14 @@ from incrowd.drafting.answers import Answers, answers_in
 from incrowd.drafting.value_forms import is_postal, reaching
 from incrowd.errors import InputError
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.exact import NUMBER
+from incrowd.reading.exact import NUMBER
+from incrowd.reading.recognition import Recognized, recognize, recognize_digits
 from incrowd.table.fillers import probable_fillers
-from incrowd.table.recognition import Recognized, recognize, recognize_digits
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
+    from incrowd.reading.spellings import Spelling
     from incrowd.table.domain import Domain
-    from incrowd.table.spellings import Spelling
 
 _SAMPLE = 2_000
 """Distinct texts whose form is looked at."""

@@ -27,9 +27,9 @@ from incrowd.drafting.words import (
     tokens,
     words_of,
 )
+from incrowd.reading.spellings import Spelling
 from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, Role
-from incrowd.table.spellings import Spelling
 
 _UNIQUE = 0.9
 """Distinct values per row from which nearly every row has a value of its own."""

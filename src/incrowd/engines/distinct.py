@@ -11,8 +11,8 @@ from incrowd.lazy import NDArray, np, pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from incrowd.reading.texts import Texts
     from incrowd.table.domain import Dictionary
-    from incrowd.table.texts import Texts
 
 _FEW = 1000
 """Texts that become texts of Python at once."""
@@ -47,7 +47,7 @@ def dictionary(
         When the column is neither text, number nor date, or has infinite values.
     """
     from incrowd.io.columns import nameless
-    from incrowd.table.missing import null_values_of
+    from incrowd.reading.missing import null_values_of
 
     series = nameless(series)
     dtype = series.dtype
@@ -65,8 +65,8 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
     """Find the distinct texts in order, and each row's place among them."""
     from incrowd.io.numbering import in_order_of_texts, numbered
     from incrowd.kernels.jit import PARALLEL_FROM
+    from incrowd.reading.missing import null_values_of
     from incrowd.table.domain import Dictionary
-    from incrowd.table.missing import null_values_of
 
     # Fewer rows are done before the loops of the other way are loaded.
     if len(series) >= PARALLEL_FROM:
@@ -89,7 +89,7 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
 
 def _alone(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
     """Return distinct texts of a column; the column is not held in memory for them if it is much larger."""
-    from incrowd.table.texts import Texts
+    from incrowd.reading.texts import Texts
 
     if len(distinct) <= _FEW:
         return distinct.to_list()
@@ -120,7 +120,7 @@ def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> N
 def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
     """Return the distinct values in order without the missing one, and each row's place; missing is last."""
     from incrowd.io.numbering import numbered
-    from incrowd.kernels.grouping import group_numbers
+    from incrowd.kernels.grouping.grouping import group_numbers
 
     if series.dtype.is_float():
         # Equal numbers have equal bits, and what is missing those of one that is none.
@@ -139,7 +139,7 @@ def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct numbers in order; NaN is missing."""
-    from incrowd.table.texts import Texts
+    from incrowd.reading.texts import Texts
 
     if series.dtype.is_float():
         # Negative zero is the same number, and would be named by whichever comes first.
@@ -153,7 +153,7 @@ def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.int
 
 def _days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct dates or points of time in order; those have no zone."""
-    from incrowd.table.texts import Texts
+    from incrowd.reading.texts import Texts
 
     if series.dtype == pl.Date:
         distinct, places = _typed(series)

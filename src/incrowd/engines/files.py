@@ -15,7 +15,7 @@ from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, made_whole, treated
 from incrowd.engines.spilling import SpilledRows, reads_alike
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.missing import null_values_of
+from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat

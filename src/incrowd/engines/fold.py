@@ -13,7 +13,7 @@ from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_surve
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.missing import null_values_of
+from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
     from incrowd.table.domain import Domain
@@ -349,7 +349,7 @@ def _numbered(
     keys
         The key of each combination of values.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import smallest_codes
 
@@ -409,7 +409,7 @@ class _Counts(NamedTuple):
 
     def of(self, attribute: Attribute) -> SensitiveCounts:
         """Count the values of an attribute per key."""
-        from incrowd.kernels.counting import counts_per_key
+        from incrowd.kernels.grouping.counting import counts_per_key
         from incrowd.table.sensitive import SensitiveCounts
 
         groups, key, rows = self.grouped([attribute.name])
@@ -420,8 +420,8 @@ class _Counts(NamedTuple):
 
     def joint(self, sensitive: Sequence[SensitiveCounts]) -> Any:
         """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
-        from incrowd.kernels.counting import counts_per_key
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.counting import counts_per_key
+        from incrowd.kernels.grouping.grouping import group_columns
         from incrowd.table.sensitive import JointCounts
 
         names = [counts.name for counts in sensitive]

@@ -30,7 +30,7 @@ class RowKeys:
     """
 
     def __init__(self, written: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
-        from incrowd.kernels.finding import KnownWords
+        from incrowd.kernels.grouping.finding import KnownWords
 
         self._sizes = tuple(sizes)
         words = written.select(

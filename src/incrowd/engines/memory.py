@@ -332,7 +332,7 @@ def number_persons(
         When a column is neither text, number nor date.
     """
     from incrowd.io.numbering import numbered
-    from incrowd.table.missing import null_values_of
+    from incrowd.reading.missing import null_values_of
 
     cleaned: dict[str, pl.Series] = {}
     for column, name in zip(columns, names, strict=True):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from incrowd.engines.fold import PERSON, ROWS
 from incrowd.lazy import pl
-from incrowd.table.missing import null_values_of
+from incrowd.reading.missing import null_values_of
 
 ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]]
 """The people of a table as a query finds them; see `PeoplePlan.reduced`."""

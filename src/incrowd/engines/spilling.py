@@ -29,7 +29,7 @@ from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
 from incrowd.lazy import NDArray, duckdb, np, pl
 from incrowd.progress import check
-from incrowd.table.missing import null_values_of
+from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
     from incrowd.io.streams import Files

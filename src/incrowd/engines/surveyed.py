@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.missing import null_values_of
+from incrowd.reading.missing import null_values_of
 from incrowd.table.survey import Households, Sampling, read_weights
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def number_groups(
     distinct
         The values that the columns have the places of.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     codes = [groups[name].to_numpy() for name in names]
     missing = np.ones(len(groups), np.bool_)

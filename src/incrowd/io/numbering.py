@@ -31,7 +31,7 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     >>> numbered(pl.DataFrame({"ward": ["b", "a", None, "b"]}))[0].tolist()
     [0, 1, 2, 0]
     """
-    from incrowd.kernels.grouping import group_columns, group_numbers
+    from incrowd.kernels.grouping.grouping import group_columns, group_numbers
 
     if frame.width == 1 and (whole := _whole(frame.to_series())) is not None:
         return group_numbers(whole.to_numpy())

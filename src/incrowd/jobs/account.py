@@ -14,8 +14,8 @@ from incrowd.engines import engine_for
 from incrowd.errors import named, setting
 from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.presentation.documents import envelope, rounded
 from incrowd.recoding import SUPPRESSED, effective_style
-from incrowd.table.documents import envelope, rounded
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:

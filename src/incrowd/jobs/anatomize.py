@@ -19,8 +19,8 @@ from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.policy import Policy
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.
 
 def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
     """Put every record into a group that has its value once."""
-    from incrowd.kernels.buckets import groups_of_distinct
+    from incrowd.kernels.clusters.buckets import groups_of_distinct
 
     counts = frequency.sensitive[0]
     values = counts.keys.codes.astype(np.int64)

@@ -19,9 +19,9 @@ from incrowd.jobs.recode_batch import RecodedBatch
 from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
 from incrowd.lazy import NDArray, np, pl
 from incrowd.policy.linked import refuse_unlinked, with_histories
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.recoding import Recoding, check_cells
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat

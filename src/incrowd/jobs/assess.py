@@ -19,12 +19,12 @@ from incrowd.engines import engine_for, loaded
 from incrowd.errors import ParameterError
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.linked import of_histories
+from incrowd.presentation.documents import envelope
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.progress import in_job, with_bar
 from incrowd.risk import RISKS
 from incrowd.risk.figures import Risks
-from incrowd.table.documents import envelope
 from incrowd.table.wildcards import WILDCARD, wildcard_sentence
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class Assessment:
         write_report(self.document(schema), path, force=force)
 
     def _repr_html_(self) -> str:
-        from incrowd.table.markup import table
+        from incrowd.presentation.markup import table
 
         rows: list[tuple[object, ...]] = [
             ("equivalence classes", self.classes, ""),

@@ -19,11 +19,11 @@ from incrowd.jobs.treating import Treating
 from incrowd.lazy import np, nw, pl
 from incrowd.policy.arguments import as_algorithms, as_numbers, as_schema
 from incrowd.policy.policy import Policy
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.report.document import ComparisonRun
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 from incrowd.utility import METRICS
 

@@ -23,9 +23,9 @@ from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
 from incrowd.lazy import pl
 from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
+from incrowd.reading.spellings import Spelling
 from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
-from incrowd.table.spellings import Spelling
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Role

@@ -9,8 +9,8 @@ from incrowd.accounts.survey import refuse_survey
 from incrowd.errors import InfeasibleError, SchemaError
 from incrowd.lazy import NDArray, np, nw
 from incrowd.parameters import COUNT, SHARE
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:

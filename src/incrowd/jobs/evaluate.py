@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError, TableError, setting
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import Schema
 from incrowd.table.survey import UNIT, Sampling
 from incrowd.utility import METRICS, MetricResult, measure_all

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import ParameterError, named
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import COUNT, PART, SEED
+from incrowd.presentation.markup import InNotebooks
 from incrowd.recoding import read_set
-from incrowd.table.markup import InNotebooks
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def _association(frequency: FrequencyTable, spreads: list[Spread], a: int, b: in
 
 def _joint(one: Spread, other: Spread, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Spread every record over the pairs of ranks of its two cells: float64[size, size]."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     cells = len(one.wide), len(other.wide)
     ids, first = group_columns([one.entry, other.entry], cells, len(one.entry))

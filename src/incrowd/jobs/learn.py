@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import MissingExtraError, ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import SEED, SHARE
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.jobs.evaluate import Evaluation

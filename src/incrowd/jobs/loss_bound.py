@@ -10,7 +10,7 @@ from incrowd.errors import TableError
 from incrowd.lazy import np
 from incrowd.parameters import COUNT, SEED
 from incrowd.policy.arguments import as_schema
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def loss_bound(table: Any, schema: Schema, k: int, *, sample: int = 20_000, seed
 
 def _bound(frequency: FrequencyTable, schema: Schema, k: int, sample: int, seed: int) -> LossBound:
     from incrowd.algorithms._sets import PricedKeys
-    from incrowd.kernels.bounds import least_costs
+    from incrowd.kernels.clusters.bounds import least_costs
+    from incrowd.kernels.clusters.keyed_classes import Points, tabulate
     from incrowd.kernels.jit import over_ranges
-    from incrowd.kernels.keyed_classes import Points, tabulate
 
     keys = PricedKeys.of(frequency, schema.quasi)
     costs = keys.costs

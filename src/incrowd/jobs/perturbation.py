@@ -15,8 +15,8 @@ from incrowd.errors import (
     setting,
 )
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.utility.base import mean_of
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class _Reading(NamedTuple):
         )
 
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
-        from incrowd.table.missing import null_values_of
+        from incrowd.reading.missing import null_values_of
 
         given = () if self.schema is None else self.schema.null_values
         series = null_values_of((*given, *self.null_values)).without(series)

@@ -14,9 +14,9 @@ from incrowd.jobs.checks import telling_columns
 from incrowd.jobs.treating import treatment_entries
 from incrowd.policy.linked import with_histories
 from incrowd.policy.policy import Policy, terms_of
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.progress import Silent
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat

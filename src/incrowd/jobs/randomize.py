@@ -13,8 +13,8 @@ from incrowd.errors import MissingExtraError, ParameterError, PolicyError, Table
 from incrowd.io.addresses import file_path
 from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.parameters import EPSILON, check_fields, parameter
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import require_columns
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from incrowd.lazy import NDArray, np
+from incrowd.reading.exact import moment_of, number_of
 from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
 from incrowd.recoding.observed import Literal, literal
 from incrowd.recoding.unseen import with_unseen
 from incrowd.table.domain import Domain
-from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 
 _CELLS = 8_000_000

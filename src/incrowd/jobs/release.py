@@ -25,10 +25,10 @@ from incrowd.jobs.treating import treatment_entries
 from incrowd.lazy import pl
 from incrowd.policy.policy import Policy, terms_of
 from incrowd.policy.publication import published_account, published_policy
+from incrowd.presentation import markup
+from incrowd.presentation.documents import envelope, to_json
 from incrowd.privacy import IdentityModel
 from incrowd.progress import in_job, interrupting
-from incrowd.table import markup
-from incrowd.table.documents import envelope, to_json
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from incrowd.errors import InfeasibleError, InputError, ParameterError
 from incrowd.jobs.anonymize import anonymize
 from incrowd.policy.policy import Policy
 from incrowd.policy.set_limit import LongListError
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy.attacker import Attacker
 from incrowd.progress import Progress, Silent, Within, in_job, with_bar
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.jobs.perturbation import Comparison, read_columns, rows_before
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.markup import InNotebooks
 from incrowd.treatments.pram import Pram
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def _temporary_folder() -> Path | None:
 def _sources() -> bytes:
     """Digest of the sources of all kernels: they are compiled into one another."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.digest()
 

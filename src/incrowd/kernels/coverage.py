@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.grouping import group_members
+from incrowd.kernels.grouping.grouping import group_members
 from incrowd.kernels.jit import compiled, over_ranges
 
 

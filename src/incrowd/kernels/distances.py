@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts
+from incrowd.kernels.grouping.counting import Counts
+from incrowd.kernels.grouping.sorting import sort_run
 from incrowd.kernels.jit import compiled, over_ranges
-from incrowd.kernels.sorting import sort_run
 
 _SAFE = 2**62
 

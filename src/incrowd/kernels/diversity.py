@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts
+from incrowd.kernels.grouping.counting import Counts
+from incrowd.kernels.grouping.sorting import sort_run
 from incrowd.kernels.jit import compiled, inner, over_ranges
-from incrowd.kernels.sorting import sort_run
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from incrowd.kernels.partition_arrays import Axes, Keys, Partitions, Sides
+    from incrowd.kernels.mondrian.partition_arrays import Axes, Keys, Partitions, Sides
 
 
 def shape(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from incrowd.errors import PolicyError, did_you_mean, named
-from incrowd.table.markup import InNotebooks
+from incrowd.presentation.markup import InNotebooks
 
 FINDINGS = {
     "unique-column": "many records have a value of their own in a column that is released as it is",

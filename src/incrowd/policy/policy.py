@@ -16,11 +16,11 @@ from incrowd.io.addresses import file_path
 from incrowd.parameters import SEED, Parameter, check_fields, parameter
 from incrowd.policy.accepted import Accepted
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
+from incrowd.presentation.markup import document
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.grids import ENDS, Ends
 from incrowd.table.judged_values import JUDGE, Judge
-from incrowd.table.markup import document
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS

@@ -23,10 +23,10 @@ from pydantic import (
 
 from incrowd.errors import PolicyError, did_you_mean, named, open_roles, quoted
 from incrowd.io.addresses import read_bytes
+from incrowd.reading.spellings import open_spelling
 from incrowd.table.grids import Ends
 from incrowd.table.judged_values import Judge
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
-from incrowd.table.spellings import open_spelling
 from incrowd.table.wildcards import Wildcards
 
 VERSIONS = (1, 2, 3)

@@ -9,7 +9,7 @@ from incrowd.algorithms import ALGORITHMS, Mondrian
 from incrowd.hierarchy.builders import BUILDERS, DATE_LEVELS
 from incrowd.parameters import Configured, Parameter
 from incrowd.privacy import MODELS, PrivacyModel
-from incrowd.table.spellings import DECIMALS, THOUSANDS
+from incrowd.reading.spellings import DECIMALS, THOUSANDS
 from incrowd.treatments import TREATMENTS, Treatment
 
 Schema = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.hierarchy import Builder
 from incrowd.policy.policy import Policy
-from incrowd.table.documents import rounded
+from incrowd.presentation.documents import rounded
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:

@@ -191,8 +191,8 @@ class _Sets(NamedTuple):
 
 def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
     """Count the people who share each set of `power` classes, or all of fewer."""
-    from incrowd.kernels.grouping import group_columns
-    from incrowd.kernels.histories import subsets
+    from incrowd.kernels.grouping.grouping import group_columns
+    from incrowd.kernels.people.histories import subsets
 
     lengths = np.diff(histories[0])
     for size in range(2, power + 1):
@@ -225,8 +225,8 @@ def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
 
 def _whole(histories: _Histories, many: int) -> Iterator[_Sets]:
     """Count the people who share all classes of somebody."""
-    from incrowd.kernels.grouping import group_columns
-    from incrowd.kernels.histories import supersets
+    from incrowd.kernels.grouping.grouping import group_columns
+    from incrowd.kernels.people.histories import supersets
 
     indptr, classes = histories
     lengths = np.diff(indptr)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel
 from incrowd.privacy.normalized_entropy import NormalizedEntropy
 from incrowd.privacy.results import ModelResult
 from incrowd.privacy.t_closeness import TCloseness
-from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses

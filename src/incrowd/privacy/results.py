@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.table.documents import plain
-from incrowd.table.markup import document
+from incrowd.presentation.documents import plain
+from incrowd.presentation.markup import document
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from incrowd.privacy.base import (
 )
 
 if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
     from incrowd.kernels.distances import Tree
+    from incrowd.kernels.grouping.counting import Counts
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
@@ -175,7 +175,7 @@ class TCloseness(SensitiveModel):
 
     def _lost_people(self, people: EquivalenceClasses, attribute: int) -> NDArray[np.int64]:
         """Return how many records each class loses at least, where all values are equally far apart."""
-        from incrowd.kernels.bounds import lost_of_pairs
+        from incrowd.kernels.clusters.bounds import lost_of_pairs
 
         assert people.rows is not None
         pairs, records = people.counts(attribute), people.rows.counts(attribute)
@@ -226,7 +226,7 @@ def _tree(domain: Domain) -> Tree:
 
 def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDArray[np.int64]]:
     """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
-    from incrowd.kernels.counting import Counts, class_counts
+    from incrowd.kernels.grouping.counting import Counts, class_counts
     from incrowd.table.domain import rank_values
     from incrowd.table.matching import counts_by_number
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.addresses import file_path
 from incrowd.lazy import NDArray, np, pl
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import document
+from incrowd.reading.missing import null_values_of
 from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
-from incrowd.table.documents import envelope
 from incrowd.table.frequency import smallest_codes
-from incrowd.table.markup import document
-from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
     from incrowd.recoding.cells import Cells

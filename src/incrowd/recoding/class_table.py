@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.io.columns import columns_named
-from incrowd.kernels.counting import Counts, class_counts
-from incrowd.kernels.grouping import group_members
+from incrowd.kernels.grouping.counting import Counts, class_counts
+from incrowd.kernels.grouping.grouping import group_members
 from incrowd.lazy import np, pl
 from incrowd.recoding import Local, Recoding
 

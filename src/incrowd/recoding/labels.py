@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from incrowd.lazy import NDArray, np
-from incrowd.table.exact import MOMENT, NUMBER, moment_of
+from incrowd.reading.exact import MOMENT, NUMBER, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -74,7 +74,7 @@ class Local(Recoding):
         set_limit
             Values that a cell may list where its style is ``auto`` and the common ancestor would be ``*``.
         """
-        from incrowd.kernels.grouping import group_members
+        from incrowd.kernels.grouping.grouping import group_members
 
         groups = group_members(class_of_key, count)
         suppressed = class_of_key < 0
@@ -213,7 +213,7 @@ def _joined_means(
     styles: Sequence[Style],
 ) -> tuple[Cells, ...]:
     """Let means stand for all classes that have the same cells: in the release they are one class."""
-    from incrowd.kernels.grouping import group_columns, group_members
+    from incrowd.kernels.grouping.grouping import group_columns, group_members
 
     live = np.flatnonzero(class_of_key >= 0)
     released = [each.released for each in cells]
@@ -241,7 +241,7 @@ def _value_counts(
     indptr: NDArray[np.int64],
     members: NDArray[np.int64],
 ) -> Any:
-    from incrowd.kernels.counting import Counts, class_counts
+    from incrowd.kernels.grouping.counting import Counts, class_counts
 
     each = np.arange(len(codes) + 1, dtype=np.int64)
     return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), domain.size)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import TableError
 from incrowd.lazy import NDArray, np
+from incrowd.reading.exact import number_of
 from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
 from incrowd.table.domain import Domain
-from incrowd.table.exact import number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.sensitive import SensitiveCounts
 
@@ -79,7 +79,7 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
     TableError
         When the tables have different numbers of rows.
     """
-    from incrowd.kernels.grouping import group_columns, group_members
+    from incrowd.kernels.grouping.grouping import group_columns, group_members
 
     before, after = (table.key_of_row("comparing two tables") for table in (raw, released))
     if len(before) != len(after):

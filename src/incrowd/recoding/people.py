@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.errors import TableError
 from incrowd.lazy import NDArray, np
+from incrowd.reading.exact import moment_of, number_of
 from incrowd.table.classes import EquivalenceClasses
-from incrowd.table.exact import moment_of, number_of
 
 if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
+    from incrowd.kernels.grouping.counting import Counts
     from incrowd.recoding.base import Recoding
     from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Domain
@@ -214,7 +214,7 @@ def _keys_of_cells(
     TableError
         When a key has cells that no released key has.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     columns: list[NDArray[np.int64]] = [
         np.concatenate((codes.astype(np.int64), column[kept]))
@@ -261,7 +261,7 @@ def same_values(before: SensitiveCounts, after: SensitiveCounts) -> bool:
 
 def _ranked(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
     """Return counts per key with other codes of their values, in order of these."""
-    from incrowd.kernels.counting import counts_per_key
+    from incrowd.kernels.grouping.counting import counts_per_key
 
     keys = len(counts.indptr) - 1
     return counts_per_key(

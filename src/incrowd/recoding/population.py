@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import NDArray, np
+from incrowd.reading.exact import Line, moment_of, number_of
 from incrowd.recoding import SUPPRESSED, read_range, read_set
 from incrowd.table.domain import Domain, followed
-from incrowd.table.exact import Line, moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.schema import Attribute
 
@@ -96,7 +96,7 @@ def recoded(
     outside
         The people in none.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     classes = len(codes[0])
     known = np.ones(people.keys, np.bool_)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from incrowd.presentation.documents import figure
 from incrowd.report.details import Row
 from incrowd.report.document import ComparisonRun
-from incrowd.table.documents import figure
 
 COMPARED = {
     "LM": "loss",

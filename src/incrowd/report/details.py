@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from incrowd.table.documents import figure
+from incrowd.presentation.documents import figure
 
 Row = list[str]
 

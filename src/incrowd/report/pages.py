@@ -12,11 +12,11 @@ from typing import Any
 from incrowd.errors import ParameterError, visible
 from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
+from incrowd.presentation.documents import to_json
 from incrowd.report import charts
 from incrowd.report.details import Row, number, tables_of
 from incrowd.report.document import ComparisonRun
 from incrowd.report.typesetting import check_typesetter, typeset
-from incrowd.table.documents import to_json
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 

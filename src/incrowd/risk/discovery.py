@@ -8,9 +8,9 @@ from typing import Any
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import COUNT, PART
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
-from incrowd.table.markup import InNotebooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def quasi_identifiers(
     Motwani and Xu, Efficient algorithms for masking and finding quasi-identifiers, SDM workshop PPDM 2007
     (distinct ratio and separation ratio).
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     frequency = read_for(KAnonymity(1), table, columns).frequency
     width = len(frequency.domains)

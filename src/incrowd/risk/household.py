@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import np
 from incrowd.parameters import Parameter, parameter
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.risk.base import RiskModel
 from incrowd.risk.individual import individual_risk, risk_of_classes
-from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -38,7 +38,7 @@ class Prosecutor(RiskModel):
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest and least risk, its mean over records and classes, and the share at risk."""
-        from incrowd.kernels.counting import tally
+        from incrowd.kernels.grouping.counting import tally
 
         sizes = classes.sizes
         if not len(sizes):

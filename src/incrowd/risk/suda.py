@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import COUNT, PART, Parameter
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
-from incrowd.table.markup import InNotebooks
 
 _SCORING = Parameter(str, "how scores are made", choices=("product", "subsets"))
 
@@ -124,7 +124,7 @@ def suda2(
     UNECE/Eurostat work session, 2005; Skinner and Elliot, A measure of disclosure risk for microdata,
     J. Royal Statistical Society B 64(4), 2002 (DIS). Exponent and adjustment are those of sdcMicro's suda2.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     classes = read_for(KAnonymity(1), table, quasi)
     frequency = classes.frequency

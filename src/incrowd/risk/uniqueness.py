@@ -10,9 +10,9 @@ from typing import Any
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import PART
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
-from incrowd.table.markup import InNotebooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def estimate_uniqueness(sizes: NDArray[np.int64], population: int, cells: float 
     Statistics 14(1), 1998; Dankar, El Emam, Neisa and Roffey, Estimating the re-identification risk of
     clinical data sets, BMC Medical Informatics and Decision Making 12:66, 2012.
     """
-    from incrowd.kernels.counting import tally
+    from incrowd.kernels.grouping.counting import tally
 
     distinct, times = tally(sizes)
     records = int(sizes.sum())

@@ -10,8 +10,8 @@ from incrowd.errors import ParameterError, SchemaError, open_roles
 from incrowd.io.addresses import file_path
 from incrowd.lazy import np
 from incrowd.parameters import Parameter, check_fields
+from incrowd.reading.spellings import Spelling, check_spelling
 from incrowd.table.grids import ENDS, Ends, check_grid
-from incrowd.table.spellings import Spelling, check_spelling
 from incrowd.table.treatment_rules import check_treatment
 from incrowd.treatments.base import Treatment
 

@@ -11,7 +11,7 @@ from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
+    from incrowd.kernels.grouping.counting import Counts
     from incrowd.table.frequency import FrequencyTable, PopulationCounts
 
 
@@ -47,7 +47,7 @@ class ClassCounts:
         cls, frequency: FrequencyTable, class_of_key: NDArray[np.integer], classes: int
     ) -> Self:
         """Group keys by a class number each: int[keys], -1 for a suppressed key."""
-        from incrowd.kernels.grouping import group_members
+        from incrowd.kernels.grouping.grouping import group_members
 
         return cls(frequency, *group_members(class_of_key, classes))
 
@@ -57,14 +57,14 @@ class ClassCounts:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Records of each class, or its people: int64[classes]."""
-        from incrowd.kernels.counting import class_sums
+        from incrowd.kernels.grouping.counting import class_sums
 
         sums = class_sums(self.indptr, self.members, self.frequency.weights)
         return sums if self.frequency.people.listed is None else sums + self._first_listed[1]
 
     def reach(self, least: int) -> NDArray[np.bool_]:
         """Say which classes have at least so many records, or people: bool[classes]."""
-        from incrowd.kernels.people import classes_that_reach
+        from incrowd.kernels.people.people import classes_that_reach
 
         listed = self.frequency.people.listed
         if listed is None or "sizes" in self.__dict__:
@@ -75,7 +75,7 @@ class ClassCounts:
     @cached_property
     def _first_listed(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which entries of the listed people are the first in their class, and how many in each class."""
-        from incrowd.kernels.people import first_entries
+        from incrowd.kernels.people.people import first_entries
 
         assert self.frequency.people.listed is not None
         return first_entries(self.indptr, self.members, self.frequency.people.listed.people_of_keys)
@@ -103,7 +103,7 @@ class ClassCounts:
         chosen
             bool[classes]
         """
-        from incrowd.kernels.people import items_within
+        from incrowd.kernels.people.people import items_within
 
         listed = self.frequency.people.listed
         if listed is None:
@@ -129,7 +129,7 @@ class ClassCounts:
         indptr, classes
             int64[numbers + 1] and int64[...]: the classes of each number of a person; see `ListedPeople`.
         """
-        from incrowd.kernels.grouping import group_members
+        from incrowd.kernels.grouping.grouping import group_members
 
         listed = self.frequency.people.listed
         if listed is None:
@@ -147,7 +147,7 @@ class ClassCounts:
 
         float64[classes]; None where no column holds such weights.
         """
-        from incrowd.kernels.counting import class_sums
+        from incrowd.kernels.grouping.counting import class_sums
 
         sampling = self.frequency.survey.sampling
         return None if sampling is None else class_sums(self.indptr, self.members, sampling.keys) / UNIT
@@ -188,7 +188,7 @@ class ClassCounts:
 
     def _worst(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each listed person in a class the largest value of their classes, 0 for none."""
-        from incrowd.kernels.people import worst_of_items
+        from incrowd.kernels.people.people import worst_of_items
 
         listed = self.frequency.people.listed
         assert listed is not None
@@ -197,8 +197,8 @@ class ClassCounts:
     def counts(self, attribute: int) -> Counts:
         """Count a sensitive attribute's values per class, given its position in the frequency table."""
         if attribute not in self._counts:
-            from incrowd.kernels.counting import class_counts
-            from incrowd.kernels.people import add_distinct
+            from incrowd.kernels.grouping.counting import class_counts
+            from incrowd.kernels.people.people import add_distinct
 
             counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
             where = self.indptr, self.members, counted.keys
@@ -215,7 +215,7 @@ class ClassCounts:
         if listed is None or attribute in self._counts or not len(self):
             counts = self.counts(attribute)
             return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes
-        from incrowd.kernels.people import most_distinct
+        from incrowd.kernels.people.people import most_distinct
 
         # The counts themselves take longer, and nobody else may ask for them.
         where = self.indptr, self.members, counted.keys
@@ -264,7 +264,7 @@ class ClassCounts:
     def quasi_values(self, position: int) -> QuasiValues:
         """Look at the values of a quasi-identifier in each class, given its position."""
         if position not in self._quasi:
-            from incrowd.kernels.counting import Counts, class_counts
+            from incrowd.kernels.grouping.counting import Counts, class_counts
 
             frequency = self.frequency
             each = np.arange(frequency.keys + 1, dtype=np.int64)
@@ -306,7 +306,7 @@ class ClassCounts:
 
     @cached_property
     def _covered(self) -> NDArray[np.int64]:
-        from incrowd.kernels.counting import class_sums
+        from incrowd.kernels.grouping.counting import class_sums
 
         if self._people is not None:
             return self._people[0]

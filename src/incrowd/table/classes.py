@@ -101,7 +101,7 @@ class EquivalenceClasses(ClassCounts):
         suppressed
             bool[keys]: keys that are in no class.
         """
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
 
         ids, first = group_columns(codes, sizes, frequency.keys)
         if suppressed is not None and suppressed.any():
@@ -208,7 +208,7 @@ class EquivalenceClasses(ClassCounts):
 
     def as_keys(self) -> FrequencyTable:
         """Return the classes as the keys of a smaller table, with all that models look at but cells."""
-        from incrowd.kernels.counting import class_counts, class_sums
+        from incrowd.kernels.grouping.counting import class_counts, class_sums
 
         frequency, where = self.frequency, (self.indptr, self.members)
         joint = population = None
@@ -280,7 +280,7 @@ class EquivalenceClasses(ClassCounts):
             int32[classes]: the merged class of each class.
         merged
         """
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
 
         assert self.codes is not None
         group, first = group_columns(

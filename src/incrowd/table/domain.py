@@ -15,13 +15,13 @@ from typing import Any, Literal
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.lazy import NDArray, np, pl
+from incrowd.reading.exact import Line, days_of, moment_of, number_of
+from incrowd.reading.missing import null_values_of
+from incrowd.reading.spellings import read_spelled, with_comma, without_comma
+from incrowd.reading.texts import column_of, picked
 from incrowd.table.attribute import WithCommas
-from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.grids import Grid, grid_of
-from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
-from incrowd.table.spellings import read_spelled, with_comma, without_comma
-from incrowd.table.texts import column_of, picked
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""

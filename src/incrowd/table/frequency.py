@@ -208,7 +208,7 @@ class FrequencyTable:
 
     def _repr_html_(self) -> str:
         """Show how many values the columns have, and none of them."""
-        from incrowd.table.markup import table
+        from incrowd.presentation.markup import table
 
         rows = [(domain.name, "quasi-identifier", domain.size) for domain in self.domains]
         rows += [(counts.name, "sensitive", counts.present) for counts in self.sensitive]
@@ -226,7 +226,7 @@ class FrequencyTable:
 
         They are the keys, unless keys share their values, as those of `by_record` may.
         """
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
 
         ids, first = group_columns(self.codes, [domain.size for domain in self.domains], self.keys)
         return ids, np.bincount(ids, self.weights, len(first)).astype(np.int64)
@@ -266,7 +266,7 @@ class FrequencyTable:
         joint
             Whether to count the sensitive attributes' combinations, too.
         """
-        from incrowd.kernels.grouping import group_columns, group_members
+        from incrowd.kernels.grouping.grouping import group_columns, group_members
 
         rows = len(suppressed)
         kept = np.flatnonzero(~suppressed) if suppressed.any() else None
@@ -322,7 +322,7 @@ class FrequencyTable:
         """
         if self.row_keys is None:
             raise TableError(ELSEWHERE)
-        from incrowd.kernels.grouping import group_members
+        from incrowd.kernels.grouping.grouping import group_members
 
         kept = np.flatnonzero(self.row_keys >= 0)
         key = self.row_keys[kept]
@@ -412,7 +412,7 @@ class FrequencyTable:
         kept
             bool[keys]
         """
-        from incrowd.kernels.counting import picked
+        from incrowd.kernels.grouping.counting import picked
 
         chosen = np.flatnonzero(kept)
         population, people = self.population, self.people

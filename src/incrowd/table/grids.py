@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from incrowd.errors import SchemaError
 from incrowd.parameters import Parameter
-from incrowd.table.exact import number_of
+from incrowd.reading.exact import number_of
 
 Ends = Literal["outward", "exact"]
 ENDS = Parameter(

@@ -39,7 +39,7 @@ def split_by_others(
     ParameterError
         When the combinations of sensitive values were not counted.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     joint, classes = frequency.joint, len(where[0]) - 1
     if joint is None:
@@ -56,8 +56,8 @@ def _by_combination(
     frequency: FrequencyTable, joint: JointCounts, where: Where, attribute: int
 ) -> tuple[FrequencyTable, NDArray[np.int64], NDArray[np.int32]]:
     """Make a key of each combination of sensitive values in each class: table, class, combination."""
-    from incrowd.kernels.counting import Counts, class_counts
-    from incrowd.kernels.people import add_distinct, first_entries
+    from incrowd.kernels.grouping.counting import Counts, class_counts
+    from incrowd.kernels.people.people import add_distinct, first_entries
 
     listed, classes = frequency.people.listed, np.arange(len(where[0]) - 1, dtype=np.int64)
     counted, many = frequency.sensitive[attribute], len(joint.codes[0])

@@ -13,7 +13,7 @@ from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
+    from incrowd.kernels.grouping.counting import Counts
 
 
 def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
@@ -234,9 +234,9 @@ def counts_by_number(
     size
         How many numbers there are.
     """
-    from incrowd.kernels.counting import Counts as PerKey
-    from incrowd.kernels.grouping import group_columns
-    from incrowd.kernels.people import Entries, add_distinct
+    from incrowd.kernels.grouping.counting import Counts as PerKey
+    from incrowd.kernels.grouping.grouping import group_columns
+    from incrowd.kernels.people.people import Entries, add_distinct
 
     if isinstance(classes, WildcardClasses):
         counts = counts_by_number(classes._wide, attribute, ranks, size)
@@ -310,7 +310,7 @@ class _Matches(NamedTuple):
 
     def sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
         """Add up an amount of each class over the classes that each matches."""
-        from incrowd.kernels.counting import class_sums
+        from incrowd.kernels.grouping.counting import class_sums
 
         return class_sums(*self.groups, class_sums(*self.members, amounts))
 
@@ -325,7 +325,7 @@ class _Matches(NamedTuple):
 def _listed(
     owner: NDArray[np.int64], item: NDArray[np.int64], owners: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    from incrowd.kernels.grouping import group_members
+    from incrowd.kernels.grouping.grouping import group_members
 
     indptr, order = group_members(owner, owners)
     return indptr, item[order]
@@ -348,7 +348,7 @@ def _meet(
     columns: Sequence[_Column], here: NDArray[np.int64], there: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Give the cells of two sets of classes in some columns numbers, equal cells equal ones."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     both = np.concatenate((here, there))
     ids, _ = group_columns(

@@ -15,7 +15,7 @@ from incrowd.lazy import NDArray, np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from incrowd.kernels.people import Entries
+    from incrowd.kernels.people.people import Entries
 
 
 class PersonRows(NamedTuple):
@@ -131,8 +131,8 @@ class ListedPeople:
         sizes
             Number of possible values of each sensitive attribute.
         """
-        from incrowd.kernels.grouping import group_members, packed, renumbered
-        from incrowd.kernels.person_rows import number_items
+        from incrowd.kernels.grouping.grouping import group_members, packed, renumbered
+        from incrowd.kernels.people.person_rows import number_items
 
         indptr, order = group_members(key, keys)
         owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)
@@ -196,7 +196,7 @@ class ListedPeople:
         return None if self.combination is None else self._listed(self.combination)
 
     def _entries(self, items: NDArray[np.int32], many: int) -> Entries:
-        from incrowd.kernels.people import Entries
+        from incrowd.kernels.people.people import Entries
 
         return Entries(self.indptr, self._listed(items), many)
 
@@ -224,7 +224,7 @@ class ListedPeople:
         indptr, members
             int64[classes + 1] and int64[...]: the keys of each class.
         """
-        from incrowd.kernels.people import distinct_entries
+        from incrowd.kernels.people.people import distinct_entries
 
         ends, entry = distinct_entries(indptr, members, self.combinations_of_keys, self.entry)
         people = self.people

@@ -11,8 +11,8 @@ from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
-    from incrowd.kernels.person_rows import DistinctRows
+    from incrowd.kernels.grouping.counting import Counts
+    from incrowd.kernels.people.person_rows import DistinctRows
 
 
 def count_people(
@@ -115,8 +115,8 @@ def _counts_alone(
     size: int,
 ) -> Counts:
     """Count the codes of those whose rows are all alike, under each key."""
-    from incrowd.kernels.counting import counts_per_key, row_counts
-    from incrowd.kernels.grouping import group_members
+    from incrowd.kernels.grouping.counting import counts_per_key, row_counts
+    from incrowd.kernels.grouping.grouping import group_members
 
     if not len(others.key):
         return row_counts(*group_members(keys_of_rows[alone], keys), codes[alone], size)
@@ -128,9 +128,9 @@ def _counts_alone(
 
 def _distinct(found: PersonRows, keys: int, sizes: Sequence[int]) -> DistinctRows:
     """Find the distinct rows of each person: keys and combinations of sensitive values."""
-    from incrowd.kernels.grouping import group_members, packed
+    from incrowd.kernels.grouping.grouping import group_members, packed
     from incrowd.kernels.jit import at_once
-    from incrowd.kernels.person_rows import distinct_rows
+    from incrowd.kernels.people.person_rows import distinct_rows
 
     rows = len(found.person)
     many = int(found.person.max(initial=-1)) + 1
@@ -146,8 +146,8 @@ def _people_of_values(
     person: NDArray[np.integer], ranks: NDArray[np.integer], size: int
 ) -> NDArray[np.int64]:
     """Count the people who have each value: int64[size]."""
-    from incrowd.kernels.grouping import group_members
-    from incrowd.kernels.person_rows import first_items
+    from incrowd.kernels.grouping.grouping import group_members
+    from incrowd.kernels.people.person_rows import first_items
 
     grouped = group_members(person, int(person.max(initial=-1)) + 1)
     return np.bincount(ranks[first_items(*grouped, ranks)], minlength=size).astype(np.int64)

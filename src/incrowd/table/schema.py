@@ -177,7 +177,7 @@ class Schema:
         return f"Schema({'; '.join(parts)}{'; linked' if self.linked else ''})"
 
     def _repr_html_(self) -> str:
-        from incrowd.table.markup import table
+        from incrowd.presentation.markup import table
 
         rows = (
             (

@@ -11,7 +11,7 @@ from incrowd.lazy import NDArray, np
 from incrowd.table.domain import Domain
 
 if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
+    from incrowd.kernels.grouping.counting import Counts
 
 ELSEWHERE = "the rows of this table are not in memory, so its records cannot be parted"
 """The message where somebody asks for rows."""
@@ -54,7 +54,7 @@ class SensitiveCounts:
     @classmethod
     def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
         """Count a column of ranks, int[rows], per key."""
-        from incrowd.kernels.counting import row_counts
+        from incrowd.kernels.grouping.counting import row_counts
 
         return cls(
             domain,
@@ -111,8 +111,8 @@ class JointCounts:
         cls, grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.integer]]]
     ) -> JointCounts:
         """Count the combinations of some columns of ranks, int[rows], per key."""
-        from incrowd.kernels.counting import row_counts
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.counting import row_counts
+        from incrowd.kernels.grouping.grouping import group_columns
 
         ranked = [ranks for _, ranks in sensitive]
         combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
@@ -121,7 +121,7 @@ class JointCounts:
 
     def numbers(self, ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
         """Return which combination each row has, given its rank in each attribute: int[rows] each."""
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
 
         known = len(self.codes[0])
         columns = [np.concatenate((codes, own)) for codes, own in zip(self.codes, ranks, strict=True)]

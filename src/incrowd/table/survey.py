@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.errors import SchemaError
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.spellings import read_spelled
+from incrowd.reading.spellings import read_spelled
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Attribute
@@ -201,7 +201,7 @@ class Households:
         self, chosen: NDArray[np.bool_], each: NDArray[np.float64]
     ) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
         """Return the household and the largest risk of each member of one."""
-        from incrowd.kernels.grouping import group_columns
+        from incrowd.kernels.grouping.grouping import group_columns
 
         assert self.member is not None
         home, member = self.home[chosen], self.member[chosen]

@@ -12,8 +12,8 @@ from incrowd.io.columns import nameless
 from incrowd.io.draws import Draws
 from incrowd.io.frames import without_negative_zero
 from incrowd.lazy import NDArray, np, pl
-from incrowd.table.missing import null_values_of
-from incrowd.table.spellings import Spelling
+from incrowd.reading.missing import null_values_of
+from incrowd.reading.spellings import Spelling
 from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment
 from incrowd.treatments.coded import Coded, Codes

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Literal
 
 from incrowd.errors import SchemaError, setting
-from incrowd.table.spellings import Spelling
+from incrowd.reading.spellings import Spelling
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import HOUSEHOLD, Reads

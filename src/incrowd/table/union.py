@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incrowd.kernels.counting import Counts, counts_per_key
+from incrowd.kernels.grouping.counting import Counts, counts_per_key
 from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
@@ -43,7 +43,7 @@ def together(
     keys
         Per table int64[keys]: the key in `table`, -1 where it does not count.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     tables = [table for _, _, table in parts]
     kept = np.concatenate([kept for _, kept, _ in parts])
@@ -118,7 +118,7 @@ def _joint_counts(
     keys: int,
 ) -> JointCounts | None:
     """Add up the counts of combinations of sensitive values; None where a table has not counted them."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     joints = [table.joint for table in tables if table.joint is not None]
     if not values or len(joints) < len(tables):

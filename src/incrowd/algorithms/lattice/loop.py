@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.algorithms.lattice.node import SLACK, Node
 from incrowd.kernels.jit import at_once
-from incrowd.kernels.search import look_at
-from incrowd.kernels.search_arrays import (
+from incrowd.kernels.lattice.search import look_at
+from incrowd.kernels.lattice.search_arrays import (
     EVERY,
     PLACES,
     Cells,
@@ -24,8 +24,8 @@ from incrowd.kernels.search_arrays import (
     Nodes,
     Room,
 )
-from incrowd.kernels.search_kept import make_room
-from incrowd.kernels.search_plan import ALIVE, COUNTS, plan_nodes, share_nodes
+from incrowd.kernels.lattice.search_kept import make_room
+from incrowd.kernels.lattice.search_plan import ALIVE, COUNTS, plan_nodes, share_nodes
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.kernels.lattice import mark_too_small, roll_up
+from incrowd.kernels.lattice.lattice import mark_too_small, roll_up
 from incrowd.lazy import NDArray, np
 from incrowd.table.frequency import smallest_codes
 

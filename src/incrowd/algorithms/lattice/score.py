@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import ParameterError
-from incrowd.kernels.search_arrays import CELLS, CLASSES, Costs
+from incrowd.kernels.lattice.search_arrays import CELLS, CLASSES, Costs
 from incrowd.lazy import NDArray, np
 from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.table.frequency import smallest_codes
@@ -207,7 +207,7 @@ class _OfCells(Score):
         """Add the further cost of suppression to the cost of the levels."""
         losses = np.array([self._shares[j][level] for j, level in enumerate(levels)])
         if lost.any():
-            from incrowd.kernels.lattice import suppression_gaps
+            from incrowd.kernels.lattice.lattice import suppression_gaps
 
             gaps = np.concatenate([self._gaps[j][level] for j, level in enumerate(levels)])
             extra: NDArray[np.float64] = suppression_gaps(  # type: ignore[no-untyped-call]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.kernels.small_groups import GroupPeople, join_people
+from incrowd.kernels.people.small_groups import GroupPeople, join_people
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import TableError
 from incrowd.io.addresses import file_path
 from incrowd.lazy import np, pl
-from incrowd.table.documents import envelope, to_json
-from incrowd.table.markup import InNotebooks, table
+from incrowd.presentation.documents import envelope, to_json
+from incrowd.presentation.markup import InNotebooks, table
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.node import Node

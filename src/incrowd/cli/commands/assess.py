@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
-from incrowd.table.documents import envelope
+from incrowd.presentation.documents import envelope
 
 if TYPE_CHECKING:
     from rich.console import Console

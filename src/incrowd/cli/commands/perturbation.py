@@ -9,7 +9,7 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.errors import ParameterError, require_extra
-from incrowd.table.documents import envelope
+from incrowd.presentation.documents import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

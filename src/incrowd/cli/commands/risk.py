@@ -8,7 +8,7 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.lazy import pl
-from incrowd.table.documents import envelope
+from incrowd.presentation.documents import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ from incrowd.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.people import WholePeople, listed_people, people_of_blocks, person_columns
 from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
-from incrowd.kernels.counting import counts_per_key
+from incrowd.kernels.grouping.counting import counts_per_key
 from incrowd.lazy import NDArray, np, pl, sf, st
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable, smallest_codes

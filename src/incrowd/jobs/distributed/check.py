@@ -20,7 +20,7 @@ from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.distributed.rows import FIGURES, rows_of
-from incrowd.kernels.counting import counts_per_key, tally
+from incrowd.kernels.grouping.counting import counts_per_key, tally
 from incrowd.lazy import NDArray, np, pa, pl, sf, st
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
@@ -170,7 +170,7 @@ def _asked(figures: Sequence[Mapping[str, Any]]) -> int:
 
 def check_part(shared: Any, table: Any) -> Any:
     """Measure whole classes, given as an Arrow table of combinations; runs on the executors."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns
 
     scale, models, quasi, null_values = shared
     frame = pl.DataFrame(pl.from_arrow(table))

@@ -13,7 +13,7 @@ from incrowd.engines.spark.asking import HASHED, ask, person_of
 from incrowd.engines.spark.fetching import fetched_within, kept
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
-from incrowd.kernels.counting import counts_per_key
+from incrowd.kernels.grouping.counting import counts_per_key
 from incrowd.lazy import NDArray, np, pl, sf
 from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople, PersonRows

@@ -25,10 +25,10 @@ from incrowd.jobs.release import Release
 from incrowd.jobs.treating import refuse_untreatable
 from incrowd.policy.policy import terms_of
 from incrowd.policy.set_limit import check_values
+from incrowd.presentation.documents import envelope
+from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent, in_job
-from incrowd.table.documents import envelope
-from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.memory import number_persons
 from incrowd.jobs.distributed.cuts import BLOCK
-from incrowd.kernels.counting import Counts
+from incrowd.kernels.grouping.counting import Counts
 from incrowd.lazy import NDArray, np, pa, pc, pl
 from incrowd.progress import Silent
 from incrowd.recoding import SUPPRESSED, check_cells

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.io.frames import without_negative_zero
-from incrowd.kernels.counting import Counts
+from incrowd.kernels.grouping.counting import Counts
 from incrowd.lazy import NDArray, np, pl
 from incrowd.table.domain import Domain
 from incrowd.table.sensitive import SensitiveCounts

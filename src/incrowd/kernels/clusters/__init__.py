@@ -1,0 +1,1 @@
+"""Kernels of clusterings and of local recoding."""

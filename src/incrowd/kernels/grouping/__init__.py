@@ -1,0 +1,1 @@
+"""Kernels that number, group and count rows."""

@@ -1,0 +1,1 @@
+"""Kernels that count people who have several rows."""

@@ -1,0 +1,1 @@
+"""Plain documents, and how they are shown in notebooks."""

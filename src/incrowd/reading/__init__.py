@@ -1,0 +1,1 @@
+"""Reading of texts: spellings of numbers and dates, null values, exact numbers."""
