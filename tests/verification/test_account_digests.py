@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import incrowd as ic
-from incrowd.io.digests import digest_of
+from incrowd.io.seals import digest_of
 from incrowd.samples import hospital, hospital_policy
 from incrowd.verification import verify
 

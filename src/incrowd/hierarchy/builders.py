@@ -74,14 +74,17 @@ class Builder(ABC):
         del known, texts
         return []
 
-    @abstractmethod
     def spec(self) -> dict[str, Any]:
         """Return the recipe as a policy file holds it, e.g. ``{"intervals": [5, 10]}``."""
+        return {self.name: True}
 
     @classmethod
-    @abstractmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Builder:
-        """Read the result of `spec`."""
+        """Read the result of `spec`; a recipe without settings is ``true``."""
+        _extra(spec, (cls.name,))
+        if spec[cls.name] is not True:
+            raise ParameterError(f"hierarchy {cls.name}: write {cls.name} = true")
+        return cls()
 
 
 def _group(label: str) -> str:
@@ -273,17 +276,6 @@ class Prefix(Builder):
         longest = max(map(len, known))
         return [text for text in texts if 0 < len(text) <= longest and ROOT not in text]
 
-    def spec(self) -> dict[str, Any]:
-        """Return ``{"prefix": True}``."""
-        return {"prefix": True}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Prefix:
-        """Read the result of `spec`."""
-        _extra(spec, ("prefix",))
-        _true(spec, "prefix")
-        return cls()
-
 
 def _mask(value: str, kept: int, longest: int) -> str:
     return _group(value[:kept] + "*" * (longest - kept))
@@ -466,22 +458,6 @@ class Flat(Builder):
         """Return all texts but ``*`` and none at all."""
         del known
         return [text for text in texts if text not in ("", ROOT)]
-
-    def spec(self) -> dict[str, Any]:
-        """Return ``{"flat": True}``."""
-        return {"flat": True}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Flat:
-        """Read the result of `spec`."""
-        _extra(spec, ("flat",))
-        _true(spec, "flat")
-        return cls()
-
-
-def _true(spec: Mapping[str, Any], name: str) -> None:
-    if spec[name] is not True:
-        raise ParameterError(f"hierarchy {name}: write {name} = true")
 
 
 BUILDERS: dict[str, type[Builder]] = {

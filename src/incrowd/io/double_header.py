@@ -30,19 +30,7 @@ _HEAD = 1000
 
 @dataclass(frozen=True)
 class _Below:
-    """The cells of a column below its first record.
-
-    Attributes
-    ----------
-    values
-        How many values it has there.
-    various
-        Whether they differ.
-    digits
-        Whether all of them are numbers or dates.
-    again
-        Whether the text of the first record is among them.
-    """
+    """A column below its first record, whose text may stand there `again`; `digits` are numbers and dates."""
 
     values: int
     various: bool

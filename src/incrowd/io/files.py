@@ -20,7 +20,7 @@ from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
-from incrowd.io.kinds.base import Kept, Reading
+from incrowd.io.kinds.base import Kept, refuse_types
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
 from incrowd.io.targets import writing
 from incrowd.lazy import NDArray, np, pl
@@ -130,7 +130,7 @@ def read_table(
     path = file_path(path)
     kind = kind_of(path)
     if kind is not None:
-        table, kept = read_kind(kind, path, Reading(csv_format.sheet))
+        table, kept = read_kind(kind, path, csv_format.sheet)
         # What else is read in the same way is a file of its own, with sheets of its own.
         return table, replace(csv_format, kept=kept, sheet=None)
     refuse_sheet(path, csv_format.sheet)
@@ -333,12 +333,7 @@ def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
     TableError
     """
     refuse_other_format(target)
-    for name, dtype in types.items():
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
-            raise TableError(
-                f"{target}: column {name!r} is of type {dtype}, which a CSV cannot hold; write .parquet, or "
-                "leave the column out"
-            )
+    refuse_types(types, target, "a CSV", (pl.Binary, pl.Object, pl.Duration, pl.List, pl.Struct, pl.Array))
 
 
 def nul_in(target: Path) -> TableError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from incrowd.io.columns import column_named
 from incrowd.lazy import pl
 
 Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
@@ -16,33 +17,21 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 def escape(table: Frame) -> Frame:
     """Put ``'`` before texts that begin as formulas do and are no plain numbers."""
-    texts = [name for name, kind in table.lazy().collect_schema().items() if _is_text(kind)]
     columns = []
-    for name in texts:
-        text = _column(name).cast(pl.String)
-        runs = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
-        columns.append(pl.when(runs).then(pl.lit("'") + text).otherwise(text).alias(name))
-    return table.with_columns(columns) if columns else table
+    for name, kind in table.lazy().collect_schema().items():
+        if isinstance(kind, pl.String | pl.Categorical | pl.Enum):
+            text = column_named(name).cast(pl.String)
+            runs = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+            columns.append(pl.when(runs).then(pl.lit("'") + text).otherwise(text).alias(name))
+    return table.with_columns(columns)
 
 
 def unescape(table: Frame) -> Frame:
     """Take off the signs that `escape` added."""
-    texts = [name for name, kind in table.lazy().collect_schema().items() if kind == pl.String]
     columns = []
-    for name in texts:
-        text = _column(name)
-        columns.append(
-            pl.when(text.str.contains(_ESCAPED)).then(text.str.slice(1)).otherwise(text).alias(name)
-        )
-    return table.with_columns(columns) if columns else table
-
-
-def _is_text(kind: pl.DataType) -> bool:
-    return isinstance(kind, pl.String | pl.Categorical | pl.Enum)
-
-
-def _column(name: str) -> pl.Expr:
-    """Address a column literally, whatever its name means to Polars."""
-    from polars import selectors
-
-    return selectors.by_name(name).as_expr()
+    for name, kind in table.lazy().collect_schema().items():
+        if kind == pl.String:
+            text = column_named(name)
+            escaped = text.str.contains(_ESCAPED)
+            columns.append(pl.when(escaped).then(text.str.slice(1)).otherwise(text).alias(name))
+    return table.with_columns(columns)

@@ -2,7 +2,8 @@
 
 A column that was filtered, sliced or suppressed often keeps its old buffers. They hold texts of removed rows,
 values beneath a missing one, and categories that no longer occur. Whoever writes or pickles such a column
-hands them out. So released columns are always written anew.
+hands them out. So released columns are always written anew, and a type of categories gets only those that its
+rows have. Where the type gives its categories no order, they are sorted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import SchemaError
 from incrowd.io.columns import nameless
-from incrowd.lazy import NDArray, np, nw, pa, pd, pl
+from incrowd.lazy import NDArray, np, nw, pa, pc, pd, pl
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -131,9 +132,7 @@ def _refuse(name: str, kind: object) -> SchemaError:
 
 def _polars_anew(series: pl.Series) -> pl.Series:
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        from incrowd.io.categories import polars_categories
-
-        return polars_categories(nameless(series)).alias(series.name)
+        return _polars_categories(nameless(series)).alias(series.name)
     return written_anew(series)
 
 
@@ -186,15 +185,13 @@ def _without_categories(kind: pl.DataType) -> pl.DataType:
 
 def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Write a column of PyArrow into buffers of its own; views become text."""
-    from incrowd.io.categories import arrow_categories
-
     kind = _without_views(column.type)
     try:
         values = column.cast(kind) if kind != column.type else column
         anew = pa.chunked_array(
             [chunk.take(pa.array(range(len(chunk)), pa.int64())) for chunk in values.chunks], kind
         )
-        categories = arrow_categories(column, anew) if pa.types.is_dictionary(column.type) else None
+        categories = _arrow_categories(column, anew) if pa.types.is_dictionary(column.type) else None
         return anew if categories is None else categories
     except (pa.ArrowException, NotImplementedError, TypeError):
         raise _refuse(name, kind) from None
@@ -234,12 +231,65 @@ def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _pandas_categories_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
-    from incrowd.io.categories import pandas_categories
 
-    found = pandas_categories(series)
+    found = _pandas_categories(series)
     if found is None:
         held: Any = series.array
         return pd.Series(np.array([*map(str, held.categories), None], object)[held.codes])
     codes, categories, ordered = found
     kind = pd.CategoricalDtype(pd.Index(_pandas_anew(name, categories)), ordered)
     return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
+
+
+_PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime64", "empty"})
+"""What categories of pandas may be; others, such as intervals, become text."""
+
+
+def _polars_categories(series: pl.Series) -> pl.Series:
+    """Make a column of Polars' `Categorical` or `Enum` anew."""
+    texts = series.cast(pl.String)
+    met = texts.drop_nulls().unique().sort()
+    count = len(met)
+    if isinstance(series.dtype, pl.Enum):
+        held = set(met)
+        return texts.cast(pl.Enum([name for name in series.dtype.categories if name in held]))
+    # Categories are numbered as they are met; the first rows of the table are nobody's business.
+    return met.append(texts).cast(series.dtype).slice(count)
+
+
+def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Make a dictionary of PyArrow anew; None where its values cannot be looked up.
+
+    Parameters
+    ----------
+    column
+    values
+        The same column without its dictionary, written anew.
+    """
+    kind = column.type
+    try:
+        met = values.combine_chunks().unique().drop_null()
+        if kind.ordered:
+            known = pa.chunked_array([chunk.dictionary for chunk in column.chunks], kind.value_type)
+            known = known.cast(values.type).unique()
+            met = known.filter(pc.is_in(known, value_set=met)).drop_null()
+        else:
+            met = met.take(pc.array_sort_indices(met))
+        codes = pc.index_in(values.combine_chunks(), value_set=met).cast(kind.index_type)
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, met, ordered=kind.ordered)])
+    except (pa.ArrowException, NotImplementedError, TypeError):
+        return None
+
+
+def _pandas_categories(series: pd.Series[Any]) -> tuple[Any, pd.Series[Any], bool] | None:
+    """Find the codes, categories and order of a column of pandas; None where it is better told as text."""
+    held: Any = series.array
+    if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
+        return None
+    met = np.unique(held.codes[held.codes >= 0])
+    if not held.ordered:
+        met = met[held.categories.take(met).argsort()]
+    # The last place is that of the missing value.
+    place = np.full(len(held.categories) + 1, -1, np.int64)
+    place[met] = np.arange(len(met))
+    return place[held.codes], pd.Series(held.categories.take(met), name=None), bool(held.ordered)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.io.columns import column_named, nameless
+from incrowd.io.frames import with_columns
 from incrowd.lazy import nw, pd, pl
 
 if TYPE_CHECKING:
@@ -52,10 +53,7 @@ def frame_of_types(
         texts = nameless(released[name].to_polars())
         made[name] = pl.select(as_type(pl.lit(texts), kind)).to_series()
     if released.implementation.is_polars():
-        frame: pl.DataFrame = native.clone()
-        for name, series in made.items():
-            frame.replace_column(frame.columns.index(name), series.alias(name))
-        return frame
+        return with_columns(released, made)
     if released.implementation.is_pyarrow():
         for name, series in made.items():
             column = series.to_arrow()

@@ -90,9 +90,7 @@ class _Inputs:
             self._add_file(text)
 
     def _add_file(self, path: str) -> None:
-        number = identity(path)
-        if number is not None:
-            self._files[number] = path
+        self._note(path)
         self._add_above(path)
 
     def _add_folder(self, path: str) -> None:
@@ -349,8 +347,6 @@ class Outputs:
             go.
         """
         asked = file_path(path)
-        if "\0" in os.fspath(asked):
-            raise TableError("the name of an output has a NUL character; choose another name")
         target = Target(asked, self, folder=folder, private=private, parents=parents)
         self._inputs.refuse(target)
         for other in self._targets:

@@ -14,8 +14,8 @@ from incrowd.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.accounts.statements import versions
 from incrowd.engines import engine_for
 from incrowd.errors import TableError, visible
-from incrowd.io.digests import digest_of
 from incrowd.io.kinds.files import usual_suffix
+from incrowd.io.seals import digest_of
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table

@@ -140,12 +140,11 @@ class _Reader(Generic[R]):
         for name, key, column in zip(names, keys, cells, strict=True):
             if ((key < column.lo[column.codes]) | (key > column.hi[column.codes])).any():
                 self.refuse(f"{name!r}: a cell does not cover its value")
-        make: Callable[..., R] = {
-            "local": self.local,
-            "full-domain": self.full_domain,
-            "single-dimensional": self.single_dimensional,
-        }[self.document.kind]
-        return make(domains, tuple(map(_smallest, keys, domains)), cells, self.suppressed)
+        kind = self.document.kind
+        read = {"local": self.classes, "full-domain": self.levels, "single-dimensional": self.rounds}[kind]
+        decided = read(domains, keys, cells)
+        codes = tuple(smallest_codes(key, domain.size) for key, domain in zip(keys, domains, strict=True))
+        return self.kinds[kind](domains, codes, cells, self.suppressed, *decided, treated=self.treated)
 
     def domain(self, entry: _Attribute) -> Domain:
         size = len(entry.values)
@@ -233,18 +232,17 @@ class _Reader(Generic[R]):
             self.refuse(f"{column}: a key that is not suppressed has none")
         return of_key.astype(np.int32), asked
 
-    def local(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
+    def classes(self, domains: Any, keys: Any, cells: tuple[Cells, ...]) -> tuple[Any, ...]:
+        """Return what a local recoding has of its own; `levels` and `rounds` are those of the other kinds."""
+        del keys
         class_of_key, count = self.count(self.document.decisions.classes, "classes")
         live = class_of_key >= 0
         for domain, column in zip(domains, cells, strict=True):
             if not _one_each(class_of_key[live].astype(np.int64), column.codes[live]):
                 self.refuse(f"{domain.name!r}: a class has several cells")
-        algorithm = self.document.decisions.algorithm
-        return self.kinds["local"](
-            domains, keys, cells, suppressed, class_of_key, count, algorithm, treated=self.treated
-        )
+        return class_of_key, count, self.document.decisions.algorithm
 
-    def full_domain(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
+    def levels(self, domains: Any, keys: Any, cells: tuple[Cells, ...]) -> tuple[Any, ...]:
         levels = self.document.decisions.levels or {}
         if list(levels) != [domain.name for domain in domains]:
             self.refuse("decisions: the levels are not those of its quasi-identifiers")
@@ -252,29 +250,20 @@ class _Reader(Generic[R]):
             if not 0 <= level <= domain.tree.height:
                 self.refuse(f"{domain.name!r}: its level is outside 0 .. {domain.tree.height}")
             meant = level_cells(domain, level)
-            live = np.flatnonzero(~suppressed)
+            live = np.flatnonzero(~self.suppressed)
             pairs = zip(meant.entry[key[live]].tolist(), column.codes[live].tolist(), strict=True)
             if any(meant.labels[own] != column.labels[cell] for own, cell in set(pairs)):
                 self.refuse(f"{domain.name!r}: a cell is not the one of its level")
-        return self.kinds["full-domain"](
-            domains, keys, cells, suppressed, tuple(levels.values()), treated=self.treated
-        )
+        return (tuple(levels.values()),)
 
-    def single_dimensional(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
+    def rounds(self, domains: Any, keys: Any, cells: tuple[Cells, ...]) -> tuple[Any, ...]:
         round_of_key, count = self.count(self.document.decisions.rounds, "rounds")
         live = round_of_key >= 0
         for domain, key, column in zip(domains, keys, cells, strict=True):
             of_round = round_of_key[live].astype(np.int64) * domain.size + key[live]
             if not _one_each(of_round, column.codes[live]):
                 self.refuse(f"{domain.name!r}: a value has several cells in one round")
-        algorithm = self.document.decisions.algorithm
-        return self.kinds["single-dimensional"](
-            domains, keys, cells, suppressed, round_of_key, count, algorithm, treated=self.treated
-        )
-
-
-def _smallest(codes: NDArray[np.int64], domain: Domain) -> NDArray[np.unsignedinteger]:
-    return smallest_codes(codes, domain.size)
+        return round_of_key, count, self.document.decisions.algorithm
 
 
 def _one_each(groups: NDArray[np.int64], codes: NDArray[np.unsignedinteger]) -> bool:

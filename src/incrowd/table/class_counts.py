@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from incrowd.errors import ParameterError, setting
 from incrowd.lazy import NDArray, np
-from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
     from incrowd.kernels.grouping.counting import Counts
     from incrowd.table.frequency import FrequencyTable, PopulationCounts
+
+
+class QuasiValues(NamedTuple):
+    """The values of a quasi-identifier in each class: int[classes] each.
+
+    ``lo`` and ``hi`` are the smallest and largest rank, ``most`` the records of the most frequent value, and
+    ``distinct`` the number of values.
+    """
+
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    most: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"QuasiValues({len(self.lo):,} classes)"
 
 
 class ClassCounts:

@@ -10,8 +10,7 @@ from typing import Any
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.lazy import NDArray, np
 from incrowd.table.domain import Domain
-from incrowd.table.people import ListedPeople, PersonRows
-from incrowd.table.people_counts import count_people
+from incrowd.table.people import ListedPeople, PersonRows, count_people
 from incrowd.table.sensitive import ELSEWHERE, JointCounts, Members, SensitiveCounts
 from incrowd.table.survey import Sampling, Survey
 

@@ -235,13 +235,9 @@ class _Read(NamedTuple):
     def written(self, made: pl.Series, kind: pl.DataType) -> pl.Series:
         """Write the result of a treatment."""
         gives = self.column.treatment.gives
-        if made.dtype == _text_type() or gives == "text":
+        if made.dtype == pl.String or gives == "text":
             return made
         return _numbers_written(self, made, kind) if gives == "number" else _days_written(self, made, kind)
-
-
-def _text_type() -> pl.DataType:
-    return pl.String()
 
 
 def _refuse(column: TreatedColumn, wrong: int, what: str) -> SchemaError:

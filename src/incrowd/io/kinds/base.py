@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from incrowd.errors import TableError, require_extra
 from incrowd.lazy import pl
@@ -20,8 +21,6 @@ class Kept:
 
     Attributes
     ----------
-    kind
-        The kind of the file.
     columns
         Per column what the kind makes of it.
     version
@@ -33,19 +32,6 @@ class Kept:
     kind: str
     columns: dict[str, Any] = field(default_factory=dict, repr=False)
     version: int = 0
-    sheet: str | None = None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The caller's settings for a file that is read.
-
-    Attributes
-    ----------
-    sheet
-        The sheet of a workbook.
-    """
-
     sheet: str | None = None
 
 
@@ -82,8 +68,8 @@ class Kind(ABC):
     sheets: ClassVar[bool] = False
 
     @abstractmethod
-    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
-        """Read a file.
+    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
+        """Read a file, and of a workbook one sheet.
 
         Raises
         ------
@@ -122,16 +108,37 @@ class Kind(ABC):
             require_extra(self.libraries, self.extra, self.title)
 
 
-def refuse_types(table: pl.DataFrame, target: Path, kind: str, refused: tuple[Any, ...]) -> None:
+def refuse_types(types: Mapping[str, pl.DataType], target: Path, kind: str, refused: tuple[Any, ...]) -> None:
     """Refuse columns of types that a kind of file cannot hold.
 
     Raises
     ------
     TableError
     """
-    for name, dtype in table.schema.items():
+    for name, dtype in types.items():
         if dtype in refused:
             raise TableError(
                 f"{target}: column {name!r} is of type {dtype}, which {kind} cannot hold; write .parquet, or "
                 "leave the column out"
             )
+
+
+def simple_cells(table: pl.DataFrame, target: Path, kind: str, unit: Literal["ms", "us"]) -> pl.DataFrame:
+    """Return a table whose cells are texts, doubles, whole numbers, truth values, days and times.
+
+    Raises
+    ------
+    TableError
+        When a column holds anything else.
+    """
+    from polars import selectors
+
+    refuse_types(
+        table.schema, target, kind, (pl.Object, pl.Binary, pl.Duration, pl.List, pl.Struct, pl.Array)
+    )
+    return table.with_columns(
+        selectors.categorical().cast(pl.String),
+        selectors.enum().cast(pl.String),
+        selectors.decimal().cast(pl.Float64),
+        selectors.datetime().dt.replace_time_zone(None).dt.cast_time_unit(unit),
+    ).with_columns(selectors.float().fill_nan(None))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from incrowd.errors import TableError
-from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+from incrowd.io.kinds.base import Kept, Kind, simple_cells
 from incrowd.io.kinds.labels import Column, Limits, written
 from incrowd.lazy import pl
 
@@ -32,13 +32,13 @@ class Excel(Kind):
     libraries: ClassVar[tuple[str, ...]] = ("fastexcel", "xlsxwriter")
     sheets = True
 
-    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
         """Read a sheet whose first row names the columns; see `Kind.read`."""
         import fastexcel
 
         from incrowd.io.kinds.workbook import chosen_sheet
 
-        sheet = chosen_sheet(path, reading.sheet)
+        sheet = chosen_sheet(path, sheet)
         # It says of a column without values that it does not know its type.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
@@ -57,22 +57,12 @@ class Excel(Kind):
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
         """Return the table with the types of cells; numbers have 16 digits there."""
-        from polars import selectors
-
-        refuse_types(
-            table, target, self.title, (pl.Object, pl.Binary, pl.Duration, pl.List, pl.Struct, pl.Array)
-        )
+        plain = simple_cells(table, target, self.title, "ms")
         if table.height >= _ROWS or table.width > _COLUMNS:
             raise TableError(
                 f"{target}: a sheet has {_ROWS:,} rows and {_COLUMNS:,} columns at most; write .parquet"
             )
         about = {} if kept is None else kept.columns
-        plain = table.with_columns(
-            selectors.categorical().cast(pl.String),
-            selectors.enum().cast(pl.String),
-            selectors.decimal().cast(pl.Float64),
-            selectors.datetime().dt.replace_time_zone(None).dt.cast_time_unit("ms"),
-        ).with_columns(selectors.float().fill_nan(None))
         if plain.select(pl.all_horizontal(pl.all().is_null()).any()).item():
             raise TableError(
                 f"{target}: a row has no value at all, and programs pass such rows of a sheet over; write "

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
-from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+from incrowd.io.kinds.base import Kept, Kind, refuse_types
 from incrowd.lazy import nw, pl
 
 _OLD = b"FEA1"
@@ -23,7 +23,7 @@ class Feather(Kind):
     suffixes: ClassVar[tuple[str, ...]] = (".feather", ".arrow", ".ipc")
     marks: ClassVar[tuple[bytes, ...]] = (b"ARROW1",)
 
-    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
         data = read_bytes(path)
         if data.startswith((_OLD, _STREAM)):
@@ -49,7 +49,7 @@ class Feather(Kind):
         """Return the table in buffers of its own, which have no values of removed rows."""
         from incrowd.io.frames import without_traces
 
-        refuse_types(table, target, "an Arrow file", (pl.Object,))
+        refuse_types(table.schema, target, "an Arrow file", (pl.Object,))
         frame = nw.from_native(table, eager_only=True)
         anew: pl.DataFrame = without_traces(frame, {name: frame[name] for name in table.columns})
         return anew

@@ -9,7 +9,7 @@ from incrowd.io.addresses import require_regular
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
-from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
+from incrowd.io.kinds.base import GIB, Kept, Kind
 from incrowd.lazy import pl
 
 
@@ -58,7 +58,7 @@ def refuse_sheet(path: Path, sheet: str | None) -> None:
         )
 
 
-def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+def read_kind(kind: Kind, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
     """Read a file of a kind.
 
     Raises
@@ -69,7 +69,7 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
     """
     kind.require()
     if not kind.sheets:
-        refuse_sheet(path, reading.sheet)
+        refuse_sheet(path, sheet)
     try:
         require_regular(path)
         size = path.stat().st_size
@@ -78,7 +78,7 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
                 f"{path}: {kind.title} is read whole, and more than {kind.most // GIB} GiB are not; save the "
                 "table as .parquet"
             )
-        table, kept = kind.read(path, reading)
+        table, kept = kind.read(path, sheet)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if not table.height or not table.width:
@@ -102,7 +102,7 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
     kept = kept if kept is not None and kept.kind == kind.name else None
     meant = kind.prepared(table, target, kept)
     kind.write(meant, place, kept)
-    found, _ = kind.read(place, Reading())
+    found, _ = kind.read(place, None)
     if found.columns != meant.columns or found.height != meant.height:
         raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
     for name in meant.columns:

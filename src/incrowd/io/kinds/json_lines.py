@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
-from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+from incrowd.io.kinds.base import Kept, Kind, refuse_types
 from incrowd.lazy import pl
 
 _EXACT = 2.0**53
@@ -22,7 +22,7 @@ class JsonLines(Kind):
     title = "a file of JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
 
-    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
         data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
         if not data.strip():
@@ -43,7 +43,7 @@ class JsonLines(Kind):
         """Return the table with texts in place of types that JSON lacks; see `Kind.prepared`."""
         from polars import selectors
 
-        refuse_types(table, target, "JSON", (pl.Object, pl.Binary, pl.Duration))
+        refuse_types(table.schema, target, "JSON", (pl.Object, pl.Binary, pl.Duration))
         # A short float has another text as a long one.
         table = table.with_columns(selectors.by_dtype(pl.Float32).cast(pl.String).cast(pl.Float64))
         return table.with_columns(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
-from incrowd.io.kinds.base import Kept, Reading
+from incrowd.io.kinds.base import Kept
 from incrowd.io.kinds.labels import Limits, Written
 from incrowd.io.kinds.stat_files import StatFile, arguments
 from incrowd.lazy import np, pl
@@ -28,12 +28,12 @@ class Sas(StatFile):
     marks: ClassVar[tuple[bytes, ...]] = (b"HEADER RECORD*******LIB",)
     limits = Limits(labels=0)
 
-    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
         """Read a file, and remember its version."""
         data = read_bytes(path)
         if data.count(_HEADER + b"MEMB") > 1:
             raise TableError(f"{path}: the file has several tables; save each to a file of its own")
-        table, kept = super().read(path, reading)
+        table, kept = super().read(path, sheet)
         return table, replace(kept, version=5 if _is_old(data) else 8)
 
     def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from incrowd.errors import TableError
-from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+from incrowd.io.kinds.base import Kept, Kind, simple_cells
 from incrowd.io.kinds.labels import Code, Column, Limits, Written, shown, written
 from incrowd.lazy import pl
 
@@ -29,7 +29,7 @@ class StatFile(Kind):
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
         """Write values and codes, and the columns' metadata of the file that they come from."""
 
-    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
         import pyreadstat
 
@@ -45,16 +45,7 @@ class StatFile(Kind):
         """Return the table with missing cells for empty texts, which such files do not have."""
         from polars import selectors
 
-        refuse_types(
-            table, target, self.title, (pl.Object, pl.Binary, pl.Duration, pl.List, pl.Struct, pl.Array)
-        )
-        plain = table.with_columns(
-            selectors.categorical().cast(pl.String),
-            selectors.enum().cast(pl.String),
-            selectors.decimal().cast(pl.Float64),
-            selectors.boolean().cast(pl.Int8),
-            selectors.datetime().dt.replace_time_zone(None).dt.cast_time_unit("us"),
-        ).with_columns(selectors.float().fill_nan(None))
+        plain = simple_cells(table, target, self.title, "us").with_columns(selectors.boolean().cast(pl.Int8))
         return pl.DataFrame([_without_empty(column) for column in plain])
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
