@@ -1,4 +1,4 @@
-"""Seals of folders, which say what a release wrote, and digests, by which a reader sees changes."""
+"""Seals of folders, which list the files of a release, and digests, by which a reader sees changes."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ class _Reader(Generic[R]):
         return of_key.astype(np.int32), asked
 
     def classes(self, domains: Any, keys: Any, cells: tuple[Cells, ...]) -> tuple[Any, ...]:
-        """Return what a local recoding has of its own; `levels` and `rounds` are those of the other kinds."""
+        """Return the own settings of a local recoding; `levels` and `rounds` are those of the other kinds."""
         del keys
         class_of_key, count = self.count(self.document.decisions.classes, "classes")
         live = class_of_key >= 0

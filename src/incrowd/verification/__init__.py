@@ -29,7 +29,7 @@ from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.gate import gate_findings
 from incrowd.verification.loading import Sources, Tables, load_tables, write_plainly
 from incrowd.verification.models import Measuring, needs_values
-from incrowd.verification.people import People
+from incrowd.verification.people import cover
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Column, Policy, read_policy
 from incrowd.verification.result import Finding, GateFinding, PeopleFound, Verification
@@ -130,11 +130,6 @@ def verify(  # noqa: PLR0913
     are part of the whole table's distribution. Missing is a value of its own. Numbers are compared by value;
     the values of a column with a hierarchy are its leaves.
     """
-    if row_map is not None and against is None:
-        raise ParameterError(
-            f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
-            f"({setting('against', '--against')})"
-        )
     if published_as_one and previous_release is None:
         raise ParameterError(
             f"{setting('published_as_one=True', '--published-as-one')} is about two releases; name the "
@@ -209,12 +204,21 @@ def _checked(
     if records == 0:
         raise TableError(f"{released.title}: the file holds no records")
     attributes = _attributes(con, policy, released, sensitive, by_person=by_person)
-    people = None if tables.population is None else People(con, tables.population, quasi, policy.null_values)
+    if tables.population is not None:
+        cover(con, tables.population, quasi, policy.null_values)
     unweighed = find_weights(con, released, tables.raw, policy, persons, placed=tables.placed)
     measuring = Measuring(
-        con, len(quasi), classes, attributes, people, persons, unweighed, policy.wildcards, policy.unjudged
+        con,
+        len(quasi),
+        classes,
+        attributes,
+        tables.population is not None,
+        persons,
+        unweighed,
+        policy.wildcards,
+        policy.unjudged,
     )
-    findings = _findings(measuring, policy)
+    findings = measuring.find_policy(policy)
     remarks = Remarks() if only_limits else remark(con, policy, tables, persons, counted)
     if unweighed and tables.population is None and "k-map" in policy.models:
         remarks.unchecked.append(
@@ -257,15 +261,6 @@ def _attributes(
         stored = write_plainly(con, "member", f"s{place}", stored, column, policy.null_values)
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
     return attributes
-
-
-def _findings(measuring: Measuring, policy: Policy) -> list[Finding]:
-    """Measure the demands of the policy, and those against each attacker."""
-    findings = measuring.find_all(policy.demands)
-    names = [column.name for column in policy.named("quasi")]
-    for attacker in policy.attackers:
-        findings += measuring.find_against(attacker, [names.index(name) for name in attacker.knows])
-    return findings
 
 
 def _found(con: duckdb.DuckDBPyConnection, persons: Persons, suppressed: int) -> PeopleFound:

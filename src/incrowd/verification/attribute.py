@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 from incrowd.errors import PolicyError, SchemaError
 from incrowd.verification.cells import moment_of
 from incrowd.verification.classes import as_written, fetch_row, group_of
-from incrowd.verification.hierarchies import read_tree
 from incrowd.verification.policy import Column
 from incrowd.verification.recipes import exact_number
+from incrowd.verification.script import Script
 from incrowd.verification.source import literal
+from incrowd.verification.tree_files import read_tree
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,6 +56,8 @@ class Attribute:
         DuckDB's type of the column.
     by_person
         Whether people are counted in place of records.
+    script
+        Where checks are written that the column is as it was; it writes what `con` runs, too.
     """
 
     def __init__(
@@ -65,8 +68,10 @@ class Attribute:
         declared: str,
         *,
         by_person: bool = False,
+        script: Script | None = None,
     ) -> None:
         self.con = con
+        self.script = script
         self.by_person = by_person
         self.cell = f"s{place}"
         self.place = place
@@ -145,43 +150,53 @@ class Attribute:
         self._made[as_text] = ending
         return ending
 
-    def code_of(self, text: str) -> int:
-        """Return the code of a value as it stands in the table.
+    def code_of(self, text: str) -> str:
+        """Write the query of the code of a value; a script gets a check that the value occurs.
 
         Raises
         ------
         PolicyError
             The column has no such value: a slip of the pen must not count as protection.
         """
+        tables = f"texts_{self.coded()}"
         rows = self.con.execute(
-            f"SELECT CAST(value AS VARCHAR), v FROM texts_{self.coded()} WHERE value IS NOT NULL"
+            f"SELECT CAST(value AS VARCHAR) FROM {tables} WHERE value IS NOT NULL"
         ).fetchall()
-        codes = dict(rows)
-        if text in codes:
-            return int(codes[text])
-        # What is stored as a number has one value however that is written: 99.0 is 99.
-        by_number = self._stored in ("number", "float") or (self._kind == "number" and not self.has_leaves)
-        number = exact_number(text) if by_number else None
-        equal = (code for value, code in rows if number is not None and exact_number(value) == number)
-        found = next(equal, None)
-        if found is None and self._stored == "date":
-            # DuckDB writes a blank for the T, and midnight where all times are midnight.
-            wanted = moment_of(text) or moment_of(f"{text} 00:00")
-            found = next((code for value, code in rows if wanted and moment_of(value) == wanted), None)
+        found = self._spelled_in([spelling for (spelling,) in rows], text)
         if found is None:
             raise PolicyError(
                 f"column {self.column.name!r} has no value that is written as the value to protect"
             )
-        return int(found)
+        code = f"(SELECT min(v) FROM {tables} WHERE CAST(value AS VARCHAR) = {literal(found)})"
+        if self.script is not None:
+            self.script.check(
+                "the value to protect occurs", self.column.name, code, "reached IS NOT NULL", None
+            )
+        return code
 
-    def everybody(self) -> int:
-        """Return the number of records, or of people; suppressed ones included."""
+    def _spelled_in(self, spellings: Sequence[str], text: str) -> str | None:
+        """Return which of the spellings of a column is the value that a text means; None if it is none."""
+        if text in spellings:
+            return text
+        # What is stored as a number has one value however that is written: 99.0 is 99.
+        by_number = self._stored in ("number", "float") or (self._kind == "number" and not self.has_leaves)
+        number = exact_number(text) if by_number else None
+        equal = (each for each in spellings if number is not None and exact_number(each) == number)
+        found = next(equal, None)
+        if found is None and self._stored == "date":
+            # DuckDB writes a blank for the T, and midnight where all times are midnight.
+            wanted = moment_of(text) or moment_of(f"{text} 00:00")
+            found = next((each for each in spellings if wanted and moment_of(each) == wanted), None)
+        return found
+
+    def everybody(self) -> str:
+        """Write the number of records, or of people; suppressed ones included."""
         amount = "count(DISTINCT person)" if self.by_person else "count(*)"
-        return int(fetch_row(self.con, f"SELECT {amount} FROM record")[0])
+        return f"(SELECT {amount} FROM main.record)"
 
-    def occurrences(self, *, as_text: bool | None = None) -> int:
-        """Return the sum of the whole table for each value; see `coded`."""
-        return int(fetch_row(self.con, f"SELECT sum(n) FROM whole_{self.coded(as_text=as_text)}")[0])
+    def occurrences(self, *, as_text: bool | None = None) -> str:
+        """Write the sum of the whole table for each value; see `coded`."""
+        return f"(SELECT sum(n) FROM whole_{self.coded(as_text=as_text)})"
 
     def climb(self) -> int:
         """Make `above_` (v, node, edge): the nodes from each value up to the root; return the height.
@@ -193,34 +208,84 @@ class Attribute:
         """
         if self._height is not None:
             return self._height
-        tables = self.coded(as_text=True)
-        hierarchy = self.column.hierarchy
+        tables, hierarchy, name = self.coded(as_text=True), self.column.hierarchy, self.column.name
         assert hierarchy is not None  # the distance was checked before
-        text = as_written(self.con, "value", self._declared, f"texts_{tables}")
-        rows = self.con.execute(f"SELECT {text}, v FROM texts_{tables} ORDER BY v").fetchall()
-        codes: dict[str | None, int] = dict(rows)
-        missing = codes.pop(None, None)
-        texts = [text for text in codes if text is not None]
-        tree = read_tree(hierarchy, texts, self.column.name)
+        text = as_written(self.con, "texts.value", self._declared, f"texts_{tables} AS texts")
+        rows = self.con.execute(
+            f"SELECT {text} FROM texts_{tables} AS texts WHERE value IS NOT NULL ORDER BY v"
+        ).fetchall()
+        texts = [row[0] for row in rows]
+        tree = read_tree(hierarchy, texts, name)
         heights = tree.heights()
-        above = [
-            (codes[text], node, heights[tree.parents[node]] - heights[node])
-            for text in texts
-            for node in tree.way_up(text)
+        self._height = heights[0] or 1  # nothing but missing values: any height will do
+        ways = [
+            (each, node, heights[tree.parents[node]] - heights[node])
+            for each in texts
+            for node in tree.way_up(each)
         ]
-        height = heights[0] or 1  # nothing but missing values: any height will do
-        if missing is not None:
-            above.append((missing, len(tree.parents), height))
-        columns = [list(column) for column in zip(*above, strict=True)]
+        self._write_ways(f"ways_{tables}", ways)
         self.con.execute(
-            f"CREATE TABLE above_{tables} AS SELECT unnest(?::BIGINT[]) AS v, unnest(?::BIGINT[]) AS node, "
-            "unnest(?::HUGEINT[]) AS edge",
-            columns,
+            f"CREATE TABLE above_{tables} AS SELECT v, ways.node, ways.edge FROM texts_{tables} AS texts "
+            f"JOIN ways_{tables} AS ways ON {text} = ways.value "
+            f"UNION ALL SELECT v, {len(tree.parents)}, {self._height} FROM texts_{tables} WHERE value IS NULL"
         )
-        self._height = height
-        return height
+        if self.script is not None:
+            self._check_leaves(self.script, tables, len(texts))
+        return self._height
 
-    def kind_tests(self, *, declared: bool) -> dict[str, str]:
+    def _write_ways(self, table: str, ways: Sequence[tuple[str, int, int]]) -> None:
+        if self.script is None:
+            columns = [list(column) for column in zip(*ways, strict=True)] or [[], [], []]
+            self.con.execute(
+                f"CREATE TABLE {table} AS SELECT unnest(?::VARCHAR[]) AS value, unnest(?::BIGINT[]) AS node, "
+                "unnest(?::HUGEINT[]) AS edge",
+                columns,
+            )
+            return
+        self.script.note(
+            f"The hierarchy of {self.column.name}: the nodes above each value, and the length of each edge."
+        )
+        self.script.execute(f"CREATE TABLE {table}(value VARCHAR, node BIGINT, edge HUGEINT)")
+        if ways:
+            rows = (f"({literal(text)}, {node}, {edge})" for text, node, edge in ways)
+            self.script.execute(f"INSERT INTO {table} VALUES {', '.join(rows)}")
+
+    def _check_leaves(self, script: Script, tables: str, leaves: int) -> None:
+        """Write checks that the values are those for which the hierarchy was written down."""
+        name = self.column.name
+        script.check(
+            f"every value is in the hierarchy of {name}",
+            name,
+            f"SELECT count(*) FROM texts_{tables} WHERE v NOT IN (SELECT v FROM above_{tables})",
+        )
+        if isinstance(self.column.hierarchy, dict):
+            script.check(
+                f"the values are those that the hierarchy of {name} is made of",
+                name,
+                f"SELECT count(*) FROM texts_{tables} WHERE value IS NOT NULL",
+                f"reached = {leaves}",
+                leaves,
+            )
+
+    def check_kind(self, script: Script) -> None:
+        """Write a check that the values still are of the expected kind: numbers, days or texts."""
+        if self._stored != "text" or self.has_leaves or self.column.kind == "category":
+            return
+        asked = self.column.kind
+        fits = self._kind_tests(declared=asked != "auto")
+        numbers, days = (
+            f"(SELECT count(*) = count(*) FILTER ({fits[kind]}) AND count(*) > 0 FROM main.member "
+            f"WHERE {self.cell} IS NOT NULL)"
+            for kind in ("number", "date")
+        )
+        taken = {"number": numbers, "date": days if asked == "date" else f"({days} AND NOT {numbers})"}
+        if asked != "auto":
+            taken[asked] = f"({taken[asked]} OR (SELECT count({self.cell}) = 0 FROM main.member))"
+        kind = taken.get(self._kind, f"NOT ({numbers} OR {days})")
+        told = {"number": "numbers", "date": "dates"}.get(self._kind, "texts")
+        script.check(f"the values are {told}", self.column.name, f"{kind}::INTEGER", "reached = 1", 1)
+
+    def _kind_tests(self, *, declared: bool) -> dict[str, str]:
         """Write whether a cell's text is a number, and whether it is a date; declared ones are freer."""
         number, date, day = _PLAIN, _DAY, f"TRY_CAST({self.cell} AS DATE)"
         if declared:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from incrowd.errors import ParameterError, TableError, alike_of, named, setting
+from incrowd.verification.attribute import Attribute
 from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.classes import count_records, count_rows, group, group_of, written
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.ends import off_grid
 from incrowd.verification.forms import follower_sql, form_of
-from incrowd.verification.models import SLACK, needs_values
+from incrowd.verification.loading import Sources
+from incrowd.verification.models import SLACK, Measuring, needs_values
 from incrowd.verification.persons import Persons, refuse_several_rows
 from incrowd.verification.policy import UNRELEASED, Column, Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.script import Script
-from incrowd.verification.script_models import ScriptedAttribute, ScriptedMeasuring
-from incrowd.verification.script_people import cover
+from incrowd.verification.script_cover import cover
 from incrowd.verification.script_raw import check_against, check_same_rows, find_people, put_in_place
 from incrowd.verification.script_tables import Reader, Wanted
 from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
@@ -36,30 +37,6 @@ from incrowd.verification.spellings import (
 )
 from incrowd.verification.tables import title_of
 from incrowd.verification.weights import find_weights
-
-
-@dataclass(frozen=True)
-class _Tables:
-    """The tables that a script is about.
-
-    Attributes
-    ----------
-    release
-        A file, a folder, a pattern or the address of a DuckDB database.
-    table
-        The table of a database.
-    population, against, row_map
-        As in `verify`.
-    against_table
-        The table of a database of the raw table.
-    """
-
-    release: str
-    table: str | None = None
-    population: str | None = None
-    against: str | None = None
-    against_table: str | None = None
-    row_map: str | None = None
 
 
 def checks_as_sql(  # noqa: PLR0913
@@ -101,30 +78,33 @@ def checks_as_sql(  # noqa: PLR0913
     --------
     >>> checks_as_sql("safe.csv", "policy.toml")  # doctest: +SKIP
     """
-    given = [None if each is None else fspath(each) for each in (population, against, row_map)]
-    tables = _Tables(fspath(path), table, given[0], given[1], against_table, given[2])
-    if tables.row_map is not None and tables.against is None:
-        raise ParameterError(
-            f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
-            f"({setting('against', '--against')})"
-        )
+    raw, people, rows = (None if each is None else fspath(each) for each in (against, population, row_map))
+    sources = Sources(
+        fspath(path),
+        table,
+        raw,
+        against_table,
+        people,
+        rows,
+        names=(),
+        escaped=False,
+        csv_format=CsvFormat(delimiter, encoding),
+    )
     policy_file = Path(policy_path)
     policy = read_policy(policy_file)
-    with PrivateFolder() as scratch, reworded(Path(title_of(tables.release))):
+    with PrivateFolder() as scratch, reworded(Path(title_of(sources.released))):
         con = connect(scratch, in_order=True)
         try:
             script = Script(con)
-            _write(
-                script, Reader(script, CsvFormat(delimiter, encoding), scratch), tables, policy_file, policy
-            )
+            _write(script, Reader(script, sources.csv_format, scratch), sources, policy_file, policy)
         finally:
             con.close()
     return "\n".join(script.lines) + "\n"
 
 
-def _write(script: Script, reader: Reader, tables: _Tables, policy_file: Path, policy: Policy) -> None:
+def _write(script: Script, reader: Reader, sources: Sources, policy_file: Path, policy: Policy) -> None:
     """Write all of a script."""
-    found = _load(script, reader, tables, policy_file, policy)
+    found = _load(script, reader, sources, policy_file, policy)
     released, raw = found["released"], found.get("raw")
     _check_columns(script, policy)
     for column in policy.named("quasi"):
@@ -155,22 +135,24 @@ def _write(script: Script, reader: Reader, tables: _Tables, policy_file: Path, p
 
 
 def _load(
-    script: Script, reader: Reader, tables: _Tables, policy_file: Path, policy: Policy
+    script: Script, reader: Reader, sources: Sources, policy_file: Path, policy: Policy
 ) -> dict[str, Table]:
     """Write how the tables are read; return those that there are, by their names."""
     quasi = [column.name for column in policy.named("quasi")]
     whose = [column.name for column in policy.named("person")]
     wanted = [
-        Wanted("released", tables.release, tables.table, _looked_at(policy), tables.against is not None)
+        Wanted(
+            "released", sources.released, sources.released_table, _looked_at(policy), sources.raw is not None
+        )
     ]
-    if tables.population is not None:
-        wanted.append(Wanted("population", tables.population, None, [*quasi, *whose]))
-    if tables.against is not None:
+    if sources.population is not None:
+        wanted.append(Wanted("population", sources.population, None, [*quasi, *whose]))
+    if sources.raw is not None:
         named_columns = [column.name for column in policy.columns]
-        wanted.append(Wanted("raw", tables.against, tables.against_table, named_columns, True))
-    if tables.row_map is not None:
-        wanted.append(Wanted("row_map", tables.row_map, None, ["row"], True))
-    _begin(script, Path(title_of(tables.release)), policy_file, confidential=len(wanted) > 1)
+        wanted.append(Wanted("raw", sources.raw, sources.raw_table, named_columns, True))
+    if sources.row_map is not None:
+        wanted.append(Wanted("row_map", sources.row_map, None, ["row"], True))
+    _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
     places = {each.name: reader.place(each) for each in wanted}
     script.note("What is found: a row for each check.")
     script.execute(
@@ -249,8 +231,6 @@ def _plainly(script: Script, table: Table, cell: str, column: Column, nulls: Seq
         column.name,
         f"SELECT count(*) FROM {where} WHERE {spelled(cell, nulls)} "
         f"AND {cell} NOT IN (SELECT raw FROM respelled)",
-        "reached = 0",
-        0,
     )
     write_plainly(script, where, cell, nulls)  # type: ignore[arg-type]
     types = list(table.types)
@@ -268,9 +248,7 @@ def _check_columns(script: Script, policy: Policy) -> None:
         known = [name for name in (*roles, *treated) if name not in forbidden]
         wrong = f"name NOT IN ({_texts(known)})"
     script.note("No column that the policy does not release.")
-    script.check(
-        "columns too many", None, f"SELECT count(*) FROM released_names WHERE {wrong}", "reached = 0", 0
-    )
+    script.check("columns too many", None, f"SELECT count(*) FROM released_names WHERE {wrong}")
 
 
 def _texts(texts: Sequence[str]) -> str:
@@ -315,24 +293,24 @@ def _check_figures(
     for place, column in enumerate(sensitive):
         plain = _plainly(script, table, f"s{place}", column, policy.null_values)
         stored = plain.types[plain.place(column.name)]
-        attributes[column.name] = ScriptedAttribute(con, place, column, stored, by_person=by_person)
-        attributes[column.name].check_kind()
+        attribute = Attribute(con, place, column, stored, by_person=by_person, script=script)
+        attribute.check_kind(script)
+        attributes[column.name] = attribute
     _count_population(script, policy, population)
     _refuse_unjudged(policy)
-    _refuse_unknown(policy, population, find_weights(con, table, raw, policy, persons, placed=placed))
-    measuring = ScriptedMeasuring(
+    unweighed = find_weights(con, table, raw, policy, persons, placed=placed)
+    _refuse_unknown(policy, population, unweighed)
+    Measuring(
         con,
         len(quasi),
         classes,
         attributes,
-        persons=persons,
-        wildcards=policy.wildcards,
+        population is not None,
+        persons,
+        unweighed,
+        policy.wildcards,
         script=script,
-        has_population=population is not None,
-    )
-    measuring.find_all(policy.demands)
-    for attacker in policy.attackers:
-        measuring.find_against(attacker, [quasi.index(name) for name in attacker.knows])
+    ).find_policy(policy)
 
 
 def _refuse_unjudged(policy: Policy) -> None:
@@ -355,8 +333,7 @@ def _count_population(script: Script, policy: Policy, population: Table | None) 
         refuse_several_rows(con, population, policy)
         script.check(
             "rows of the population of somebody who has another", None,
-            "SELECT count(*) - count(DISTINCT person) FROM whose", "reached = 0", 0,
-        )  # fmt: skip
+            "SELECT count(*) - count(DISTINCT person) FROM whose")  # fmt: skip
     for column in policy.named("quasi"):
         cell = f"c{population.place(column.name)}"
         population = _plainly(script, population, cell, column, policy.null_values)
@@ -420,8 +397,6 @@ def _check_long(script: Script, number: int, name: str, limit: int) -> None:
         f"lists that are too long: {name}",
         name,
         f"SELECT coalesce(sum(records), 0) FROM classes WHERE {is_set} AND {parts} > {limit}",
-        "reached = 0",
-        0,
     )
 
 
@@ -434,9 +409,7 @@ def _check_treated(script: Script, column: Column, policy: Policy, table: Table)
         return
     follower = follower_sql(script, table, column.name, treatment, policy.null_values)  # type: ignore[arg-type]
     if follower is not None:
-        script.check(
-            f"values that go along with one of {treatment.first}", column.name, follower, "reached = 0", 0
-        )
+        script.check(f"values that go along with one of {treatment.first}", column.name, follower)
     form = form_of(treatment, column.spelling)
     if form is None:
         return
@@ -477,8 +450,6 @@ def _check_listed(
         f"SELECT coalesce(sum(mine.{amount}), 0) FROM {rows} AS mine WHERE NOT EXISTS (SELECT 1 FROM {name} "
         f"AS good WHERE good.cell IS NOT DISTINCT FROM CAST(mine.{cell} AS VARCHAR) "
         f"AND mine.{amount} >= good.least)",
-        "reached = 0",
-        0,
     )
 
 

@@ -37,7 +37,14 @@ def wrong_forms(
     if name not in released.names:
         return [f"the treated column {name!r} is not in the file"]
     if treatment.name == LINKED:
-        return _told_more(con, released, name, treatment, null_values)
+        several = follower_sql(con, released, name, treatment, null_values)
+        wrong = 0 if several is None else fetch_row(con, several)[0]
+        if not wrong:
+            return []
+        return [
+            f"the column {name!r} goes along with {str(treatment.first)!r}, but {wrong} values of that one "
+            "have several here"
+        ]
     form = form_of(treatment, spelling)
     if form is None:
         return []
@@ -61,24 +68,6 @@ def wrong_forms(
 
 _FOLLOWED = frozenset({"age-at", "keep-first", "keep-last", "mask", "email-domain", "round"})
 """Treatments of which each value goes with one value of a linked column."""
-
-
-def _told_more(
-    con: duckdb.DuckDBPyConnection,
-    released: Table,
-    name: str,
-    treatment: Treatment,
-    null_values: Sequence[str],
-) -> list[str]:
-    """Say of how many values of a treated column a linked one has several."""
-    several = follower_sql(con, released, name, treatment, null_values)
-    wrong = 0 if several is None else fetch_row(con, several)[0]
-    if not wrong:
-        return []
-    return [
-        f"the column {name!r} goes along with {str(treatment.first)!r}, but {wrong} values of that one have "
-        "several here"
-    ]
 
 
 def follower_sql(

@@ -17,7 +17,6 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError
-from incrowd.verification.classes import fetch_row
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,31 +24,22 @@ if TYPE_CHECKING:
 _MOST_SETS = 50_000_000
 
 
-def fewest_who_share(con: duckdb.DuckDBPyConnection, power: int) -> int:
-    """Return the fewest people who share the known classes, where somebody knows so many classes of a person.
+def who_share(con: duckdb.DuckDBPyConnection, power: int, *, whoever: bool = False) -> list[str]:
+    """Write the queries of how many people share the known classes of a person.
 
-    Of a person who is in fewer classes all of them are known.
+    The smallest answer is the fewest people. Of a person who is in fewer classes all of them are known.
 
     Parameters
     ----------
     power
         How many classes are known; 0 for all.
+    whoever
+        Whether the questions are for other people, too: then one of them may have no answer.
 
     Raises
     ------
     PolicyError
         There are too many sets of classes.
-    """
-    return min(int(fetch_row(con, query)[0]) for query in who_share(con, power))
-
-
-def who_share(con: duckdb.DuckDBPyConnection, power: int, *, whoever: bool = False) -> list[str]:
-    """Make the tables of this module; write the questions of which the smallest answer is the fewest.
-
-    Parameters
-    ----------
-    whoever
-        Whether the questions are for other people, too: then one of them may have no answer.
     """
     con.execute(
         "CREATE OR REPLACE TABLE visited AS SELECT person, class, row_number() OVER mine AS place, "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import SchemaError, alike_of, named
+from incrowd.errors import ParameterError, SchemaError, alike_of, named, setting
 from incrowd.verification.against import as_released
 from incrowd.verification.classes import count_rows, group_of, written
 from incrowd.verification.double_header import refuse_double_header
@@ -53,6 +53,13 @@ class Sources:
     escaped: bool
     csv_format: CsvFormat
     beside: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.row_map is not None and self.raw is None:
+            raise ParameterError(
+                f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
+                f"({setting('against', '--against')})"
+            )
 
     def alone(self, path: str) -> Sources:
         """Return the sources of another release, of whose raw table nothing is known."""

@@ -1,9 +1,12 @@
-"""The figures of a released table, one for each demand of the policy."""
+"""The figures of a released table, one for each demand of the policy.
+
+Each figure is one SQL query. `verify` runs it, and a script holds it as a check.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,21 +16,23 @@ from incrowd.errors import PolicyError, setting
 from incrowd.verification import quantities
 from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
-from incrowd.verification.classes import fetch_row, smallest_class
+from incrowd.verification.classes import fetch_row
 from incrowd.verification.demands import Demand
-from incrowd.verification.histories import fewest_who_share
-from incrowd.verification.people import People
+from incrowd.verification.histories import who_share
+from incrowd.verification.people import sizes_and_people
 from incrowd.verification.persons import Persons
+from incrowd.verification.policy import Policy
 from incrowd.verification.result import Finding
-from incrowd.verification.weights import fewest_stood_for
-from incrowd.verification.wildcards import alone, check_known, matching
+from incrowd.verification.script import Script
+from incrowd.verification.weights import stood_for
+from incrowd.verification.wildcards import check_known, matching
 
 if TYPE_CHECKING:
     import duckdb
 
 SLACK = 1e-12
 _MOST_SUBSETS = 10_000
-LARGEST_T = 0.5
+_LARGEST_T = 0.5
 
 
 @dataclass
@@ -47,8 +52,8 @@ class Measuring:
         figures are about records, and a limit holds or fails only where people would not change that.
     attributes
         The sensitive columns by name.
-    people
-        The population, where one was named.
+    has_population
+        Whether the people whom each class covers were counted; see `people`.
     unweighed
         Why the people whom the records stand for by sampling weights are not known; empty where they are,
         None where the policy names no weights.
@@ -56,17 +61,31 @@ class Measuring:
         What a `*` or a missing cell matches.
     unjudged
         The sensitive columns whose released values the policy's models are not about.
+    script
+        Where the checks are written; None where the figures are only measured.
+    against
+        Whom the checks of the script are about.
     """
 
     con: duckdb.DuckDBPyConnection
     quasi: int
     classes: int
     attributes: Mapping[str, Attribute]
-    people: People | None = None
+    has_population: bool = False
     persons: Persons | None = None
     unweighed: str | None = None
     wildcards: str = "value"
     unjudged: frozenset[str] = frozenset()
+    script: Script | None = None
+    against: str = ""
+
+    def find_policy(self, policy: Policy) -> list[Finding]:
+        """Measure the demands of a policy, also against each attacker."""
+        names = [column.name for column in policy.named("quasi")]
+        findings = self.find_all(policy.demands)
+        for attacker in policy.attackers:
+            findings += self.find_against(attacker, [names.index(name) for name in attacker.knows])
+        return findings
 
     def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
         """Measure the demands against somebody who knows every quasi-identifier; see `find`."""
@@ -99,7 +118,7 @@ class Measuring:
         HierarchyError
             A hierarchy that a distance needs is no tree, or lacks a value.
         """
-        estimated = demand.model == "k-map" and self.people is None and self.unweighed is not None
+        estimated = demand.model == "k-map" and not self.has_population and self.unweighed is not None
         if (estimated and self.unweighed) or demand.looks_at(self.unjudged):
             return Finding(
                 demand.model,
@@ -110,7 +129,7 @@ class Measuring:
                 quantity=demand.quantity,
                 settings=demand.shown,
             )
-        if demand.needs_people and self.people is None and not estimated:
+        if demand.needs_people and not self.has_population and not estimated:
             raise PolicyError(
                 f"{demand.model} compares the release with a population; name it with "
                 + setting("population=", "--population")
@@ -118,8 +137,7 @@ class Measuring:
         distance = None
         if demand.model == "t-closeness" and demand.attribute is not None:
             distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
-        reached = self._reached(demand, distance)
-        holds = reached is not None and _holds(demand, reached)
+        reached, holds = self._measured(demand, distance)
         by_records = self.persons is not None and bool(self.persons.unknown)
         is_known = not by_records or not self.classes or demand.same_by_people(holds=holds)
         return Finding(
@@ -146,7 +164,8 @@ class Measuring:
         """
         for demand in attacker.demands:
             check_known(demand, self.wildcards)
-        with self._seen(known) as groups:
+        told = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
+        with replace(self, against=told)._seen(known) as groups:
             found = [groups.find(demand) for demand in attacker.demands]
         return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
 
@@ -155,12 +174,31 @@ class Measuring:
         """Whether people are told apart from records."""
         return self.persons is not None and self.persons.several
 
-    def _reached(self, demand: Demand, distance: str | None) -> float | None:
+    def _measured(self, demand: Demand, distance: str | None) -> tuple[float | None, bool]:
+        """Return the figure of a demand, and whether it meets the limit; a script gets a check of it."""
+        if self.script is not None:
+            words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
+            words += [] if distance is None or distance in words else [distance]
+            title = f"{demand.model} {demand.quantity}" + (f" ({', '.join(words)})" if words else "")
+            limit = f"{'at least' if demand.at_least else 'at most'} {demand.limit:g}"
+            self.script.note(f"{title}{self.against}, {limit}")
+            figure = self._figure(demand, distance)
+            self.script.check(title + self.against, demand.attribute, figure, _holds(demand), demand.limit)
+            return self.script.found()
         if not self.classes:
             # The hierarchies and values that are named must be there all the same.
             if demand.attribute is not None:
                 self._values(demand, distance)
-            return None
+            return None, False
+        reached, holds = fetch_row(
+            self.con,
+            f"SELECT reached, coalesce({_holds(demand)}, false) "
+            f"FROM (SELECT ({self._figure(demand, distance)}) AS reached)",
+        )
+        return _whole(reached) if demand.model == "l-diversity" else reached, bool(holds)
+
+    def _figure(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of the value reached."""
         if demand.model == "p29":
             return self._p29(demand)
         if demand.attribute is None:
@@ -170,11 +208,7 @@ class Measuring:
         values = self._values(demand, distance)
         worst = "min" if demand.at_least else "max"
         overall = "avg" if demand.settings.get("over") == "mean" else worst
-        (reached,) = fetch_row(
-            self.con,
-            f"SELECT {overall}(value) FROM (SELECT {worst}(value) AS value FROM ({values}) GROUP BY home)",
-        )
-        return _whole(reached) if demand.model == "l-diversity" else float(reached)
+        return f"SELECT {overall}(value) FROM (SELECT {worst}(value) AS value FROM ({values}) GROUP BY home)"
 
     # --- sensitive values -------------------------------------------------------------------------------
 
@@ -204,24 +238,40 @@ class Measuring:
                 return quantities.log_ratio(attribute, counts, settings["absent"])
         raise PolicyError(f"verify cannot measure {demand.model}")
 
-    def _lkc(self, demand: Demand) -> float:
-        """Return the largest share in any group of records that agree in L quasi-identifiers."""
+    def _lkc(self, demand: Demand) -> str:
+        """Write the query of the largest share in any group of records that agree in L quasi-identifiers."""
         assert demand.attribute is not None
-        attribute = self.attributes[demand.attribute]
         value = demand.settings["value"]
-        largest = 0.0
-        if self.wildcards != "value":
-            for subset in self._subsets(demand.settings["L"]):
+
+        def largest(groups: Measuring, merge: str | None) -> str:
+            own = groups.attributes[demand.attribute or ""]
+            counts = f"counts_{own.coded()}" if merge is None else self._merged(own, merge)
+            return f"SELECT max(value) FROM ({quantities.share(own, counts, value)})"
+
+        return self._worst_of_subsets(demand.settings["L"], "max", "DOUBLE", largest)
+
+    def _worst_of_subsets(
+        self, known: int, worst: str, kind: str, figure: Callable[[Measuring, str | None], str]
+    ) -> str:
+        """Compute a figure for every set of so many quasi-identifiers; return the query of the worst.
+
+        Parameters
+        ----------
+        worst, kind
+            SQL of the aggregate, and the type of the figures.
+        figure
+            Writes the query of one set: of the groups of `classes`, or of those in which classes merge by
+            some columns.
+        """
+        self.con.execute(f"CREATE OR REPLACE TABLE main.kept(value {kind})")
+        for subset in self._subsets(known):
+            if self.wildcards == "value":
+                columns = ", ".join(f"classes.q{number}" for number in subset)
+                self.con.execute(f"INSERT INTO main.kept {figure(self, columns)}")
+            else:
                 with self._seen(subset) as groups:
-                    own = groups.attributes[demand.attribute]
-                    query = quantities.share(own, f"counts_{own.coded()}", value)
-                    largest = max(largest, float(fetch_row(self.con, f"SELECT max(value) FROM ({query})")[0]))
-            return largest
-        for group in self._known(demand.settings["L"]):
-            query = quantities.share(attribute, self._merged(attribute, group), value)
-            (share,) = fetch_row(self.con, f"SELECT max(value) FROM ({query})")
-            largest = max(largest, float(share))
-        return largest
+                    self.con.execute(f"INSERT INTO main.kept {figure(groups, None)}")
+        return f"SELECT {worst}(value) FROM main.kept"
 
     def _merged(self, attribute: Attribute, group: str) -> str:
         """Write the query of how often each value occurs where classes merge by some of their cells."""
@@ -245,10 +295,6 @@ class Measuring:
             "GROUP BY part, size, v)"
         )
 
-    def _known(self, known: int) -> Sequence[str]:
-        """List the knowledge of an attacker: for each set of quasi-identifiers their columns."""
-        return [", ".join(f"classes.q{number}" for number in subset) for subset in self._subsets(known)]
-
     def _subsets(self, known: int) -> Sequence[tuple[int, ...]]:
         known = min(known, self.quasi)
         if math.comb(self.quasi, known) > _MOST_SUBSETS:
@@ -260,65 +306,64 @@ class Measuring:
 
     # --- classes alone ----------------------------------------------------------------------------------
 
-    def _of_classes(self, demand: Demand) -> float:
-        smallest = smallest_class(self.con)
-        assert smallest is not None
-        settings = demand.settings
+    def _of_classes(self, demand: Demand) -> str:
+        settings, smallest = demand.settings, "(SELECT min(size) FROM classes)"
         match demand.model:
             case "k-anonymity" | "alpha-k-anonymity":
                 return smallest
             case "km-anonymity":
-                # Who has one record is in one class.
-                return fewest_who_share(self.con, settings["power"]) if self._by_person else smallest
+                if not self._by_person:  # who has one record is in one class
+                    return smallest
+                shared = who_share(self.con, settings["power"], whoever=self.script is not None)
+                return f"SELECT least({', '.join(f'({query})' for query in shared)})"
             case "maximum-risk":
-                return 1 / smallest
+                return f"1::DOUBLE / {smallest}"
             case "average-risk":
-                worst = self._worst_sizes()
-                return math.fsum(n / size for size, n in worst) / sum(n for _, n in worst)
-            case "lkc-privacy":
-                return self._fewest_alike(settings["L"])
+                return f"SELECT fsum(n::DOUBLE / least) / sum(n)::DOUBLE FROM ({self._worst()})"
             case "records-at-risk":
-                worst = self._worst_sizes()
-                risky = sum(n for size, n in worst if 1 / size > float(settings["threshold"]))
-                return risky / sum(n for _, n in worst)
-            case "k-map" if self.people is None:
-                return fewest_stood_for(self.con, self.quasi, self.wildcards)
-            case "k-map":
-                return min(people for _, people in self._sizes_and_people())
-            case "delta-presence":
-                assert self.people is not None
-                if demand.quantity == "delta_min" and self.people.outside():
-                    return 0.0
-                shares = [size / people if people else math.inf for size, people in self._sizes_and_people()]
-                return min(shares) if demand.at_least else max(shares)
+                risky = f"1::DOUBLE / least > {float(settings['threshold'])!r}"
+                return (
+                    f"SELECT coalesce(sum(n) FILTER ({risky}), 0)::DOUBLE / sum(n)::DOUBLE "
+                    f"FROM ({self._worst()})"
+                )
+            case "lkc-privacy":
+                return self._worst_of_subsets(settings["L"], "min", "HUGEINT", Measuring._alike)
+            case "k-map" | "delta-presence":
+                return self._of_population(demand)
             case "profitability":
                 return self._payoff(demand)
         raise PolicyError(f"verify cannot measure {demand.model}")
 
-    def _fewest_alike(self, known: int) -> int:
-        """Return how many agree at least in any so many quasi-identifiers."""
-        if self.wildcards != "value":
-            return min(self._smallest_of(subset) for subset in self._subsets(known))
-        return min(int(fetch_row(self.con, query)[0]) for query in self._alike(known))
+    def _of_population(self, demand: Demand) -> str:
+        """Write the query of whom classes cover: in the population, or by sampling weights."""
+        if not self.has_population:
+            return f"SELECT ({stood_for(self.quasi, self.wildcards)})::DOUBLE / 1000000"
+        covered = sizes_and_people(self.quasi, self.wildcards)
+        if demand.model == "k-map":
+            return f"SELECT min(people) FROM ({covered})"
+        worst = "min" if demand.at_least else "max"
+        share = (
+            f"SELECT {worst}(CASE WHEN people = 0 THEN 'inf'::DOUBLE ELSE size::DOUBLE / people END) "
+            f"FROM ({covered})"
+        )
+        if demand.quantity == "delta_max":
+            return share
+        return f"SELECT CASE WHEN (SELECT people FROM main.uncovered) > 0 THEN 0 ELSE ({share}) END"
 
-    def _alike(self, known: int) -> Iterator[str]:
-        """Write for each set of so many quasi-identifiers how many agree in them at least."""
+    def _alike(self, merge: str | None) -> str:
+        """Write how many there are at least in a class, or agree in some columns by which classes merge."""
+        if merge is None:
+            return "SELECT min(size) FROM classes"
         amount, rows = "sum(size)", "classes"
         if self._by_person:
             amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
-        for group in self._known(known):
-            yield f"SELECT min(n) AS n FROM (SELECT {amount} AS n FROM {rows} GROUP BY {group})"
-
-    def _smallest_of(self, known: Sequence[int]) -> int:
-        with self._seen(known):
-            return smallest_class(self.con) or 0
-
-    def _worst_sizes(self) -> list[tuple[int, int]]:
-        """Return sizes of classes, and how many records are in such, or people have no smaller class."""
-        return [(int(size), int(n)) for size, n in self.con.execute(self._worst()).fetchall()]
+        return f"SELECT min(n) AS n FROM (SELECT {amount} AS n FROM {rows} GROUP BY {merge})"
 
     def _worst(self) -> str:
-        """Write the question for sizes, `least`, and how many have each, `n`; see `_worst_sizes`."""
+        """Write the query of sizes of classes, `least`, and of how many, `n`, records have each.
+
+        Of people it is how many are in no smaller class.
+        """
         if not self._by_person:
             return "SELECT size AS least, sum(records) AS n FROM classes GROUP BY size"
         return (
@@ -326,89 +371,70 @@ class Measuring:
             "USING (class) GROUP BY person) GROUP BY least"
         )
 
-    def _sizes_and_people(self) -> list[tuple[int, int]]:
-        assert self.people is not None
-        found: list[tuple[int]] = []
-        if self.wildcards == "conservative":
-            which = alone(range(self.quasi))
-            found = self.con.execute(f"SELECT class FROM main.classes WHERE {which}").fetchall()
-        return self.people.sizes_and_people({name for (name,) in found})
-
-    def _payoff(self, demand: Demand) -> float:
-        """Return the payoff of the publisher, or of the attacker; see Wan et al. 2015."""
+    def _payoff(self, demand: Demand) -> str:
+        """Write the query of the payoff of the publisher, or of the attacker; see Wan et al. 2015."""
         settings = demand.settings
-        cost, reward = float(settings["adversary_cost"]), float(settings["adversary_gain"])
-        loss, benefit = float(settings["publisher_loss"]), float(settings["publisher_benefit"])
-        allowed = settings["attack"] == "allowed"
+        cost, reward, loss, benefit = (
+            f"{float(settings[name])!r}::DOUBLE"
+            for name in ("adversary_cost", "adversary_gain", "publisher_loss", "publisher_benefit")
+        )
+        allowed, classes = settings["attack"] == "allowed", "classes"
         if settings["attacker"] == "journalist":
-            sizes = [max(people, 1) for _, people in self._sizes_and_people()]
-        else:
-            sizes = [int(row[0]) for row in self.con.execute("SELECT size FROM classes").fetchall()]
+            covered = sizes_and_people(self.quasi, self.wildcards)
+            classes = f"(SELECT greatest(people, 1) AS size FROM ({covered}))"
         if settings["definition"] == "table":
-            gains, risks = (benefit, loss) if allowed else (cost, reward)
-            per_class = (
-                (gains * size - risks / size) if allowed else (gains * size - risks) for size in sizes
-            )
-            return math.fsum(per_class)
-        smallest = min(sizes)
+            each = f"{benefit} * size - {loss} / size" if allowed else f"{cost} * size - {reward}"
+            return f"SELECT fsum({each}) FROM {classes}"
         # A larger class is never worse for the publisher, nor better for the attacker.
-        left = cost - reward / smallest
-        if not allowed:
-            return left
-        return benefit - (loss / smallest if left < 0 else 0.0)
+        left = f"{cost} - {reward} / min(size)"
+        if allowed:
+            left = f"{benefit} - CASE WHEN {left} < 0 THEN {loss} / min(size) ELSE 0 END"
+        return f"SELECT {left} FROM {classes}"
 
-    def _each(self, values: str) -> list[float]:
-        return [float(row[0]) for row in self.con.execute(f"SELECT value FROM ({values})").fetchall()]
+    def _p29(self, demand: Demand) -> str:
+        """Write the query of the score of P29.
 
-    # --- P29 --------------------------------------------------------------------------------------------
-
-    def _p29(self, demand: Demand) -> float | None:
-        smallest = smallest_class(self.con)
-        assert smallest is not None
-        zero = smallest == 1
-        evenness, closeness = [], []
+        It is undefined, which satisfies no limit, where all distances are alike and the model is strict.
+        """
+        rows = []
         for attribute in self.attributes.values():
             counts = f"counts_{attribute.coded()}"
-            even = self._each(quantities.evenness(counts))
-            apart = self._each(quantities.distance(attribute, counts, "equal"))
-            zero |= min(even) == 0 or max(apart) > LARGEST_T
-            evenness.append(math.fsum(even) / len(even))
-            least, extent = min(apart), max(apart) - min(apart)
-            if extent > SLACK:
-                closeness.append(math.fsum((one - least) / extent for one in apart) / len(apart))
-            elif demand.settings["strict"]:
-                return None  # 0/0 leaves the score undefined, which satisfies no limit
-            else:
-                closeness.append(0.0)
-        if zero:
-            return 0.0
-        weights = [float(demand.settings[name]) for name in ("w_k", "w_l", "w_t")]
-        terms = (
-            1 - 1 / smallest,
-            math.fsum(evenness) / len(evenness),
-            1 - math.fsum(closeness) / len(closeness),
+            apart = quantities.distance(attribute, counts, "equal")
+            rows.append(
+                f"SELECT even, zero OR largest > {_LARGEST_T} AS zero, spread, close "
+                "FROM (SELECT favg(value) AS even, min(value) = 0 AS zero "
+                f"FROM ({quantities.evenness(counts)})), "
+                f"(SELECT max(value) AS largest, any_value(extent) > {SLACK} AS spread, "
+                f"favg(CASE WHEN extent > {SLACK} THEN (value - least) / extent ELSE 0 END) AS close "
+                "FROM (SELECT value, min(value) OVER () AS least, "
+                f"max(value) OVER () - min(value) OVER () AS extent FROM ({apart})))"
+            )
+        weights = [f"{float(demand.settings[name])!r}::DOUBLE" for name in ("w_k", "w_l", "w_t")]
+        undefined = "bool_or(NOT spread)" if demand.settings["strict"] else "false"
+        smallest = "(SELECT min(size) FROM classes)"
+        return (
+            f"SELECT CASE WHEN {undefined} THEN NULL WHEN bool_or(zero) OR {smallest} = 1 THEN 0 ELSE "
+            f"{weights[0]} * (1 - 1::DOUBLE / {smallest}) + {weights[1]} * favg(even) "
+            f"+ {weights[2]} * (1 - favg(close)) END FROM ({' UNION ALL '.join(rows)})"
         )
-        return math.fsum(weight * term for weight, term in zip(weights, terms, strict=True))
 
 
-def _whole(reached: float) -> float:
-    return int(reached) if float(reached).is_integer() else float(reached)
+def _whole(reached: float | None) -> float | None:
+    return int(reached) if reached is not None and float(reached).is_integer() else reached
 
 
-def _holds(demand: Demand, reached: float) -> bool:
-    """Compare with the limit; meeting it exactly counts, and sums get a slack."""
+def _holds(demand: Demand) -> str:
+    """Write whether a limit is met: with equality, and sums within a slack."""
     if demand.model == "profitability":
-        return reached >= 0 if may_be_zero(demand) else reached > 0
+        settings = demand.settings
+        may_be_zero = settings["attack"] == "none" and (
+            settings["definition"] == "table" or not settings["adversary_gain"]
+        )
+        return "reached >= 0" if may_be_zero else "reached > 0"
     slack = SLACK * max(1.0, demand.limit)
-    return reached >= demand.limit - slack if demand.at_least else reached <= demand.limit + slack
-
-
-def may_be_zero(demand: Demand) -> bool:
-    """Say of profitability whether a payoff of nothing is enough."""
-    settings = demand.settings
-    return bool(
-        settings["attack"] == "none" and (settings["definition"] == "table" or not settings["adversary_gain"])
-    )
+    if demand.at_least:
+        return f"reached >= {demand.limit - slack!r}::DOUBLE"
+    return f"reached <= {demand.limit + slack!r}::DOUBLE"
 
 
 def needs_values(model: str) -> bool:

@@ -2,11 +2,18 @@
 
 The distinct combinations of people's values are numbered. A set of combinations is a whole number with a bit
 for each. A cell covers a set of combinations. A class covers those that all of its cells cover.
+
+Tables made here
+----------------
+covered
+    class, size, people: the records and the people of each class.
+uncovered
+    people: how many no class covers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +22,7 @@ from incrowd.verification.cells import CellReader
 from incrowd.verification.classes import group_of, written
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.source import Table
+from incrowd.verification.wildcards import alone
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,8 +102,10 @@ class Coverage:
         return self._count(everybody & ~_union(self.sets.values()))
 
 
-class People:
-    """A population beside the classes of a connection.
+def cover(
+    con: duckdb.DuckDBPyConnection, table: Table, quasi: Sequence[Column], null_values: Sequence[str]
+) -> None:
+    """Count whom the cells of each class cover: make the tables `covered` and `uncovered`.
 
     Parameters
     ----------
@@ -108,49 +118,32 @@ class People:
     null_values
         Texts that mean missing.
     """
-
-    def __init__(
-        self,
-        con: duckdb.DuckDBPyConnection,
-        table: Table,
-        quasi: Sequence[Column],
-        null_values: Sequence[str],
-    ) -> None:
-        names = [column.name for column in quasi]
-        stored = [group_of(table.types[table.place(name)]) for name in names]
-        rows = con.execute(alike(con, table, names, null_values)).fetchall()
-        # Who is `*` throughout is nobody in particular, and in no class.
-        known = [row for row in rows if any(value != SUPPRESSED for value in row[:-1])]
-        self._hidden = sum(int(row[-1]) for row in rows) - sum(int(row[-1]) for row in known)
-        texts = ", ".join(f"CAST(q{number} AS VARCHAR)" for number in range(len(quasi)))
-        classes = con.execute(f"SELECT class, size, {texts} FROM classes").fetchall()
-        self._sizes = {row[0]: int(row[1]) for row in classes}
-        readers = [
-            CellReader(column, list({row[number] for row in known}), stored=stored[number], of_people=True)
-            for number, column in enumerate(quasi)
-        ]
-        self._coverage = Coverage(
-            {row[0]: row[2:] for row in classes},
-            [(row[:-1], int(row[-1])) for row in known],
-            [reader.covers for reader in readers],
+    names = [column.name for column in quasi]
+    rows = con.execute(alike(con, table, names, null_values)).fetchall()
+    # Who is `*` throughout is nobody in particular, and in no class.
+    known = [row for row in rows if any(value != SUPPRESSED for value in row[:-1])]
+    hidden = sum(int(row[-1]) for row in rows) - sum(int(row[-1]) for row in known)
+    texts = ", ".join(f"CAST(q{number} AS VARCHAR)" for number in range(len(quasi)))
+    cells = con.execute(f"SELECT class, {texts} FROM classes").fetchall()
+    classes: dict[Hashable, Sequence[Any]] = {row[0]: row[1:] for row in cells}
+    readers = [
+        CellReader(
+            column,
+            list({row[number] for row in known}),
+            stored=group_of(table.types[table.place(column.name)]),
+            of_people=True,
         )
-
-    def sizes_and_people(self, alone: Collection[int] = ()) -> list[tuple[int, int]]:
-        """Return for every class its records, and the people whom its cells cover.
-
-        Parameters
-        ----------
-        alone
-            Classes of which each record counts alone, and so does whoever it is.
-        """
-        found = {name: (size, self._coverage.people(name)) for name, size in self._sizes.items()}
-        return [
-            (1, min(people, 1)) if name in alone else (size, people) for name, (size, people) in found.items()
-        ]
-
-    def outside(self) -> int:
-        """Return how many people no class covers."""
-        return self._hidden + self._coverage.outside()
+        for number, column in enumerate(quasi)
+    ]
+    coverage = Coverage(
+        classes, [(row[:-1], int(row[-1])) for row in known], [reader.covers for reader in readers]
+    )
+    con.execute(
+        "CREATE TABLE covered AS SELECT class, size, people FROM classes "
+        "JOIN (SELECT unnest(?::BIGINT[]) AS class, unnest(?::HUGEINT[]) AS people) USING (class)",
+        [list(classes), [coverage.people(name) for name in classes]],
+    )
+    con.execute("CREATE TABLE uncovered AS SELECT ?::HUGEINT AS people", [hidden + coverage.outside()])
 
 
 def alike(
@@ -161,6 +154,24 @@ def alike(
     keys = ", ".join(f"q{at}" for at in range(len(quasi)))
     people = f"(SELECT {columns} FROM {table.name} AS t)"
     return f"SELECT {keys}, count(*)::HUGEINT AS n FROM {people} GROUP BY {keys}"
+
+
+def sizes_and_people(quasi: int, wildcards: str) -> str:
+    """Write the question for the records and the people of each class: size, people.
+
+    Parameters
+    ----------
+    quasi
+        Number of quasi-identifiers.
+    """
+    if wildcards != "conservative":
+        return "SELECT size, people FROM main.covered"
+    # Each record of such a class counts alone, and so does whoever it is.
+    one = f"(SELECT class FROM main.classes WHERE {alone(range(quasi))})"
+    return (
+        f"SELECT CASE WHEN class IN {one} THEN 1 ELSE size END AS size, "
+        f"CASE WHEN class IN {one} THEN least(people, 1) ELSE people END AS people FROM main.covered"
+    )
 
 
 def _as_set(keys: Iterable[int]) -> int:

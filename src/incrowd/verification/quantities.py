@@ -196,7 +196,7 @@ def _prefix_sums(tables: str) -> str:
         summed AS (SELECT max(after) AS w_sum FROM prefix)"""
 
 
-def _steps(counts: str, table_total: int, values: str) -> str:
+def _steps(counts: str, table_total: str, values: str) -> str:
     """From each value of a part to the next: C, and the sums of W at both ends."""
     return f"""step AS (
             SELECT

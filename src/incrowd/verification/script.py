@@ -64,8 +64,18 @@ class Script:
         """Write a comment, after a blank line."""
         self.lines += ["", *(f"-- {line}" for text in texts for line in text.splitlines() or [""])]
 
-    def check(self, what: str, attribute: str | None, reached: str, holds: str, asked: float | None) -> None:
-        """Write a check: SQL of the figure, and of whether it is as it should be, given `reached`."""
+    def check(
+        self,
+        what: str,
+        attribute: str | None,
+        reached: str,
+        holds: str = "reached = 0",
+        asked: float | None = 0,
+    ) -> None:
+        """Write a check: SQL of the figure, and of whether it is as it should be, given `reached`.
+
+        Without more it is a count of what may not be there.
+        """
         self.checks += 1
         column = "NULL" if attribute is None else literal(attribute)
         limit = "NULL" if asked is None else repr(float(asked))

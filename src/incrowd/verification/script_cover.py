@@ -1,4 +1,27 @@
-"""Whom the classes of a script cover: people of a population, or raw records, that suit all their cells."""
+"""Whom the cells of a script's classes cover: people of a population, or raw records.
+
+Tables made here
+----------------
+everybody
+    person, q0, q1, ..., n: the distinct combinations of people's values, and how many people have each.
+covers_0, covers_1, ...
+    cell, value: what each cell of a quasi-identifier says of each value of the population.
+near
+    class, person: the classes that cover a combination.
+covered, uncovered
+    See `people`.
+
+Beside a raw table of which it is not known which record each is:
+
+passed
+    p, p0, p1, ...: what the columns have together that are released as they are.
+released_alike, raw_alike
+    class or person, q0, q1, ..., p, n: how many records have the same cells, or values, and the same p.
+suiting_0, suiting_1, ...
+    cell, value: which raw values each cell of a quasi-identifier is true of.
+suits
+    class, person: whose cells are true of which raw values.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +29,126 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incrowd.errors import ParameterError
-from incrowd.verification.classes import fetch_row
-from incrowd.verification.people import Covers
-from incrowd.verification.policy import SUPPRESSED
+from incrowd.verification.against import Comparison
+from incrowd.verification.cells import CellReader
+from incrowd.verification.classes import fetch_row, group_of
+from incrowd.verification.people import Covers, alike
+from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.script import Script
+from incrowd.verification.source import Table
 
 _MOST_PAIRS = 2_000_000_000
 """Classes times combinations that a script may look through."""
 
 
+def cover(script: Script, population: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
+    """Write whom the classes cover in the population.
+
+    Raises
+    ------
+    ParameterError
+        There are too many classes and combinations.
+    HierarchyError
+        A value of the population is no leaf of a hierarchy.
+    """
+    names = [column.name for column in quasi]
+    numbers = range(len(quasi))
+    together = alike(script, population, names, null_values)  # type: ignore[arg-type]
+    shown = " OR ".join(f"q{number} IS DISTINCT FROM '{SUPPRESSED}'" for number in numbers)
+    script.note(
+        "The population: the combinations of people's values. Who is * throughout is nobody in particular."
+    )
+    script.execute(
+        f"CREATE TABLE everybody AS SELECT row_number() OVER () AS person, *, {shown} AS is_known "
+        f"FROM ({together})"
+    )
+    covering = _Covering(script, "classes", "everybody", "near", "covers", "e.is_known")
+    covering.refuse_many(
+        "SELECT (SELECT count(*) FROM classes) * (SELECT count(*) FROM everybody)", "the population's"
+    )
+    shares = {}
+    for number, column in enumerate(quasi):
+        values = covering.texts(number, "everybody WHERE is_known")
+        stored = group_of(population.types[population.place(column.name)])
+        script.note(f"Which values of the population each cell of {column.name} covers; * covers any.")
+        reader = CellReader(column, values, stored=stored, of_people=True)
+        shares[number] = covering.tell(number, reader.covers, values)
+    script.note("Whom the cells of each class cover: the column that parts most is looked at first.")
+    covering.meet(shares)
+    script.execute(
+        "CREATE TABLE covered AS SELECT class, size, coalesce(people, 0)::HUGEINT AS people FROM classes "
+        "LEFT JOIN (SELECT class, sum(n) AS people FROM near JOIN everybody USING (person) GROUP BY class) "
+        "USING (class)"
+    )
+    script.execute(
+        "CREATE TABLE uncovered AS SELECT coalesce(sum(n), 0) AS people FROM everybody "
+        "WHERE person NOT IN (SELECT person FROM near)"
+    )
+
+
+def check_as_a_whole(script: Script, comparison: Comparison) -> None:
+    """Write checks of how often everything occurs in both tables, and of whether the cells can be true.
+
+    Raises
+    ------
+    ParameterError
+        There are too many records that differ.
+    """
+    script.note(
+        "Which raw record each record is, is not known. So the tables are compared as a whole.",
+        *(f"Not checked: {what}." for what in comparison.unordered_means()),
+    )
+    script.check(
+        "records that differ from all raw ones in columns that are released as they are",
+        None,
+        comparison.combined(),
+    )
+    script.note("The records that are alike, and the raw records that are.")
+    for table, number, raw in (("released_alike", "class", False), ("raw_alike", "person", True)):
+        script.execute(
+            f"CREATE TABLE {table} AS SELECT row_number() OVER () AS {number}, * "
+            f"FROM ({comparison.bunches(raw=raw)})"
+        )
+    _find_suiting(script, comparison)
+    fitting = "SELECT class, sum(e.n) AS people FROM suits JOIN raw_alike AS e USING (person) GROUP BY class"
+    script.check(
+        "records whose cells are true of too few raw records",
+        None,
+        f"SELECT coalesce(sum(n), 0) FROM released_alike LEFT JOIN ({fitting}) USING (class) "
+        "WHERE coalesce(people, 0) < n",
+    )
+    script.check(
+        "raw records of which the cells of no record are true",
+        None,
+        "SELECT coalesce(sum(n), 0) FROM raw_alike WHERE person NOT IN (SELECT person FROM suits)",
+    )
+
+
+def _find_suiting(script: Script, comparison: Comparison) -> None:
+    """Make the table `suits`."""
+    covering = _Covering(script, "released_alike", "raw_alike", "suits", "suiting", "c.p = e.p")
+    covering.refuse_many(
+        "SELECT sum(r.n * w.n) FROM (SELECT p, count(*) AS n FROM released_alike GROUP BY p) AS r "
+        "JOIN (SELECT p, count(*) AS n FROM raw_alike GROUP BY p) AS w USING (p)",
+        "the raw table's",
+    )
+    hidden = " AND ".join(
+        f"coalesce(q{number} = '{SUPPRESSED}', false)" for number in range(len(comparison.pairs))
+    )
+    shares = {}
+    for number, pair in enumerate(comparison.pairs):
+        if pair.column.style == "mean":
+            continue
+        known = covering.texts(number, f"raw_alike WHERE NOT ({hidden})")
+        script.note(f"Which raw values each cell of {pair.column.name} is true of; * is true of any.")
+        covers, values = comparison.covers(number, known), covering.texts(number, "raw_alike")
+        shares[number] = covering.tell(number, covers, values)
+    script.note("The raw records that suit the cells of each: the column that parts most is looked at first.")
+    covering.meet(shares)
+
+
 @dataclass(frozen=True)
-class Covering:
+class _Covering:
     """Writes down whom classes cover.
 
     Attributes

@@ -13,9 +13,9 @@ from incrowd.verification.forms import raw_left_sql
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Policy
 from incrowd.verification.script import Script
-from incrowd.verification.script_sums import check_sums
-from incrowd.verification.script_whole import check_as_a_whole
+from incrowd.verification.script_cover import check_as_a_whole
 from incrowd.verification.source import Table, literal
+from incrowd.verification.sums import check_sums
 
 
 def put_in_place(script: Script, released: Table, raw: Table, row_map: Table) -> Table:
@@ -34,8 +34,6 @@ def put_in_place(script: Script, released: Table, raw: Table, row_map: Table) ->
         None,
         f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
         f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
-        "reached = 0",
-        0,
     )
     return moved
 
@@ -49,8 +47,6 @@ def check_same_rows(script: Script, released: Table, raw: Table) -> bool:
         "records more or less than in the raw table",
         None,
         f"SELECT (SELECT count(*) FROM {released.name}) - (SELECT count(*) FROM {raw.name})",
-        "reached = 0",
-        0,
     )
     if count_rows(script.con, released) == count_rows(script.con, raw):
         return True
@@ -91,8 +87,6 @@ def find_people(
             f"records of a person that {named(names)} joins",
             None,
             "SELECT count(*) - count(DISTINCT person) FROM whose",
-            "reached = 0",
-            0,
         )
     tells_itself = all(
         column.treatment is not None and column.name in released.names for column in policy.named("person")
@@ -104,8 +98,6 @@ def find_people(
             "rows of the raw table of somebody who has another",
             None,
             "SELECT count(*) - count(DISTINCT person) FROM whose",
-            "reached = 0",
-            0,
         )
         return persons
     return Persons(persons.people, persons.unnamed, several=True)
@@ -152,7 +144,7 @@ def check_against(script: Script, released: Table, raw: Table, policy: Policy, *
             f"raw_names WHERE name IN ({passed}) AND name NOT IN (SELECT name FROM released_names)",
         ),
     ):
-        script.check(what, None, f"SELECT count(*) FROM {query}", "reached = 0", 0)
+        script.check(what, None, f"SELECT count(*) FROM {query}")
     for column in policy.treated:
         if column.role != "quasi":
             _check_treated(script, released, raw, column.name, policy)
@@ -182,8 +174,6 @@ def _check_either_way(script: Script, comparison: Comparison) -> None:
         "checks that fail both in the order of the raw table and as a whole",
         None,
         f"SELECT least({', '.join(failed)})",
-        "reached = 0",
-        0,
     )
 
 
@@ -191,17 +181,9 @@ def _check_in_order(script: Script, comparison: Comparison) -> None:
     """Write checks of each record beside the raw one in its place."""
     script.note("Columns that are released as they are, record by record.")
     for name in comparison.passed:
-        script.check(
-            f"records that differ from the raw table: {name}",
-            name,
-            comparison.differing(name),
-            "reached = 0",
-            0,
-        )
+        script.check(f"records that differ from the raw table: {name}", name, comparison.differing(name))
     script.note("Each cell beside its raw value.")
-    script.check(
-        "records that were suppressed before and are not now", None, comparison.set_beside(), "reached = 0", 0
-    )
+    script.check("records that were suppressed before and are not now", None, comparison.set_beside())
     comparison.forget_hidden()
     for number in range(len(comparison.pairs)):
         _check_cells(script, comparison, number)
@@ -214,7 +196,7 @@ def _check_treated(script: Script, released: Table, raw: Table, name: str, polic
     check_sums(script, column, policy, released, raw)
     left = raw_left_sql(script, released, raw, name, treatment, policy.null_values)  # type: ignore[arg-type]
     if left is not None:
-        script.check(f"raw values that should be hidden: {name}", name, left, "reached = 0", 0)
+        script.check(f"raw values that should be hidden: {name}", name, left)
 
 
 def _check_cells(script: Script, comparison: Comparison, number: int) -> None:
@@ -239,6 +221,4 @@ def _check_cells(script: Script, comparison: Comparison, number: int) -> None:
         f"cells that are not true of their records: {column.name}",
         column.name,
         f"SELECT count(*) FROM beside WHERE {wrong}",
-        "reached = 0",
-        0,
     )

@@ -141,8 +141,6 @@ class Reader:
                 None,
                 f"SELECT count(*) FROM (SELECT unnest([{', '.join(map(literal, told))}]) AS name) "
                 f"WHERE name NOT IN (SELECT name FROM {table})",
-                "reached = 0",
-                0,
             )
             return told, reader
         if [name for (name,) in found] == told:

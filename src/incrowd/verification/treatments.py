@@ -36,19 +36,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
 _PERTURBING = frozenset(
     {"shift-dates", "noise", "rank-swap", "record-swap", "household-swap", "microaggregate", "pram"}
 )
-_KEEPING = frozenset(
-    {
-        "round",
-        "top",
-        "bottom",
-        "shift-dates",
-        "truncate-dates",
-        "noise",
-        "rank-swap",
-        "microaggregate",
-        "pram",
-    }
-)
+_KEEPING = (_PERTURBING - {"record-swap", "household-swap"}) | {"round", "top", "bottom", "truncate-dates"}
 """Those after which numbers are numbers and dates are dates, written as before."""
 LINKED = "linked"
 """What a column has that goes along with a treated one."""

@@ -90,22 +90,16 @@ def _respelled(con: duckdb.DuckDBPyConnection, raw: Table, column: Column, null_
     return ""
 
 
-def fewest_stood_for(con: duckdb.DuckDBPyConnection, quasi: int, wildcards: str) -> float:
-    """Return the fewest people whom a class stands for, by the records that its cells match.
+def stood_for(quasi: int, wildcards: str) -> str:
+    """Write the query of the fewest people whom a class stands for, in millionths.
 
-    Where these match any, the tables that `matching` makes have to be there.
+    Where cells match any, the tables that `matching` makes have to be there.
 
     Parameters
     ----------
     quasi
         Number of quasi-identifiers.
     """
-    (found,) = fetch_row(con, stood_for(quasi, wildcards))
-    return int(found) / _MILLION
-
-
-def stood_for(quasi: int, wildcards: str) -> str:
-    """Write the question for the millionths of a person whom a class stands for at least."""
     own = "main.classes JOIN standing USING (class)"
     match wildcards:
         case "matches-any":
