@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
@@ -16,6 +16,25 @@ ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]
 """The people of a table as a query finds them; see `PeoplePlan.reduced`."""
 
 _ALL, _UNNAMED, _HASH = "\0all rows", "\0unnamed", "\0hash"
+
+
+def as_columns(expressions: Iterable[str]) -> str:
+    """Write expressions as the columns c0, c1, ... of a query."""
+    return ", ".join(f"{each} AS c{j}" for j, each in enumerate(expressions))
+
+
+def grouped(columns: Sequence[str], source: str, further: Sequence[str] = ()) -> str:
+    """Count the rows of each combination of some columns.
+
+    Parameters
+    ----------
+    columns
+        SQL of the columns; they come as ``c0``, ..., and then the number of rows.
+    further
+        SQL of aggregates that come behind it.
+    """
+    places = ", ".join(str(j + 1) for j in range(len(columns)))
+    return f"SELECT {as_columns([*columns, 'COUNT(*)', *further])} FROM {source} GROUP BY {places}"
 
 
 @dataclass(frozen=True)

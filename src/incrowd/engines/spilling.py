@@ -23,7 +23,7 @@ from incrowd.engines.fold import (
     Values,
     smallest,
 )
-from incrowd.engines.plan import PeoplePlan
+from incrowd.engines.plan import PeoplePlan, grouped
 from incrowd.engines.scan import learn
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
@@ -254,15 +254,12 @@ class SpilledRows(GroupedRows):
     def _group(self, table: str, names: Sequence[str], *, ordered: bool = True) -> pl.LazyFrame:
         """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
         assert self._files.stored is not None
-        columns = [f"{self._packed[name].expression} AS c{j}" for j, name in enumerate(names)]
+        columns = [self._packed[name].expression for name in names]
         values = [value for name in names for value in self._packed[name].given]
-        keys = ", ".join(f"c{j}" for j in range(len(names)))
-        place = f"min({_PLACE}) AS first"
-        grouped = (
-            f"SELECT {', '.join(columns)}, count(*) AS n{f', {place}' if ordered else ''} "
-            f"FROM {self._source()} GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}"
-        )
-        query = f"SELECT {keys}, n FROM ({grouped}){' ORDER BY first' if ordered else ''}"
+        first = [f"min({_PLACE})"] if ordered else []
+        keys, count = ", ".join(f"c{j}" for j in range(len(names))), len(names)
+        groups = grouped(columns, self._source(), first)
+        query = f"SELECT {keys}, c{count} AS n FROM ({groups}){f' ORDER BY c{count + 1}' if ordered else ''}"
         made = self._save(table, query, values)
         return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})
 

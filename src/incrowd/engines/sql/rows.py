@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from incrowd.dialects.base import cast_all
 from incrowd.engines.fetched import NUMBER
 from incrowd.engines.fold import ROWS
-from incrowd.engines.plan import PeoplePlan, named_person
+from incrowd.engines.plan import PeoplePlan, as_columns, grouped, named_person
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.errors import SchemaError, TableError
 from incrowd.lazy import pl
@@ -46,9 +46,7 @@ class TableRows:
         self.check_snapshot()
         columns = self._countable(names)
         keys, checks = [*(columns[name].key for name in names), *number], _checks(columns)
-        listed = _as_columns([*map(str, keys), "COUNT(*)", *checks.values()])
-        places = ", ".join(str(i + 1) for i in range(len(keys)))
-        found = self.table.fetch(f"SELECT {listed} FROM {source} GROUP BY {places}")
+        found = self.table.fetch(grouped(list(map(str, keys)), source, list(checks.values())))
         _refuse_wrong(columns, checks, found[:, len(keys) + 1 :])
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * (len(number) + 1)
         labels = [*names, *([NUMBER] if number else []), ROWS]
@@ -62,9 +60,8 @@ class TableRows:
         if None in keys:
             # Values of a type that is neither text, number nor date are not compared.
             return None
-        by = ", ".join(map(str, keys))
-        groups = f"SELECT COUNT(*) AS n FROM {self.table.source} GROUP BY {by} HAVING COUNT(*) = 1"
-        found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS lone")
+        groups = grouped(list(map(str, keys)), str(self.table.source))
+        found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS g WHERE c{len(keys)} = 1")
         return int(found.to_series().item())
 
     def reduced(
@@ -77,7 +74,7 @@ class TableRows:
         dialect, source = self.table.dialect, self.table.source
         kinds: list[pl.DataType] = [pl.Null()] * len(schema.person)
         if schema.null_values:
-            listed = _as_columns([str(columns[name].key) for name in schema.person])
+            listed = as_columns([str(columns[name].key) for name in schema.person])
             kinds = self._fetched_as(f"SELECT {listed} FROM {source} LIMIT 0", schema.person, []).dtypes
         person = [
             named_person(dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values)
@@ -109,7 +106,7 @@ class TableRows:
         """
         columns = self.table.read(names)
         if checks := _checks(columns):
-            found = self.table.fetch(f"SELECT {_as_columns(checks.values())} FROM {self.table.source}")
+            found = self.table.fetch(f"SELECT {as_columns(checks.values())} FROM {self.table.source}")
             _refuse_wrong(columns, checks, found)
 
     def check_snapshot(self) -> None:
@@ -135,11 +132,6 @@ class TableRows:
                     "convert it first"
                 )
         return columns
-
-
-def _as_columns(expressions: Iterable[str]) -> str:
-    """Write expressions as the columns c0, c1, ... of a query."""
-    return ", ".join(f"{each} AS c{i}" for i, each in enumerate(expressions))
 
 
 def _checks(columns: Mapping[str, Column]) -> dict[str, str]:
