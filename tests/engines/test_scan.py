@@ -183,3 +183,10 @@ def test_one_pass_counts_as_several_do(monkeypatch, sensitive):
     found = ScanEngine(table.lazy()).count(schema).frequency
     assert len(passes) == {("s",): 1, ("s", "t"): 3, ("q",): 1}[tuple(sensitive)]
     same(found, MemoryEngine(table).count(schema).frequency)
+
+
+def test_a_column_whose_name_looks_like_a_pattern_is_swapped_while_rows_stream():
+    frame = pl.DataFrame({"age": [30, 31, 32, 33] * 5, "^name$": [1.5, 2.5, 3.5, 4.5] * 5})
+    schema = ic.Schema(["age"], sensitive=["^name$"], treatments={"^name$": ic.RankSwap(0.5)})
+    release = ic.anonymize(frame.lazy(), schema, [ic.KAnonymity(2)]).table.collect()
+    assert sorted(release["^name$"].to_list()) == sorted(frame.to_series(1).to_list())

@@ -299,7 +299,8 @@ def made_whole(frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> _Column
             continue
         rows = passing(frame.select(columns_named(each.columns))).collect(engine="streaming")
         draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
-        found.append((each, _Made(rows[each.name], each.of(rows, draws))))
+        # Series look themselves up by their name, which may be a pattern of names.
+        found.append((each, _Made(nameless(rows[each.name]), nameless(each.of(rows, draws)))))
     return found
 
 
