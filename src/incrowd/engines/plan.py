@@ -80,12 +80,11 @@ class PeoplePlan:
             by += f", CASE WHEN {nobody(self._names)} THEN {self.hashed.format(names)} END"
         read = sources | {name: sql for name, sql in (("n", self.weight), ("place", self.place)) if sql}
         first = ", MIN(place) AS place" if self.place else ""
-        person = f", MIN(place) OVER (PARTITION BY {by}) AS person" if self.place else ""
         # Names of our own may be those of columns, which GROUP BY would mean.
         rows = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in read.items())} FROM {self.source}"
         amount = "SUM(n)" if self.weight else "COUNT(*)"
         grouped = f"SELECT {names}, {amount} AS n{first} FROM ({rows}) AS r GROUP BY {names}"
-        return f"SELECT x.*, COUNT(*) OVER (PARTITION BY {by}) AS m{person} FROM ({grouped}) AS x"
+        return f"SELECT x.*, COUNT(*) OVER (PARTITION BY {by}) AS m FROM ({grouped}) AS x"
 
     def alike(self, kinds: str, attributes: Sequence[int], *, totals: bool) -> str:
         """Count everybody whose rows are alike by the quasi-identifiers and some of the sensitive attributes.
@@ -114,7 +113,8 @@ class PeoplePlan:
         hashed = self.hashed.format(", ".join(self._names))
         person = f"DENSE_RANK() OVER (ORDER BY {order}) AS person"
         if self.place:
-            person = "person"
+            # All rows of a person are listed, so the first of them is the person's first.
+            person = f"MIN(place) OVER (PARTITION BY {', '.join(self._names)}) AS person"
         elif self.hashed:
             person = f"{hashed} AS h, DENSE_RANK() OVER (PARTITION BY {hashed} ORDER BY {order}) AS person"
         columns = ", ".join([*self._keys, *(f"s{j}" for j in range(len(self.own)))])
