@@ -149,7 +149,8 @@ class Draw:
     models, algorithms, sources
         The names to choose from.
     perturbed
-        The share of cases of which a sensitive column is perturbed, if it can be.
+        The share of cases of which a sensitive column is perturbed, if it can be. It is larger until every
+        treatment was in a release.
     met
         How often each ("model", name), ("algorithm", name), ("source", name), ("style", name), ("null", type),
         ("person", source), ("attacker", model) and ("perturbed", treatment) was in a release.
@@ -208,7 +209,8 @@ class Draw:
         self.batch(case)
         if r.random() < 0.3 and source != "spark":
             self.wildcards(case)
-        if r.random() < self.perturbed:
+        lacking = any(not self.met["perturbed", name] for name in PERTURBING)
+        if r.random() < self.perturbed * (2.5 if lacking else 1):
             self.perturb(case)
         return case
 
