@@ -139,9 +139,45 @@ class DuckDB(Dialect):
             return {}
         return {name: (str(kind),) for name, kind in zip(relation.columns, relation.types, strict=True)}
 
-    def column(self, c: str, kind: str) -> Column:
+    @staticmethod
+    def column(c: str, kind: str) -> Column:
         """Say how a column of a type is read; see `Dialect.column`."""
-        return column_of(c, kind)
+        if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM("):
+            # Whatever collation the column has, texts are compared by their bytes.
+            text = c if kind == "VARCHAR" else f"CAST({c} AS VARCHAR)"
+            return Column(
+                kind,
+                f"(({text}) COLLATE C)",
+                pl.String(),
+                "VARCHAR",
+                plain=text,
+                plain_dtype=pl.String(),
+                stays=text,
+            )
+        if kind == "BOOLEAN" or kind in _INTEGERS:
+            return Column(kind, c, None, kind, plain=c, stays=c)
+        if kind in ("HUGEINT", "UHUGEINT", "BIGNUM"):
+            # Arrow has no such integers; texts say them exactly.
+            dtype = pl.Int128() if kind == "HUGEINT" else pl.String()
+            text = f"CAST({c} AS VARCHAR)"
+            return Column(kind, text, dtype, "VARCHAR", plain=text, plain_dtype=dtype, stays=c)
+        if kind in ("FLOAT", "DOUBLE"):
+            key = f"(CASE WHEN isnan({c}) THEN NULL WHEN {c} = 0 THEN CAST(0 AS {kind}) ELSE {c} END)"
+            return Column(kind, key, None, kind, plain=c, stays=c)
+        if kind.startswith("DECIMAL("):
+            return Column(kind, c, None, kind, plain=c, stays=c)
+        if kind == "DATE" or kind in _TIMES:
+            utc = f"timezone('UTC', {c})" if kind == "TIMESTAMP WITH TIME ZONE" else c
+            wrong = f"NOT isfinite({c})"
+            zoned = kind == "TIMESTAMP WITH TIME ZONE"
+            wire = "TIMESTAMP" if zoned else kind
+            # The session's time zone shall not travel along.
+            label = pl.Datetime("us", "UTC") if zoned else None
+            return Column(
+                kind, f"(CASE WHEN isfinite({c}) THEN {utc} END)", None, wire, wrong=wrong,
+                plain=f"CASE WHEN isfinite({c}) THEN {c} END", plain_dtype=label, stays=c,
+            )  # fmt: skip
+        return Column(kind, None, plain=c if kind == "BLOB" else f"CAST({c} AS VARCHAR)", stays=c)
 
 
 def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
@@ -158,46 +194,6 @@ def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
     finally:
         # A result that is not fetched to its end would keep the connection.
         batches.close()
-
-
-def column_of(c: str, kind: str) -> Column:
-    """Say how a column of a type is read, `c` being its name in SQL."""
-    if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM("):
-        # Whatever collation the column has, texts are compared by their bytes.
-        text = c if kind == "VARCHAR" else f"CAST({c} AS VARCHAR)"
-        return Column(
-            kind,
-            f"(({text}) COLLATE C)",
-            pl.String(),
-            "VARCHAR",
-            plain=text,
-            plain_dtype=pl.String(),
-            stays=text,
-        )
-    if kind == "BOOLEAN" or kind in _INTEGERS:
-        return Column(kind, c, None, kind, plain=c, stays=c)
-    if kind in ("HUGEINT", "UHUGEINT", "BIGNUM"):
-        # Arrow has no such integers; texts say them exactly.
-        dtype = pl.Int128() if kind == "HUGEINT" else pl.String()
-        text = f"CAST({c} AS VARCHAR)"
-        return Column(kind, text, dtype, "VARCHAR", plain=text, plain_dtype=dtype, stays=c)
-    if kind in ("FLOAT", "DOUBLE"):
-        key = f"(CASE WHEN isnan({c}) THEN NULL WHEN {c} = 0 THEN CAST(0 AS {kind}) ELSE {c} END)"
-        return Column(kind, key, None, kind, plain=c, stays=c)
-    if kind.startswith("DECIMAL("):
-        return Column(kind, c, None, kind, plain=c, stays=c)
-    if kind == "DATE" or kind in _TIMES:
-        utc = f"timezone('UTC', {c})" if kind == "TIMESTAMP WITH TIME ZONE" else c
-        wrong = f"NOT isfinite({c})"
-        zoned = kind == "TIMESTAMP WITH TIME ZONE"
-        wire = "TIMESTAMP" if zoned else kind
-        # The session's time zone shall not travel along.
-        label = pl.Datetime("us", "UTC") if zoned else None
-        return Column(
-            kind, f"(CASE WHEN isfinite({c}) THEN {utc} END)", None, wire, wrong=wrong,
-            plain=f"CASE WHEN isfinite({c}) THEN {c} END", plain_dtype=label, stays=c,
-        )  # fmt: skip
-    return Column(kind, None, plain=c if kind == "BLOB" else f"CAST({c} AS VARCHAR)", stays=c)
 
 
 class RelationTable:
@@ -227,7 +223,7 @@ class RelationTable:
 
     def read(self, names: Sequence[str]) -> dict[str, Column]:
         """Say how some columns are read."""
-        return {name: column_of(f"t.{DuckDB.quote(name)}", self._types[name]) for name in names}
+        return {name: DuckDB.column(f"t.{DuckDB.quote(name)}", self._types[name]) for name in names}
 
     def interrupt(self) -> None:
         """Do nothing: the connection is the caller's, and may have other work."""

@@ -23,7 +23,7 @@ def as_columns(expressions: Iterable[str]) -> str:
     return ", ".join(f"{each} AS c{j}" for j, each in enumerate(expressions))
 
 
-def grouped(columns: Sequence[str], source: str, further: Sequence[str] = ()) -> str:
+def group_and_count(columns: Sequence[str], source: str, further: Sequence[str] = ()) -> str:
     """Count the rows of each combination of some columns.
 
     Parameters

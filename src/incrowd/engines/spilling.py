@@ -23,7 +23,7 @@ from incrowd.engines.fold import (
     Values,
     smallest,
 )
-from incrowd.engines.plan import PeoplePlan, grouped
+from incrowd.engines.plan import PeoplePlan, group_and_count
 from incrowd.engines.scan import learn
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
@@ -258,7 +258,7 @@ class SpilledRows(GroupedRows):
         values = [value for name in names for value in self._packed[name].given]
         first = [f"min({_PLACE})"] if ordered else []
         keys, count = ", ".join(f"c{j}" for j in range(len(names))), len(names)
-        groups = grouped(columns, self._source(), first)
+        groups = group_and_count(columns, self._source(), first)
         query = f"SELECT {keys}, c{count} AS n FROM ({groups}){f' ORDER BY c{count + 1}' if ordered else ''}"
         made = self._save(table, query, values)
         return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})

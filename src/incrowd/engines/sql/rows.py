@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from incrowd.dialects.base import cast_all
 from incrowd.engines.fetched import NUMBER
 from incrowd.engines.fold import ROWS
-from incrowd.engines.plan import PeoplePlan, as_columns, grouped, named_person
+from incrowd.engines.plan import PeoplePlan, as_columns, group_and_count, named_person
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.errors import SchemaError, TableError
 from incrowd.lazy import pl
@@ -46,7 +46,7 @@ class TableRows:
         self.check_snapshot()
         columns = self._countable(names)
         keys, checks = [*(columns[name].key for name in names), *number], _checks(columns)
-        found = self.table.fetch(grouped(list(map(str, keys)), source, list(checks.values())))
+        found = self.table.fetch(group_and_count(list(map(str, keys)), source, list(checks.values())))
         _refuse_wrong(columns, checks, found[:, len(keys) + 1 :])
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * (len(number) + 1)
         labels = [*names, *([NUMBER] if number else []), ROWS]
@@ -60,7 +60,7 @@ class TableRows:
         if None in keys:
             # Values of a type that is neither text, number nor date are not compared.
             return None
-        groups = grouped(list(map(str, keys)), str(self.table.source))
+        groups = group_and_count(list(map(str, keys)), str(self.table.source))
         found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS g WHERE c{len(keys)} = 1")
         return int(found.to_series().item())
 

@@ -220,10 +220,12 @@ class Blocks:
         fetched = to_polars(counts.counted(live))
         keys = []
         for form, domain in zip(forms, scale.sensitive, strict=True):
-            key, codes, rows = (counts.of(form, fetched)[name].to_numpy() for name in (BLOCK, form, "n"))
+            part = counts.of(form, fetched)
+            key, codes, rows = (part[name].to_numpy() for name in (BLOCK, form, "n"))
             keys.append(counts_per_key(key.astype(np.int64), codes, rows, blocks, domain.size))
-        key, rows = (counts.of(next(iter(counts.sets)), fetched)[name].to_numpy() for name in (BLOCK, "n"))
-        weights = np.bincount(key, rows, blocks).astype(np.int64)
+        # Every set has all rows, so any of them gives the weights.
+        part = counts.of(next(iter(counts.sets)), fetched)
+        weights = np.bincount(part[BLOCK].to_numpy(), part["n"].to_numpy(), blocks).astype(np.int64)
         if weights.sum() != scale.records:
             raise TableError(CHANGED)
         table = FrequencyTable((), (), weights, scale.counted(keys))
