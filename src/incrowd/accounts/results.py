@@ -1,4 +1,4 @@
-"""Results of the models on a table: those of the policy at once, the others when somebody reads them."""
+"""Results of the models on a table. Those of the policy are measured at once, others when they are read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Results:
 def results_of(
     seen: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str, *, linked: bool
 ) -> Results:
-    """Measure models on classes; results that nobody asked for wait until they are read.
+    """Measure the models of a policy on classes, and the others when their results are read.
 
     Parameters
     ----------

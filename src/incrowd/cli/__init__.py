@@ -137,7 +137,7 @@ def _collect_rarely() -> None:
 
 
 def _leave_the_rest() -> None:
-    """Let the remaining objects at the end go with the process; nobody has to go over them once more."""
+    """Skip the last search for dead objects, since the process ends."""
     if "duckdb" not in sys.modules:  # Its module complains of objects that outlive it.
         gc.freeze()
 

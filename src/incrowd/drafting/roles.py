@@ -226,7 +226,7 @@ def _named_after_thing(words: Sequence[str]) -> str:
 
 
 def _known(column: Profile) -> Guess | None:
-    """Recognize facts that somebody who knows the person plausibly knows, by the column's name."""
+    """Recognize a quasi-identifier by its name: acquaintances of a person know such facts."""
     word = about(column.name)
     if word is None or column.prose:
         return None
@@ -277,7 +277,7 @@ def _telling(column: Profile) -> Guess | None:
 
 
 def _known_by_values(column: Profile) -> Guess | None:
-    """Recognize facts that somebody who knows the person plausibly knows, by the values."""
+    """Recognize a quasi-identifier by its values: acquaintances of a person know such facts."""
     words = column.words
     if column.kind == "category" and 2 <= len(words) <= 6 and all(words & sex for sex in _SEXES):
         return _quasi(column, f"the values are sexes; {column.counted}")

@@ -71,7 +71,7 @@ class Incrowd:
         return dict(self.assess(schema, **settings).risk)
 
     def evaluate(self, released: Any, schema: Schema, **settings: Any) -> Evaluation:
-        """Measure the losses of a release of this frame, whoever made it, as `incrowd.evaluate` does."""
+        """Measure the losses of a release of this frame, as `incrowd.evaluate` does."""
         return evaluate(self._frame, released, schema, **settings)
 
 

@@ -242,7 +242,7 @@ def _pandas_categories_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]
 
 
 _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime64", "empty"})
-"""What categories of pandas may be; others, such as intervals, become text."""
+"""Kinds of categories of pandas that stay categories; others, such as intervals, become text."""
 
 
 def _polars_categories(series: pl.Series) -> pl.Series:
@@ -282,7 +282,7 @@ def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Ch
 
 
 def _pandas_categories(series: pd.Series[Any]) -> tuple[Any, pd.Series[Any], bool] | None:
-    """Find the codes, categories and order of a column of pandas; None where it is better told as text."""
+    """Find the codes, categories and order of a column of pandas; None where it becomes text."""
     held: Any = series.array
     if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
         return None

@@ -160,7 +160,7 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
 
 
 def _warnings(draft: Draft) -> list[str]:
-    """Print the points that somebody should look at."""
+    """Print the findings about the columns of a draft."""
     lines = []
     if draft.taken:
         lines += _wrapped("! taken for quasi-identifiers, since none is known by its name: ", [*draft.taken])
