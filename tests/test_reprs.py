@@ -57,7 +57,7 @@ def results(folder):
     yield "compare", ic.compare(TABLE, schema(), [ic.Mondrian(), ic.Datafly()], k=[2])
     evaluation = ic.evaluate(TABLE, release.table, schema())
     yield "evaluation", evaluation
-    yield "fidelity", ic.fidelity(evaluation.frequency, evaluation.recoding)
+    yield "fidelity", ic.fidelity(evaluation)
     yield "learn", ic.learn(evaluation, TABLE, "disease")
     yield "attack", ic.attack(TABLE, released, schema(), attacks=10)
     yield "ensure privacy", ic.ensure_privacy(TABLE, schema(), t=1.0, k=0)

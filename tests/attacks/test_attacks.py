@@ -136,13 +136,13 @@ def test_the_same_seed_attacks_alike_and_says_no_value():
     [
         ({"attacks": 5}, "attacks must be a whole number of at least 10"),
         ({"secret": "t"}, "secret 't' is no sensitive attribute"),
-        ({"release": OWN.drop("t")}, "release: the table has no column 't'"),
+        ({"released": OWN.drop("t")}, "release: the table has no column 't'"),
         ({"control": OWN.drop("n")}, "control: the table has no column 'n'"),
-        ({"release": OWN.head(0)}, "release: the table has no rows"),
+        ({"released": OWN.head(0)}, "release: the table has no rows"),
     ],
 )
 def test_bad_calls(settings, words):
-    arguments = {"raw": OWN, "release": OWN, "schema": SCHEMA} | settings
+    arguments = {"table": OWN, "released": OWN, "schema": SCHEMA} | settings
     with pytest.raises(InputError, match=words):
         attack(**arguments)
 

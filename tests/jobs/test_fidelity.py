@@ -16,7 +16,7 @@ from local_readings import scattered, schema_of, tables
 
 def compared(raw: pl.DataFrame, released: pl.DataFrame, schema: ic.Schema, **settings) -> ic.Fidelity:
     evaluation = ic.evaluate(raw, released, schema)
-    return ic.fidelity(evaluation.frequency, evaluation.recoding, **settings)
+    return ic.fidelity(evaluation, **settings)
 
 
 @given(table=tables(least=5))

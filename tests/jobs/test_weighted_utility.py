@@ -129,11 +129,11 @@ def test_distances_of_the_population_are_those_of_everybody():
     table = survey_table(9, 100)
     release = released(table)
     found = ic.evaluate(table, release.table, SCHEMA)
-    kept = fidelity(found.frequency, found.recoding)
+    kept = fidelity(found)
     everybody = ic.evaluate(
         repeated(table), repeated(release.table.with_columns(w=table["w"])).drop("w"), SCHEMA
     )
-    whole = fidelity(everybody.frequency, everybody.recoding)
+    whole = fidelity(everybody)
     for marginal, expected in zip(kept.weighted, whole.marginals, strict=True):
         assert marginal.total_variation == pytest.approx(expected.total_variation)
         assert marginal.hellinger == pytest.approx(expected.hellinger)

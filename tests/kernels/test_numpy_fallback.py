@@ -18,6 +18,7 @@ from incrowd.engines import engine_for
 from incrowd.kernels import jit, lines, numpy_fallback, trees
 from incrowd.kernels.clusters import groups, mdav
 from incrowd.kernels.grouping import counting, grouping
+from incrowd.policy.policy import search_problem
 from incrowd.progress import Silent
 from incrowd.samples import hospital
 
@@ -166,7 +167,7 @@ def test_mondrian_cuts_alike(rows, k, weight, depth):
     first = ic.Attribute("a", "quasi", weight=weight)
     schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), ic.Attribute("c", "quasi")])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(max_depth=depth))
-    problem = policy.problem(engine_for(table).count(schema).frequency, schema.quasi, Silent())
+    problem = search_problem(policy, engine_for(table).count(schema).frequency, schema.quasi, Silent())
     assigned_alike(policy, problem)
 
 
@@ -180,7 +181,9 @@ def test_mdav_gathers_alike(rows, k, weight):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
     schema = ic.Schema.of([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.MDAV())
-    problem = policy.problem(engine_for(table).count(schema).frequency.by_record(), schema.quasi, Silent())
+    problem = search_problem(
+        policy, engine_for(table).count(schema).frequency.by_record(), schema.quasi, Silent()
+    )
     assigned_alike(policy, problem)
 
 

@@ -36,7 +36,7 @@ def results(folder):
     yield ic.assess(TABLE, SCHEMA).by_class()
     evaluation = ic.evaluate(TABLE, release.table, SCHEMA)
     yield evaluation
-    yield ic.fidelity(evaluation.frequency, evaluation.recoding, columns=1)
+    yield ic.fidelity(evaluation, columns=1)
     yield from ic.attack(TABLE, release.table, SCHEMA, attacks=10)
     yield ic.anatomize(TABLE, SCHEMA, [ic.LDiversity(2)])
     yield ic.compare(TABLE, SCHEMA, [ic.Mondrian()], k=[2, 3])

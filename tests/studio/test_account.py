@@ -76,7 +76,7 @@ def test_an_attacker_who_knows_some_columns_has_a_weakest_class_of_these():
 
 
 def test_the_pairs_of_columns_that_changed_most_come_first(release):
-    found = ic.fidelity(release.frequency, release.recoding)
+    found = ic.fidelity(release)
     rows = account.associations(found)
     moved = [abs(before - after) for _, before, after in rows]
     assert len(rows) == 10

@@ -59,7 +59,7 @@ def both(style: str = "range") -> list[tuple[pl.DataFrame, pl.DataFrame]]:
 @pytest.mark.parametrize("style", ["range", "set", "mean"])
 def test_distributions_and_associations_of_enormous_numbers_are_those_of_small_ones(style):
     small, large = (
-        fidelity(evaluation.frequency, evaluation.recoding).to_dict()
+        fidelity(evaluation).to_dict()
         for evaluation in (ic.evaluate(raw, table, NUMBERS) for raw, table in both(style))
     )
     assert large == small
@@ -72,7 +72,7 @@ def test_a_correlation_does_not_depend_on_the_unit(power):
     """Sums of squares, and their product, are no doubles long before the numbers are none."""
     raw = SMALL.select(pl.all() * 2.0**power)
     evaluation = ic.evaluate(raw, raw, NUMBERS)
-    [pair] = fidelity(evaluation.frequency, evaluation.recoding).associations
+    [pair] = fidelity(evaluation).associations
     expected = float(np.corrcoef(SMALL["x"], SMALL["y"])[0, 1])
     assert pair.correlation == pytest.approx((expected, expected))
 
@@ -145,7 +145,7 @@ def test_numbers_beyond_all_doubles_lose_what_small_ones_do(style):
         release = ic.anonymize(raw, schema, [ic.KAnonymity(30)])
         assert not release.table["x"].str.contains("inf|nan").any()
         evaluation = ic.evaluate(raw, release.table, NUMBERS)
-        figures = fidelity(evaluation.frequency, evaluation.recoding).to_dict()
+        figures = fidelity(evaluation).to_dict()
         told.append([figures, losses(release.to_dict()["utility"]), losses(evaluation.to_dict())])
         assert len(ic.attack(raw, release.table, NUMBERS, secret="s", attacks=20)) == 5
         assert len(release.class_table("s"))

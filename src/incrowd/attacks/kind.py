@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class AttackCall(NamedTuple):
     """The arguments of `attack`, checked."""
 
-    raw: Any
-    release: Any
+    table: Any
+    released: Any
     policy: Policy | None
     secret: str | None
     releases: tuple[Setting, ...]

@@ -260,7 +260,7 @@ MINIMALITY = AttackKind(
     "a secret and a whole Policy in place of the schema",
     lambda call: call.policy is not None and call.secret is not None,
     lambda call: minimality(
-        call.raw, call.release, call.whole_policy, call.inferred, call.attacks, call.seed
+        call.table, call.released, call.whole_policy, call.inferred, call.attacks, call.seed
     ),
     # It anonymizes the table many times.
     by_default=False,

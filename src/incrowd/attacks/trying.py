@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @with_bar
 @in_job
 def attack(  # noqa: PLR0913
-    raw: Any,
-    release: Any,
+    table: Any,
+    released: Any,
     schema: Schema | Policy,
     *,
     also: Sequence[Any] = (),
@@ -43,9 +43,9 @@ def attack(  # noqa: PLR0913
 
     Parameters
     ----------
-    raw, release
-        Tables with the schema's quasi-identifiers and sensitive attributes, or paths of them; rows need not
-        correspond. Cells of the release are read as `evaluate` reads them.
+    table, released
+        The raw table and the released one, with the schema's quasi-identifiers and sensitive attributes, or
+        paths of them; rows need not correspond. Released cells are read as `evaluate` reads them.
     schema
         The columns that an attacker may know (quasi-identifiers, with hierarchies if they have any) and the
         columns that he does not know (sensitive). Or the whole policy of the release, which minimality needs.
@@ -153,12 +153,12 @@ def attack(  # noqa: PLR0913
     columns_of = schema if isinstance(schema, Schema) else schema.schema
     secret = _secret(columns_of, secret)
     if row_map is not None:
-        raw, aligned = as_released(raw, row_map), True
-    setting = Setting(raw, release, columns_of, control, seed)
-    releases = (setting, *(Setting(raw, other, columns_of, None, seed) for other in also))
+        table, aligned = as_released(table, row_map), True
+    setting = Setting(table, released, columns_of, control, seed)
+    releases = (setting, *(Setting(table, other, columns_of, None, seed) for other in also))
     call = AttackCall(
-        raw=raw,
-        release=release,
+        table=table,
+        released=released,
         policy=None if isinstance(schema, Schema) else schema,
         secret=secret,
         releases=releases,

@@ -23,7 +23,7 @@ from incrowd.jobs.treating import Treating, treated_table, treatment_entries
 from incrowd.parameters import COUNT
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.policy.linked import refuse_unlinked, with_histories
-from incrowd.policy.policy import Policy
+from incrowd.policy.policy import Policy, search_problem
 from incrowd.policy.set_limit import check_sets
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.recoding import check_cells
@@ -431,4 +431,6 @@ def begun(
 
 
 def _search(start: Started, policy: Policy, clock: Clock) -> Solution:
-    return policy.algorithm.search(policy.problem(start.frequency, start.schema.quasi, clock.progress))
+    return policy.algorithm.search(
+        search_problem(policy, start.frequency, start.schema.quasi, clock.progress)
+    )

@@ -90,7 +90,7 @@ class Evaluation(InNotebooks):
         ParameterError
             When these are not one or two quasi-identifiers, or have too many pairs of values.
         """
-        from incrowd.jobs.fidelity import count_table
+        from incrowd.jobs.spread import count_table
 
         return count_table(self.frequency, self.recoding, columns)
 
@@ -120,14 +120,15 @@ class Evaluation(InNotebooks):
         }
 
 
-def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) -> Evaluation:
+def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) -> Evaluation:
     """Measure the losses of a release, whoever made it.
 
     Parameters
     ----------
-    raw, released
-        Tables of the same rows in the same order, unless there is a row map: pandas, Polars or PyArrow
-        tables, or paths of CSV or Parquet files. Other columns than the schema's are not looked at.
+    table, released
+        The raw table and the released one, of the same rows in the same order, unless there is a row map:
+        pandas, Polars or PyArrow tables, or paths of CSV or Parquet files. Other columns than the schema's
+        are not looked at.
     schema
         The quasi-identifiers with their hierarchies, where they have one, the sensitive attributes, and the
         column of sampling weights, where the raw table has one.
@@ -145,7 +146,7 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
     from incrowd.recoding.observed import observe
 
     before = (
-        engine_for(loaded(raw))
+        engine_for(loaded(table))
         .count(
             Schema.of(
                 (*schema.quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values

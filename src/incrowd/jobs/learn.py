@@ -55,7 +55,7 @@ class LearningResult(InNotebooks):
 
 
 def learn(
-    evaluation: Evaluation, raw: Any, target: str, *, holdout: float = 0.3, seed: int = 0
+    evaluation: Evaluation, table: Any, target: str, *, holdout: float = 0.3, seed: int = 0
 ) -> list[LearningResult]:
     """Train on the release and on the raw table, and test both on raw records.
 
@@ -71,10 +71,10 @@ def learn(
     ----------
     evaluation
         What `evaluate` returned.
-    raw
+    table
         The raw table that it was given, for the target.
     target
-        A column of `raw`, no quasi-identifier. Numbers are predicted as numbers, anything else as classes.
+        A column of `table`, no quasi-identifier. Numbers are predicted as numbers, anything else as classes.
     holdout
         Share of the records that are tested on, 0.05 to 0.95.
     seed
@@ -107,7 +107,7 @@ def learn(
 
     holdout = SHARE.within(0.05, 0.95).check(holdout, "learn", "holdout")
     seed = SEED.check(seed, "learn", "seed")
-    labels, numeric = _labels(evaluation, raw, target)
+    labels, numeric = _labels(evaluation, table, target)
     rows = evaluation.frequency.key_of_row("learn")
     usable = np.flatnonzero((rows >= 0) & ~np.isnan(labels) if numeric else rows >= 0)
     random = np.random.default_rng(seed)
@@ -163,13 +163,13 @@ def _accuracy_and_area(
     return result
 
 
-def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any], bool]:
+def _labels(evaluation: Evaluation, table: Any, target: str) -> tuple[NDArray[Any], bool]:
     """Return the target of every row: numbers, or class numbers."""
     from incrowd.engines import engine_for, loaded
     from incrowd.table.schema import Attribute, Schema
 
     quasi = [domain.name for domain in evaluation.frequency.domains]
-    engine = engine_for(loaded(raw))
+    engine = engine_for(loaded(table))
     schema = Schema.of([Attribute(name, "quasi") for name in quasi], unlisted="keep")
     wanted = schema.target(target, engine.columns)
     counted = engine.count(
@@ -186,7 +186,7 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
 
 def _features(evaluation: Evaluation, *, of_release: bool) -> NDArray[np.float64]:
     """Encode the quasi-identifiers of every key: float64[keys, features]."""
-    from incrowd.jobs.fidelity import Spread
+    from incrowd.jobs.spread import Spread
 
     frequency, recoding = evaluation.frequency, evaluation.recoding
     columns: list[NDArray[np.float64]] = []

@@ -161,14 +161,6 @@ class Policy:
         kept = (model for model in self.models if model.name not in named)
         return replace(self, models=(*kept, *models))
 
-    def problem(
-        self, frequency: FrequencyTable, attributes: Sequence[Attribute], progress: Progress
-    ) -> SearchProblem:
-        """Return the search problem of these keys under this policy."""
-        return SearchProblem(
-            frequency, self.models, attributes, self.max_suppression, progress, self.seed, self.set_limit
-        )
-
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
         """Read a TOML file; hierarchy files are found relative to it.
@@ -425,3 +417,12 @@ def toml_value(value: Any) -> str:
         # TOML's basic strings escape as JSON does, and DEL besides.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(value)
+
+
+def search_problem(
+    policy: Policy, frequency: FrequencyTable, attributes: Sequence[Attribute], progress: Progress
+) -> SearchProblem:
+    """Return the search problem of a table's keys under a policy."""
+    return SearchProblem(
+        frequency, policy.models, attributes, policy.max_suppression, progress, policy.seed, policy.set_limit
+    )

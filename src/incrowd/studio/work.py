@@ -444,7 +444,7 @@ class Work:
         from incrowd.jobs.fidelity import fidelity
 
         assert self.release is not None
-        return fidelity(self.release.frequency, self.release.recoding)
+        return fidelity(self.release)
 
     def attack(self, progress: Progress) -> list[Attack]:
         """Try the attacks that the table allows, and count how often they work.

@@ -52,12 +52,7 @@ def utility(
         schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
         evaluation = evaluate(before, after, schema, row_map=row_map)
-        kept = fidelity(
-            evaluation.frequency,
-            evaluation.recoding,
-            columns=min(2, len(schema.quasi)),
-            seed=seed or 0,
-        )
+        kept = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)
         learned = []
         if target is not None:
             shown.stage("learn")

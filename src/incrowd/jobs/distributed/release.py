@@ -23,7 +23,7 @@ from incrowd.jobs.distributed.rows import losses
 from incrowd.jobs.distributed.scale import TableStatistics
 from incrowd.jobs.release import Release
 from incrowd.jobs.treating import refuse_untreatable
-from incrowd.policy.policy import terms_of
+from incrowd.policy.policy import search_problem, terms_of
 from incrowd.policy.set_limit import check_values
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import InNotebooks
@@ -115,7 +115,7 @@ class DistributedRelease(InNotebooks, Release):
         engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
         schema = styled(self.policy)
         frequency = engine.count(schema).frequency
-        found = self.policy.algorithm.search(self.policy.problem(frequency, schema.quasi, Silent()))
+        found = self.policy.algorithm.search(search_problem(self.policy, frequency, schema.quasi, Silent()))
         return losses(frequency, found.recoding)
 
     def to_dict(self) -> dict[str, Any]:

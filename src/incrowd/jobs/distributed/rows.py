@@ -12,6 +12,7 @@ from incrowd.engines.memory import number_persons
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.grouping.counting import Counts
 from incrowd.lazy import NDArray, np, pa, pc, pl
+from incrowd.policy.policy import search_problem
 from incrowd.progress import Silent
 from incrowd.recoding import SUPPRESSED, check_cells
 from incrowd.table.frequency import FrequencyTable
@@ -95,7 +96,9 @@ def recode_block(shared: Any, table: Any) -> Any:
         if scale.people is not None:
             key = frequency.key_of_row("recoding a block")
             frequency = scale.people.counted(frequency, rows_of(table, person, key, ranks))
-        recoding = policy.algorithm.search(policy.problem(frequency, policy.schema.quasi, Silent())).recoding
+        recoding = policy.algorithm.search(
+            search_problem(policy, frequency, policy.schema.quasi, Silent())
+        ).recoding
         check_cells(recoding, policy.schema.null_values)
         lost = {
             name: {"per_attribute": found.per_attribute}
