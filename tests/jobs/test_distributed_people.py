@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.accounts.statements import model_sentence
 from incrowd.engines.spark import to_polars
 from incrowd.jobs.distributed import blocks as module
 from incrowd.jobs.distributed import check
@@ -117,6 +118,9 @@ def test_spark_blocks_checked_in_parts(spark, monkeypatch, tmp_path):
     asked = [measured for measured in whole.privacy if measured.limit is not None]
     assert [m.value for m in found.privacy] == pytest.approx([m.value for m in asked])
     assert [(m.holds, m.failing) for m in found.privacy] == [(m.holds, m.failing) for m in asked]
+    # Statements speak of people, not of records, where the models held for people.
+    assert [m.failing_people for m in found.privacy] == [0] * len(asked)
+    assert model_sentence(found.privacy[0]) == model_sentence(asked[0])
     strict = replace(release.policy, models=(ic.KAnonymity(50),))
     assert (
         check.check_in_parts(release.named, strict, release.scale, 200).privacy[0].value

@@ -220,8 +220,8 @@ def _sizes(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _plainly(measured: ModelResult) -> dict[str, Any]:
-    names = ("model", "quantity", "settings", "attribute", "value", "limit", "holds", "sign", "failing")
-    return {name: getattr(measured, name) for name in names}
+    names = "model quantity settings attribute value limit holds sign failing failing_people"
+    return {name: getattr(measured, name) for name in names.split()}
 
 
 def _together(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
@@ -231,6 +231,8 @@ def _together(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
     values = [float(part["value"]) for part in parts if part["value"] is not None]
     # A part that could not be measured does not hold, and the whole has no value then.
     whole = len(values) == len(parts)
+    # A person may be in failing classes of several parts, so only "nobody" adds up.
+    nobody = all(part["failing_people"] == 0 for part in parts)
     return ModelResult(
         first["model"],
         first["quantity"],
@@ -241,5 +243,6 @@ def _together(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
         whole and all(part["holds"] is True for part in parts),
         first["sign"],
         (sum(part["failing"][0] for part in parts), sum(part["failing"][1] for part in parts)),
-        () if whole else ("a part of the table could not be measured",),
+        failing_people=0 if nobody else None,
+        reasons=() if whole else ("a part of the table could not be measured",),
     )
