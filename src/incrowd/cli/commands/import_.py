@@ -32,8 +32,8 @@ def import_(
     listed, and not in the policy. What the file does not tell is a question in the policy. Folder and files
     are for the owner of the data.
     """
-    from incrowd.compat.importing import read_foreign
     from incrowd.errors import named
+    from incrowd.importers import read_foreign
     from incrowd.io.targets import Outputs, writing
 
     outputs = Outputs(source, force=force)

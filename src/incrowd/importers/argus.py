@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from incrowd.algorithms import CellSuppression, Optimal
-from incrowd.compat.imported import Imported, read_text
 from incrowd.errors import HierarchyError, TableError, quoted
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import Prefix
 from incrowd.hierarchy.foreign import read_hrc
+from incrowd.importers.imported import Imported, read_text
 from incrowd.io.addresses import file_path
 from incrowd.policy.policy import Policy
 from incrowd.privacy import KAnonymity

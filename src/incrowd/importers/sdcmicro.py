@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import CellSuppression, Optimal
-from incrowd.compat._r_calls import Call, calls_of
-from incrowd.compat.imported import Imported, read_text
 from incrowd.errors import InputError, TableError, named, quoted
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import Intervals
+from incrowd.importers.imported import Imported, read_text
+from incrowd.importers.r_calls import Call, calls_of
 from incrowd.io.addresses import file_path
 from incrowd.policy.policy import Policy
 from incrowd.privacy import KAnonymity

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.compat._r_calls import UNKNOWN, calls_of
-from incrowd.compat.importing import read_foreign
+from incrowd.importers import read_foreign
+from incrowd.importers.r_calls import UNKNOWN, calls_of
 
 SCRIPT = """library(sdcMicro)
 # the study of 2024

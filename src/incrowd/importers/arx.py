@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from incrowd.algorithms import Optimal
-from incrowd.compat.imported import Imported
 from incrowd.errors import HierarchyError, InputError, TableError, quoted
 from incrowd.hierarchy import Hierarchy
+from incrowd.importers.imported import Imported
 from incrowd.io.addresses import file_path, require_regular
 from incrowd.policy.policy import Policy
 from incrowd.privacy import (

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 import incrowd as ic
-from incrowd.compat.arx import read_project
+from incrowd.importers.arx import read_project
 
 COLUMN = (
     "<assigment><name>{0}</name><type>{1}_ATTRIBUTE</type><datatype>String</datatype>"

@@ -12,7 +12,7 @@ from incrowd.io.addresses import file_path
 if TYPE_CHECKING:
     import os
 
-    from incrowd.compat.imported import Imported
+    from incrowd.importers.imported import Imported
 
 __all__ = ["IMPORTED", "read_foreign"]
 
@@ -49,5 +49,5 @@ def read_foreign(path: str | os.PathLike[str]) -> Imported:
         known = ", ".join(f"{what} ({ending})" for ending, (_, what) in IMPORTED.items())
         raise TableError(f"{place}: is none of the files that are imported: {known}")
     module, _ = IMPORTED[place.suffix.lower()]
-    read: Callable[[Any], Imported] = import_module(f"incrowd.compat.{module}").read_project
+    read: Callable[[Any], Imported] = import_module(f"incrowd.importers.{module}").read_project
     return read(place)

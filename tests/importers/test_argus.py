@@ -7,7 +7,7 @@ import re
 import pytest
 
 import incrowd as ic
-from incrowd.compat.importing import read_foreign
+from incrowd.importers import read_foreign
 
 MU = """hhnum 1 4 "9998" "9999"
     <HOUSE_ID>
