@@ -16,7 +16,7 @@ import incrowd as ic
 from examples import examples
 from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.lattice import Explorer
-from incrowd.algorithms.lattice.bases import below_several
+from incrowd.algorithms.lattice.explorer import below_several
 from incrowd.engines import engine_for
 from incrowd.kernels.lattice.search import look_at
 from incrowd.table.classes import EquivalenceClasses

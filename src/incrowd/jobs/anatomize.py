@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,6 @@ from incrowd.io.addresses import file_path
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import Assessment, assess_table
-from incrowd.jobs.secret_random import guarded_random
 from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw
 from incrowd.policy.arguments import as_models, as_schema
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
+
 
 GROUP = "group"
 """The column that joins the two tables."""
@@ -317,3 +318,20 @@ def _tables(
     again = nw.from_native(sensitive_table, eager_only=True)
     rows = np.repeat(np.arange(len(again)), again[COUNT].to_numpy()).tolist()
     return quasi_table, sensitive_table, again[rows].drop(COUNT).to_native()
+
+
+def guarded_random(seed: int, *secrets: NDArray[np.generic]) -> np.random.Generator:
+    """Return a generator that a seed and data determine together.
+
+    A seed stands in policies and is often the default, so what it alone decides could be computed anew by
+    whoever receives a release. Values of the table before recoding are mixed in, which only its owner has.
+
+    Parameters
+    ----------
+    secrets
+        Arrays that the receiver does not know.
+    """
+    digest = hashlib.sha256()
+    for secret in secrets:
+        digest.update(np.ascontiguousarray(secret).tobytes())
+    return np.random.default_rng([seed, int.from_bytes(digest.digest(), "little")])

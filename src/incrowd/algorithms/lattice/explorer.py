@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.algorithms.lattice.bases import below_several
 from incrowd.algorithms.lattice.cells import numbered
 from incrowd.algorithms.lattice.judge import Judge, TooSmall
 from incrowd.algorithms.lattice.limits import Limits
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.loop import Loop
     from incrowd.algorithms.lattice.score import Terms
     from incrowd.utility import Metric
+
+_FEWEST = 3
+"""Nodes that are made of one below them, so that it pays for itself."""
+
 
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""
@@ -288,3 +292,28 @@ class Explorer:
             self.limits.rows,
             best.score if proved and best is not None else self.bound,
         )
+
+
+def below_several(
+    nodes: Sequence[tuple[int, ...]], shape: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield nodes below several of those given, and how many are above each; below most comes first.
+
+    Example: of ``(2, 0)``, ``(2, 1)`` and ``(3, 1)`` it yields ``(2, 0), 3``.
+
+    Parameters
+    ----------
+    shape
+        Number of levels per attribute.
+    """
+    heights = np.maximum(np.array(shape) - 1, 1)
+    waiting = [np.array(nodes)]
+    while waiting:
+        part = waiting.pop()
+        if len(part) < _FEWEST:
+            continue
+        yield tuple(part.min(axis=0).tolist()), len(part)
+        axis = int((part / heights).var(axis=0).argmax())
+        low = part[:, axis] <= part[:, axis].mean()
+        if not low.all():
+            waiting += [part[low], part[~low]]

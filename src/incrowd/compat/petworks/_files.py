@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from incrowd.compat._arguments import check_mapping, check_path
 from incrowd.compat.petworks import attributetypes
 from incrowd.compat.petworks._levels import Levels, read_folder
-from incrowd.compat.petworks._numbers import ranks_of_numbers
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
 from incrowd.errors import SchemaError, TableError
 from incrowd.lazy import pl
@@ -17,6 +18,9 @@ from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Attribute
+
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
+"""What Python reads as a float, but for ``nan`` and underscores."""
 
 __all__ = [
     "StrPath",
@@ -128,3 +132,39 @@ def for_distances(
             tree = levels[name].tree() if name in levels else None
             attributes.append(Attribute(name, "sensitive", kind="category", hierarchy=tree))
     return frame, attributes
+
+
+def ranks_of_numbers(column: pl.Series) -> pl.Series | None:
+    """Return the rank of each cell among the distinct numbers of a column, compared exactly.
+
+    None where the first cell that is not blank is no number: the column is one of categories.
+
+    Raises
+    ------
+    TableError
+        When the first value is a number and another is none, or is blank.
+    """
+    texts = column.unique(maintain_order=True).to_list()
+    first = next((text for text in texts if text), "")
+    if _number(first) is None:
+        return None
+    numbers = {text: number for text in texts if (number := _number(text)) is not None}
+    wrong = len(texts) - len(numbers)
+    if wrong:
+        raise TableError(
+            f"column {column.name!r} holds numbers, as its first value says, and {wrong} of its {len(texts)} "
+            f"distinct values {'is' if wrong == 1 else 'are'} none; correct it, and fill in what is blank"
+        )
+    ranks = {number: rank for rank, number in enumerate(sorted(set(numbers.values())))}
+    return column.replace_strict(
+        {text: ranks[number] for text, number in numbers.items()}, return_dtype=pl.Int64
+    )
+
+
+def _number(text: str) -> Decimal | None:
+    if not _NUMBER.fullmatch(text):
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return None
