@@ -49,11 +49,11 @@ def test_a_job_that_goes_on_without_what_fails_does_not_go_on():
 
 def test_it_tells_the_stage_and_the_share():
     watched = Watched()
-    assert watched.told() == ("start", 0.0, None)
+    assert watched.state() == ("start", 0.0, None)
     watched.stage("search")
     watched.advance(1, 4)
-    assert (watched.told()[0], watched.told()[2]) == ("search", 0.25)
+    assert (watched.state()[0], watched.state()[2]) == ("search", 0.25)
     watched.advance(1, 0)
-    assert watched.told()[2] is None
+    assert watched.state()[2] is None
     watched.stage("apply")
-    assert (watched.told()[0], watched.told()[2]) == ("apply", None)
+    assert (watched.state()[0], watched.state()[2]) == ("apply", None)

@@ -29,7 +29,7 @@ def test_a_run_that_gave_no_release_is_no_point(window):
     lost = window.anonymize(Watched()).utility["loss"].per_attribute
     assert rows == [(name, f"{lost[name]:.1%}") for name in lost]
     assert list(points) == ["1"]
-    assert points["1"].told == "mondrian, k = 4"
+    assert points["1"].label == "mondrian, k = 4"
     assert points["1"].risk <= 1 / 4
     exploring.take_setting(window.choices.document, points["1"].of)
     assert window.choices.algorithm == {"name": "mondrian"}

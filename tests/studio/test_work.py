@@ -110,7 +110,7 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     hospital_policy().write(tmp_path / "p.toml")
     window = Work((read_toml(tmp_path / "p.toml"), tmp_path / "p.toml"))
     window.open(Source(tmp_path / "people.csv", "people.csv"))
-    assert window.choices.told == f"from {tmp_path / 'p.toml'}"
+    assert window.choices.origin == f"from {tmp_path / 'p.toml'}"
     window.anonymize(Watched())
     archive, name = export.policy_file(window)
     assert name == "policy.zip"
@@ -123,7 +123,7 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     # Another table gets a draft, and is told why.
     (tmp_path / "other.csv").write_text("age,sex\n" + "30,m\n31,f\n" * 20)
     window.open(Source(tmp_path / "other.csv", "other.csv"))
-    assert "this table lacks" in window.choices.told
+    assert "this table lacks" in window.choices.origin
     window.close()
 
 

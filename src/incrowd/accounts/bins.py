@@ -90,12 +90,12 @@ def _numbers(
         merged = _neighbours_merged(bins, floor)
     missing = float(totals[~known].sum())
     if missing >= max(floor, 1):
-        told = math.fsum(
+        missing_records = math.fsum(
             float(count)
             for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True)
             if not known[lo : hi + 1].any()
         )
-        merged.append(["missing", missing, told])
+        merged.append(["missing", missing, missing_records])
     return [{"label": name, "before": raw, "after": out} for name, raw, out in merged]
 
 

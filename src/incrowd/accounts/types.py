@@ -58,8 +58,8 @@ def with_types(
 
 def _labels(cells: Cells, frequency: FrequencyTable) -> list[str | None]:
     """Return the distinct texts that rows have."""
-    met = [cells.labels[entry] for entry in np.unique(cells.codes).tolist()]
-    return list(dict.fromkeys([*met, SUPPRESSED] if frequency.suppressed else met))
+    labels = [cells.labels[entry] for entry in np.unique(cells.codes).tolist()]
+    return list(dict.fromkeys([*labels, SUPPRESSED] if frequency.suppressed else labels))
 
 
 def _type(labels: list[str | None], came: pl.DataType) -> pl.DataType | None:

@@ -43,12 +43,12 @@ def doubts(frequency: FrequencyTable, schema: Schema) -> list[str]:
         for position, domain in enumerate(frequency.domains)
     ]
     sensitive = [(counts.domain, counts.totals) for counts in frequency.sensitive]
-    told = _told_fillers([*quasi, *sensitive])
+    warnings = _filler_warnings([*quasi, *sensitive])
     for domain, _ in quasi:
         seen = _unread(domain, schema[domain.name])
         if seen is not None:
-            told.append(_told_spelling(domain.name, seen))
-    return told
+            warnings.append(_spelling_warning(domain.name, seen))
+    return warnings
 
 
 def _by_values(
@@ -67,7 +67,7 @@ def _by_values(
     return replace(found, typed=domain.typed), moved
 
 
-def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
+def _filler_warnings(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
     found = [
         (domain.name, text, share)
         for domain, totals in columns
@@ -95,7 +95,7 @@ def _unread(domain: Domain, attribute: Attribute) -> Recognized | None:
     return recognize([text for text in domain.values if text is not None])
 
 
-def _told_spelling(column: str, seen: Recognized) -> str:
+def _spelling_warning(column: str, seen: Recognized) -> str:
     looks = f"The values of {column} look like {seen.kind}s and were taken for words"
     beside = f" but for {named(seen.fillers, 5)}" if seen.fillers else ""
     if not seen.ways:

@@ -17,9 +17,9 @@ def inference(setting: Setting, secret: str, attacks: int) -> Attack:
         if not column.numeric:
             return int(column.sets.is_just(column.codes[records], column.ranks[rows]).sum())
         # Halves, since the sum of two enormous numbers is none.
-        told, true = column.low[records] / 2 + column.high[records] / 2, column.values[rows]
-        near = np.abs(told / 2 - true / 2) <= 0.05 * np.maximum(np.abs(true), 1e-12) / 2
-        return int((near | (np.isnan(told) & np.isnan(true))).sum())
+        middles, true = column.low[records] / 2 + column.high[records] / 2, column.values[rows]
+        near = np.abs(middles / 2 - true / 2) <= 0.05 * np.maximum(np.abs(true), 1e-12) / 2
+        return int((near | (np.isnan(middles) & np.isnan(true))).sum())
 
     def wins(rows: NDArray[np.int64]) -> int:
         return right(rows, nearest_records(setting, setting.quasi, rows, 1)[0][:, 0])

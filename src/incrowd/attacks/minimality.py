@@ -145,11 +145,11 @@ class _Posterior:
         values = np.unique(truth)
         shares = np.array([(choosing == value).mean(axis=0) for value in values])
         person, value = (int(place) for place in np.unravel_index(shares.T.argmax(), shares.T.shape))
-        met = measuring[:, person] == values[value]
+        guessed = measuring[:, person] == values[value]
         if exact:
-            largest = Rate(*[float(met.mean())] * 3)
+            largest = Rate(*[float(guessed.mean())] * 3)
         else:
-            largest = wilson(int(met.sum()), len(met)) if len(met) else Rate(0.0, 0.0, 1.0)
+            largest = wilson(int(guessed.sum()), len(guessed)) if len(guessed) else Rate(0.0, 0.0, 1.0)
         guesses = values[shares.argmax(axis=0)]
         counts = Counter(truth.tolist())
         most = max(counts.values())

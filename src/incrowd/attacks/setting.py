@@ -192,11 +192,10 @@ class Column:
 
     def cells(self, random: np.random.Generator) -> list[Part]:
         """Return predicates of this column alone: rare cells first, then the ends of numbers."""
-        met = np.bincount(self.codes, minlength=int(self.codes.max()) + 1)
-        present = random.permutation(np.flatnonzero(met))
-        parts = [
-            self.part(int(code), corner=False) for code in present[np.argsort(met[present], kind="stable")]
-        ]
+        records = np.bincount(self.codes, minlength=int(self.codes.max()) + 1)
+        present = random.permutation(np.flatnonzero(records))
+        rarest_first = present[np.argsort(records[present], kind="stable")]
+        parts = [self.part(int(code), corner=False) for code in rarest_first]
         if self.numeric and not np.isnan(self.low).all():
             least, most = float(np.nanmin(self.low)), float(np.nanmax(self.high))
             parts = [Part(-1, -math.inf, least), Part(-1, most, math.inf), *parts]

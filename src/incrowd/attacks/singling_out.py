@@ -36,21 +36,21 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
 
     def people(predicate: dict[int, Part]) -> tuple[int, int]:
         check()
-        met = np.logical_and.reduce(
+        meeting = np.logical_and.reduce(
             [columns[j].meets(part, of_release=False) for j, part in predicate.items()]
         )
-        return int(met[: setting.people].sum()), int(met[setting.people :].sum())
+        return int(meeting[: setting.people].sum()), int(meeting[setting.people :].sum())
 
-    met = [people(guess) for guess in guesses]
+    meeting = [people(guess) for guess in guesses]
     made = len(guesses)
-    won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)
+    won, of_control = sum(own == 1 for own, _ in meeting), sum(other == 1 for _, other in meeting)
     lucky = _lucky(columns, setting.people, width, made, random)
     main, baseline = wilson(won, made), wilson(lucky, made)
     others = setting.rows - setting.people
     if not others:
         return Attack(kind, made, main, baseline, None, None)
     # Among fewer people a predicate meets exactly one more or less often.
-    factor = size_factor([other for _, other in met], setting.people / others)
+    factor = size_factor([other for _, other in meeting], setting.people / others)
     control = wilson(min(round(of_control * factor), made), made)
     return Attack(kind, made, main, baseline, control, risk_of(main, control))
 
@@ -102,10 +102,10 @@ class _Covered:
         self._most = max(_BYTES_KEPT * 8 // len(records), len(columns))
 
     def by(self, predicate: dict[int, Part]) -> int:
-        met = np.bitwise_and.reduce([self._meets(j, part) for j, part in predicate.items()])
-        if not met.any():
+        covered = np.bitwise_and.reduce([self._meets(j, part) for j, part in predicate.items()])
+        if not covered.any():
             return 0
-        return int(self._records[np.flatnonzero(np.unpackbits(met, count=len(self._records)))].sum())
+        return int(self._records[np.flatnonzero(np.unpackbits(covered, count=len(self._records)))].sum())
 
     def _meets(self, j: int, part: Part) -> NDArray[np.uint8]:
         key = (j, repr(part))
@@ -134,13 +134,13 @@ def _together(
         yield {j: columns[j].part(int(columns[j].codes[record]), corner=True) for j in chosen}
 
 
-def size_factor(met: Sequence[int], scale: float) -> float:
+def size_factor(counts: Sequence[int], scale: float) -> float:
     """Return how much more often a predicate meets exactly one person if there are `scale` times as many.
 
     The numbers of people who meet a predicate are taken for negative binomial. Shape and mean are those that
     fit the shares of the counts 0 and 1. With more people the shape stays and the mean is scaled.
     """
-    none, one = (sum(number == wanted for number in met) / len(met) for wanted in (0, 1))
+    none, one = (sum(number == wanted for number in counts) / len(counts) for wanted in (0, 1))
     if scale <= 1 or not one or not none:
         return 1.0
     # Share of 0: (1 + x)^-shape, of 1: shape x / (1 + x) times that; so their ratio fixes x.

@@ -58,10 +58,10 @@ def _wrong_calls() -> Iterator[None]:
         message = getattr(error, "message", None)
         if isinstance(message, str):
             error.message = without_secrets(message)  # type: ignore[attr-defined]
-        told: Any = error
-        if LOG.form == "json" and hasattr(told, "format_message"):
-            LOG.failed(error, told.format_message(), told.exit_code)
-            raise SystemExit(told.exit_code) from None
+        failure: Any = error
+        if LOG.form == "json" and hasattr(failure, "format_message"):
+            LOG.failed(error, failure.format_message(), failure.exit_code)
+            raise SystemExit(failure.exit_code) from None
         raise
 
 

@@ -108,8 +108,8 @@ def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
     names = (name.replace(",", " ").split() for name, _ in rows)
     # Of `-o, --output FILE` the long name, of `-l N` the short one.
     listed = [next((word for word in words if word.startswith("--")), words[0]) for words in names]
-    told = ", ".join(name for name in listed if name != "--help")
-    return fill(f"  {heading}: {told}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
+    shown = ", ".join(name for name in listed if name != "--help")
+    return fill(f"  {heading}: {shown}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
 
 
 def _place(parameter: Any) -> int:

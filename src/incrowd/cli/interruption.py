@@ -82,8 +82,8 @@ class Interruption:
             sys.stdout.flush()
         with contextlib.suppress(OSError):
             if status:
-                told = f"{_SIGNALS[signal.Signals(status - 128)]} before it was done"
-                os.write(2, LOG.line("error", "signal", told, exit_status=status).encode())
+                message = f"{_SIGNALS[signal.Signals(status - 128)]} before it was done"
+                os.write(2, LOG.line("error", "signal", message, exit_status=status).encode())
         os._exit(status)
 
     def _raise(self, number: int, frame: FrameType | None) -> None:

@@ -169,27 +169,27 @@ class LoggedProgress:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._stage: str | None = None
-        self._began = self._told = 0.0
+        self._began = self._reported = 0.0
 
     def stage(self, name: str) -> None:
         """End the stage before, and begin one."""
         self.finish()
         self._stage, self._began = name, time.perf_counter()
-        self._told = self._began
+        self._reported = self._began
         self._log.write("info", "stage", f"{name} ...", stage=name)
 
     def advance(self, done: int, total: int) -> None:
         """Say how far the stage is, once a second."""
         now = time.perf_counter()
-        if now - self._told >= _EVERY or done == total:
-            self._told = now
-            told = f"{self._stage}: {done:,} of {total:,}"
-            self._log.write("debug", "progress", told, stage=self._stage, done=int(done), total=int(total))
+        if now - self._reported >= _EVERY or done == total:
+            self._reported = now
+            message = f"{self._stage}: {done:,} of {total:,}"
+            self._log.write("debug", "progress", message, stage=self._stage, done=int(done), total=int(total))
 
     def finish(self) -> None:
         """End the last stage."""
         if self._stage is not None:
             seconds = round(time.perf_counter() - self._began, 3)
-            told = f"{self._stage} took {seconds:.3f} s"
-            self._log.write("info", "stage-end", told, stage=self._stage, seconds=seconds)
+            message = f"{self._stage} took {seconds:.3f} s"
+            self._log.write("info", "stage-end", message, stage=self._stage, seconds=seconds)
             self._stage = None

@@ -419,9 +419,9 @@ class ColumnOptions:
             if option.name != "policy" and getattr(self, option.name) not in (None, [], False)
         ]
         if given:
-            told = ", ".join(f"--{name}" for name in given)
+            options = ", ".join(f"--{name}" for name in given)
             there = " and ".join(dict.fromkeys(IN_A_POLICY[name] for name in given))
-            raise ParameterError(f"{told}: the policy file says what the columns are; write {there} there")
+            raise ParameterError(f"{options}: the policy file says what the columns are; write {there} there")
 
     def check(self) -> None:
         """Refuse settings that are wrong for every table.

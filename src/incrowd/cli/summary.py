@@ -33,17 +33,17 @@ def show_release_summary(out: Console, release: Release) -> None:
     _show(out, asked, "release", release.sentences(conditions=False))
     _show_weakest(out, asked)
     if before.people is None or after.people is None:
-        told = (
+        smallest = (
             f"smallest {before.smallest:,} and {after.smallest:,}; unique {before.unique:,} and "
             f"{after.unique:,}"
         )
     else:
-        told = (
+        smallest = (
             f"people in the smallest {before.people.smallest:,} and {after.people.smallest:,}, people alone "
             f"in a class {before.people.alone:,} and {after.people.alone:,}"
         )
     # One line of a terminal for most tables.
-    out.print(f"Classes: {before.classes:,} before, {after.classes:,} after; {told}.")
+    out.print(f"Classes: {before.classes:,} before, {after.classes:,} after; {smallest}.")
     if release.lattice is not None:
         # Rounds have levels of their own: those of the search are what the release would be without.
         decided = release.recoding.decisions()
@@ -85,15 +85,17 @@ def _asked(measured: Iterable[ModelResult]) -> list[ModelResult]:
 
 def _conditions(asked: Sequence[ModelResult]) -> str:
     """Compare the limit and the value reached in one sentence."""
-    told = []
+    conditions = []
     for each in asked[:_CONDITIONS]:
         of = f" of {each.attribute}" if each.attribute else ""
         of += f" against {each.attacker}" if each.attacker else ""
         reached = number(each.value)
         fails = "" if each.holds else " FAILS"
-        told.append(f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)}){fails}")
+        conditions.append(
+            f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)}){fails}"
+        )
     more = f" and {len(asked) - _CONDITIONS} more" if len(asked) > _CONDITIONS else ""
-    return "Reached: " + ", ".join(told) + more + "."
+    return "Reached: " + ", ".join(conditions) + more + "."
 
 
 def _show_weakest(out: Console, measured: Sequence[ModelResult]) -> None:
@@ -107,9 +109,9 @@ def _show_weakest(out: Console, measured: Sequence[ModelResult]) -> None:
 
 def _in_words(weakest: EquivalenceClass) -> str:
     cells = list(weakest.cells.items())
-    told = ", ".join(f"{name} {'missing' if cell is None else cell}" for name, cell in cells[:_COLUMNS])
+    described = ", ".join(f"{name} {'missing' if cell is None else cell}" for name, cell in cells[:_COLUMNS])
     more = f" and {len(cells) - _COLUMNS} more" if len(cells) > _COLUMNS else ""
     records = f"{weakest.records:,} record{'' if weakest.records == 1 else 's'}"
     if weakest.people is not None:
         records += f" of {'1 person' if weakest.people == 1 else f'{weakest.people:,} people'}"
-    return f"{records} with {told}{more}"
+    return f"{records} with {described}{more}"

@@ -391,12 +391,12 @@ def _shown() -> Iterator[Progress]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
     out = Console(stderr=True)
-    with RichProgress(*columns, console=out, transient=True) as rich, _told_of_compiling(out):
+    with RichProgress(*columns, console=out, transient=True) as rich, _saying_when_compiling(out):
         yield _Bar(rich)
 
 
 @contextmanager
-def _told_of_compiling(out: Console) -> Iterator[None]:
+def _saying_when_compiling(out: Console) -> Iterator[None]:
     """Say it once when loops are compiled, since the first job takes seconds longer than all others."""
 
     def tell() -> None:

@@ -61,18 +61,18 @@ class NCP:
         _check_anonymized(anon_data, org_data)
         penalties = 0.0
         for place, categorical in quasi:
-            codes, met = _values(anon_data.iloc[:, place], f"anon_data: column {place}")
+            codes, values = _values(anon_data.iloc[:, place], f"anon_data: column {place}")
             if anon_data.iloc[:, place].isna().any():
                 raise TableError(
                     f"anon_data: column {place} has missing cells; write * where one is suppressed"
                 )
             if categorical:
                 tree = _hierarchy(hierarchies, place, org_data.columns[place])
-                each = [1.0 if value == "*" else tree(value) for value in met]
+                each = [1.0 if value == "*" else tree(value) for value in values]
             else:
                 extent = _extent(_numbers(org_data.iloc[:, place], f"org_data: column {place}"))
-                each = [_number_penalty(value, extent, place) for value in met]
-            penalties += float(np.bincount(codes, minlength=len(met)) @ each)
+                each = [_number_penalty(value, extent, place) for value in values]
+            penalties += float(np.bincount(codes, minlength=len(values)) @ each)
         return _normalized(penalties, org_data, len(anon_data), len(quasi))
 
     @staticmethod
@@ -189,10 +189,10 @@ def _numbers(cells: pd.Series[Any], where: str) -> pd.Series[Any]:
 def _values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Sequence[Any]]:
     """Return a code for every record, and the value of each code; missing is a value."""
     try:
-        codes, met = pd.factorize(cells, use_na_sentinel=False)
+        codes, distinct = pd.factorize(cells, use_na_sentinel=False)
     except TypeError:
         raise TableError(f"{where} has cells that are lists or the like; turn them into texts") from None
-    return codes, list(met)
+    return codes, list(distinct)
 
 
 # --- groups and penalties -----------------------------------------------------------------------------
@@ -233,8 +233,8 @@ def _value_counts(rows: _Rows, place: int) -> _Groups:
 
     Positions are not given to pandas as the level of an index: it takes one for the level's *name* first.
     """
-    codes, met = _values(rows.cells.iloc[:, place], f"groups: column {place}")
-    wide = max(len(met), 1)
+    codes, distinct = _values(rows.cells.iloc[:, place], f"groups: column {place}")
+    wide = max(len(distinct), 1)
     cells, counts = np.unique(rows.group * wide + codes, return_counts=True)
     first = np.flatnonzero(np.diff(cells // wide, prepend=-1))
     most = np.maximum.reduceat(counts, first) if len(first) else counts

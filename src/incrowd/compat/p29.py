@@ -118,11 +118,11 @@ def calculate_t_closeness(
     for name in sensitive_attributes:
         # Values by frequency, and floats added up in that order, so that the last digit is the notebook's.
         shares = df[name].value_counts(normalize=True, dropna=False)
-        codes, met = pd.factorize(df[name], use_na_sentinel=False)
-        order = np.argsort(shares.index.get_indexer(pd.Index(met)))
-        place = np.empty(len(met), np.int64)
-        place[order] = np.arange(len(met))
-        wide = len(met)
+        codes, distinct = pd.factorize(df[name], use_na_sentinel=False)
+        order = np.argsort(shares.index.get_indexer(pd.Index(distinct)))
+        place = np.empty(len(distinct), np.int64)
+        place[order] = np.arange(len(distinct))
+        wide = len(distinct)
         distance = np.empty(len(sizes))
         for start in range(0, len(sizes), max(_CELLS // wide, 1)):
             stop = min(start + max(_CELLS // wide, 1), len(sizes))

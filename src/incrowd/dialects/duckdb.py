@@ -230,12 +230,12 @@ class RelationTable:
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        return _told(lambda: pl.DataFrame(self.relation.query("incrowd rows", sql).to_arrow_table()))
+        return _translating(lambda: pl.DataFrame(self.relation.query("incrowd rows", sql).to_arrow_table()))
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
-        rows = streamed(_told(lambda: self.relation.query("incrowd rows", sql)))
-        while (batch := _told(lambda: next(rows, None))) is not None:
+        rows = streamed(_translating(lambda: self.relation.query("incrowd rows", sql)))
+        while (batch := _translating(lambda: next(rows, None))) is not None:
             yield batch
 
     def joined(self, keys: pl.DataFrame, sql: str) -> Any:
@@ -246,17 +246,17 @@ class RelationTable:
             # The connection finds the frame by the variable's name, and the relation keeps hold of it.
             return self.relation.query("incrowd rows", sql)
 
-        return _told(lambda: query(frame))
+        return _translating(lambda: query(frame))
 
 
-def _told(work: Callable[[], T]) -> T:
+def _translating(work: Callable[[], T]) -> T:
     """Run something of DuckDB's, and tell its errors in our words."""
     try:
         return work()
     except IncrowdError:
         raise
     except Exception as error:
-        told = DuckDB.translate(error) or while_fetching(DuckDB, error)
-        if told is None:
+        translated = DuckDB.translate(error) or while_fetching(DuckDB, error)
+        if translated is None:
             raise
-    raise told
+    raise translated

@@ -141,7 +141,7 @@ class SQLite(Dialect):
         if not isinstance(error, sqlite3.Error):
             return None
         code = str(getattr(error, "sqlite_errorname", None) or "")
-        what = next((told for name, told in _CODES.items() if code.startswith(name)), None)
+        what = next((meaning for name, meaning in _CODES.items() if code.startswith(name)), None)
         words = str(error)
         if what is None and "decode to UTF-8" in words:
             what = "a text is not written in UTF-8; repair it first"
@@ -172,20 +172,20 @@ class SQLite(Dialect):
         step = len(kinds) + 1
         for place, name in enumerate(names):
             *has, wide = found[place * step : place * step + step]
-            met = {kind for kind, there in zip(kinds, has, strict=True) if there}
-            self._known[table, name] = self._column(name, met, wide=bool(wide))
+            types = {kind for kind, there in zip(kinds, has, strict=True) if there}
+            self._known[table, name] = self._column(name, types, wide=bool(wide))
 
-    def _column(self, name: str, met: set[str], *, wide: bool) -> Column:
+    def _column(self, name: str, types: set[str], *, wide: bool) -> Column:
         c = f"t.{self.quote(name)}"
-        if met == {"integer", "real"} and not wide:
+        if types == {"integer", "real"} and not wide:
             # A column declared as decimal keeps whole numbers as integers.
-            met = {"real"}
-        if len(met) > 1:
+            types = {"real"}
+        if len(types) > 1:
             raise SchemaError(
-                f"column {name!r} mixes values of several types ({', '.join(sorted(met))}); turn it "
+                f"column {name!r} mixes values of several types ({', '.join(sorted(types))}); turn it "
                 "into text first"
             )
-        kind = next(iter(met), "text")
+        kind = next(iter(types), "text")
         # A cast leaves such values as they are, and takes the column's type out of comparisons.
         if kind == "integer":
             key = f"CAST({c} AS INTEGER)"

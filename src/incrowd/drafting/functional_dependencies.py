@@ -64,12 +64,12 @@ def columns_of_ids(
     found = []
     for name in others:
         first = table.head(_ROWS)
-        pairs = first.select(id=column_named(ids), told=column_named(name).cast(pl.String, strict=False))
-        pairs = pairs.drop_nulls().filter(~pl.col("told").is_in(list(null_values)))
+        pairs = first.select(id=column_named(ids), value=column_named(name).cast(pl.String, strict=False))
+        pairs = pairs.drop_nulls().filter(~pl.col("value").is_in(list(null_values)))
         several = (
-            pairs.group_by("id").agg(pl.col("told").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)
+            pairs.group_by("id").agg(pl.col("value").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)
         )
-        if several.height >= _IDS and (several["told"] == 1).all() and pairs["told"].n_unique() > 1:
+        if several.height >= _IDS and (several["value"] == 1).all() and pairs["value"].n_unique() > 1:
             found.append(name)
     return found
 

@@ -110,8 +110,8 @@ class Profile:
     def counted(self) -> str:
         """Distinct values, rows and entropy in words."""
         values = "value" if self.distinct == 1 else "distinct values"
-        told = f", entropy {self.bits:.1f} bits" if self.distinct > 1 and self.bits else ""
-        return f"{self.distinct:,} {values} in {self.rows:,} rows{told}"
+        entropy = f", entropy {self.bits:.1f} bits" if self.distinct > 1 and self.bits else ""
+        return f"{self.distinct:,} {values} in {self.rows:,} rows{entropy}"
 
 
 def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Profile:

@@ -37,13 +37,13 @@ def repeated_ids(engine: Engine, schema: Schema) -> list[str]:
         for values in _heads(engine, [name] if role in ("identifying", "insensitive") else []):
             column = profile_of(values, name, schema.null_values)
             guess = guess_role(column)
-            told = guess.repeated or (
+            repeated = guess.repeated or (
                 may_name_people(guess, column)
                 and columns_of_ids(
                     pl.DataFrame([values, *marks]), name, [mark.name for mark in marks], schema.null_values
                 )
             )
-            found += [name] if told else []
+            found += [name] if repeated else []
     return found
 
 

@@ -212,8 +212,8 @@ def _identifier(column: Profile) -> Guess | None:
     if own:
         return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
     if thing:
-        told = f"an id of something else than people: the name says {thing!r}; {column.counted}"
-        return Guess(column.name, "identifying", told)
+        reason = f"an id of something else than people: the name says {thing!r}; {column.counted}"
+        return Guess(column.name, "identifying", reason)
     return _repeats(column, "an id by its name", named=bool(person))
 
 
@@ -231,8 +231,8 @@ def _known(column: Profile) -> Guess | None:
     if word is None or column.prose:
         return None
     if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
-        told = f"the name says {word!r}, but nearly every row has its own value"
-        return Guess(column.name, "identifying", f"{told}; {column.counted}")
+        reason = f"the name says {word!r}, but nearly every row has its own value"
+        return Guess(column.name, "identifying", f"{reason}; {column.counted}")
     return _quasi(column, f"others may know it: {word}; {column.counted}")
 
 
@@ -241,8 +241,8 @@ def _protected(column: Profile) -> Guess | None:
     if word is None or column.prose:
         return None
     if column.top > _ALIKE:
-        told = f"the name says {word!r}, but nearly every row has the same value"
-        return Guess(column.name, OPEN_ROLE, f"{told}; {column.counted}", alike=_ONE_VALUE)
+        reason = f"the name says {word!r}, but nearly every row has the same value"
+        return Guess(column.name, OPEN_ROLE, f"{reason}; {column.counted}", alike=_ONE_VALUE)
     return Guess(column.name, "sensitive", f"the name says {word!r}; {column.counted}")
 
 
@@ -303,8 +303,8 @@ def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
     made = Guess(guess.name, role, f"{why}; {column.counted}", ways=guess.ways, answers=guess.answers)
     if role != "quasi":
         return made
-    recipe, told = _recipe(column)
-    return replace(made, hierarchy=recipe, recipe=told)
+    recipe, words = _recipe(column)
+    return replace(made, hierarchy=recipe, recipe=words)
 
 
 def may_name_people(guess: Guess, column: Profile) -> bool:
@@ -323,8 +323,8 @@ def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
     ids = [guess for guess in guesses if guess.repeated]
     chosen = [guess for guess in ids if guess.named] or ids
     if len(chosen) == 1:
-        told = f"whose row it is: {chosen[0].reason}; people are counted, not rows"
-        person = replace(chosen[0], role="person", reason=told)
+        reason = f"whose row it is: {chosen[0].reason}; people are counted, not rows"
+        person = replace(chosen[0], role="person", reason=reason)
         return tuple(person if guess is chosen[0] else guess for guess in guesses)
     asked = "an id that repeats: whose row it is (person), or of something else (identifying)"
     return tuple(
@@ -346,17 +346,17 @@ def _question(column: Profile) -> tuple[str, str]:
     if column.kind == "number":
         low, high = column.spread
         if own:
-            told = "nearly every row has its own number, so who knows it finds the row"
-            return "columns of numbers that nearly every row has for its own", told
+            reason = "nearly every row has its own number, so who knows it finds the row"
+            return "columns of numbers that nearly every row has for its own", reason
         if column.whole and 10 < high <= 110 and low >= 0 and column.distinct > 30:
             return "columns of whole numbers", "could be an age, a count or a score"
-        told = "a number that somebody may know, or must not learn"
+        reason = "a number that somebody may know, or must not learn"
         if column.whole and column.distinct <= _FEW_NUMBERS:
-            return "columns of few values", told
-        return "columns of whole numbers" if column.whole else "columns of decimal numbers", told
+            return "columns of few values", reason
+        return "columns of whole numbers" if column.whole else "columns of decimal numbers", reason
     if column.mixed:
-        told = "numbers but for a few texts: name those that mean missing in null_values"
-        return "columns of numbers with texts among them", told
+        reason = "numbers but for a few texts: name those that mean missing in null_values"
+        return "columns of numbers with texts among them", reason
     if column.share > _MOSTLY and column.known > _FEW_ROWS:
         return "columns of rare texts", "many rare texts, which may tell who it is"
     return "columns of few values" if column.distinct <= _MANY else "columns of many words", either

@@ -72,11 +72,12 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
     if len(series) >= PARALLEL_FROM:
         # Categories have numbers already.
         ids, first = numbered(series.to_physical().to_frame())
-        met = series.gather(first).cast(pl.String)
-        met = null_values_of(null_values).without(met) if null_values else met
-        order = in_order_of_texts(met)
-        texts = _alone(met.gather(order), series)
-        return Dictionary(texts, len(order) < len(met), in_order=True), _placed(ids, order, len(met))
+        distinct = series.gather(first).cast(pl.String)
+        distinct = null_values_of(null_values).without(distinct) if null_values else distinct
+        order = in_order_of_texts(distinct)
+        texts = _alone(distinct.gather(order), series)
+        found = Dictionary(texts, len(order) < len(distinct), in_order=True)
+        return found, _placed(ids, order, len(distinct))
     series = series.cast(pl.String)
     series = null_values_of(null_values).without(series) if null_values else series
     has_missing = series.null_count() > 0
@@ -128,13 +129,13 @@ def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
         ids, first = group_numbers(bits.view(np.dtype(f"i{bits.itemsize}")))
     else:
         ids, first = numbered(series.to_physical().to_frame())
-    met = series.gather(first)
-    known = np.flatnonzero(met.is_not_null().to_numpy())
-    values = met.gather(known).to_physical()
+    distinct = series.gather(first)
+    known = np.flatnonzero(distinct.is_not_null().to_numpy())
+    values = distinct.gather(known).to_physical()
     # NumPy sorts numbers many times as fast, but does not know those of 128 bits.
     wide = str(values.dtype).endswith("128")
     order = known[values.arg_sort().to_numpy() if wide else np.argsort(values.to_numpy())]
-    return met.gather(order), _placed(ids, order, len(met))
+    return distinct.gather(order), _placed(ids, order, len(distinct))
 
 
 def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:

@@ -400,10 +400,10 @@ class _FetchedValues(Values):
         kinds = frame.collect_schema()
         held = [name for name in names if isinstance(kinds[name], pl.Categorical)]
         for name in held:
-            met = frame.select(column_named(name).unique()).collect()
-            texts = met.select(column_named(name).cast(pl.String))
+            distinct = frame.select(column_named(name).unique()).collect()
+            texts = distinct.select(column_named(name).cast(pl.String))
             codes = super().coded(texts.lazy(), [name], ordered=True).collect()
-            series = nameless(met.to_series()), nameless(codes.to_series())
+            series = nameless(distinct.to_series()), nameless(codes.to_series())
             frame = frame.with_columns(_by_category(*series, column_named(name)).alias(form.format(name)))
         others = [name for name in names if name not in held]
         return super().coded(frame, others, form, ordered=ordered)
@@ -416,20 +416,20 @@ def _texts_of(raw: pl.DataFrame, name: str) -> pl.DataFrame:
     return raw.select(column.unique().cast(pl.String)) if is_held else raw.select(column)
 
 
-def _by_category(met: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
+def _by_category(distinct: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
     """Return the codes of a column of categories.
 
     Parameters
     ----------
-    met
+    distinct
         Its distinct categories, the missing one perhaps among them.
     codes
         The code of each.
     """
     if codes.null_count():
         raise TableError(CHANGED)
-    known = met.is_not_null()
-    places = met.filter(known).to_physical().to_numpy()
+    known = distinct.is_not_null()
+    places = distinct.filter(known).to_physical().to_numpy()
     table = np.zeros(int(places.max(initial=0)) + 1, codes.to_numpy().dtype)
     table[places] = codes.filter(known).to_numpy()
     found = pl.lit(pl.Series(table)).gather(column.to_physical().cast(pl.get_index_type()))

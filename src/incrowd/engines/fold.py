@@ -358,8 +358,8 @@ def _numbered(
     written = grouped.filter(~pl.Series(gone))
     domains, codes = [], []
     for attribute in schema.quasi:
-        met, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
-        values = rows.values[attribute.name].gather(met)
+        distinct, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
+        values = rows.values[attribute.name].gather(distinct)
         found, places = dictionary(values, attribute.name, ())
         domain, ranks = Domain.build(attribute, found, schema.null_values)
         domains.append(domain)

@@ -42,7 +42,7 @@ class KeyedCells:
             small = number.astype(np.min_scalar_type(len(labels)))
             used = np.bincount(number, minlength=len(labels) + 1).tolist()
             shown = domain.written([*labels, SUPPRESSED])
-            texts = [text if met else None for text, met in zip(shown, used, strict=True)]
+            texts = [text if occurs else None for text, occurs in zip(shown, used, strict=True)]
             columns[attribute.name] = pl.Series(small), pl.Series(texts, dtype=pl.String)
         return cls(columns)
 

@@ -354,15 +354,15 @@ class SpilledRows(GroupedRows):
         """Turn the integers by which a column was grouped into places among its values."""
         name, numbers = numbers.name, nameless(numbers)
         packed = self._packed[name]
-        met = numbers.unique().sort(nulls_last=True)
+        distinct = numbers.unique().sort(nulls_last=True)
         if packed.texts is not None:
-            if (met >= len(packed.texts)).any():
+            if (distinct >= len(packed.texts)).any():
                 raise TableError(_CHANGED)
-            values = packed.texts.gather(met)
+            values = packed.texts.gather(distinct)
         else:
             kind = self.values.types[name]
             days = kind == pl.Date
-            values = (met.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
+            values = (distinct.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
         values = nameless(pl.DataFrame({name: values}).select(self.values.cleaned(name)).to_series())
         known = self.values.learn(name, values.unique().sort())
         order = pl.DataFrame([known.alias("value")]).with_row_index("place")
@@ -370,9 +370,9 @@ class SpilledRows(GroupedRows):
             order, on="value", how="left", nulls_equal=True, maintain_order="left"
         )["place"]
         # One entry for each integer, and the last for the missing value.
-        size = int(met.drop_nulls().max() or 0) + 1 if len(met.drop_nulls()) else 0  # type: ignore[arg-type]
+        size = int(distinct.drop_nulls().max() or 0) + 1 if len(distinct.drop_nulls()) else 0  # type: ignore[arg-type]
         place = np.zeros(size + 1, np.uint32)
-        place[met.cast(pl.Int64).fill_null(size).to_numpy()] = found.to_numpy()
+        place[distinct.cast(pl.Int64).fill_null(size).to_numpy()] = found.to_numpy()
         codes = place[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
         return pl.Series(name, codes, dtype=smallest(len(known)))
 

@@ -86,8 +86,8 @@ def of_groups(
         groups, key, rows = grouped([schema.weights])
         place = groups[schema.weights].to_numpy()
         values = _as_text(distinct(schema.weights))
-        met = np.bincount(place, rows, len(values)).astype(np.int64)
-        read = read_weights(values, schema[schema.weights], met)[place]
+        counts = np.bincount(place, rows, len(values)).astype(np.int64)
+        read = read_weights(values, schema[schema.weights], counts)[place]
         found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
         frequency = frequency.with_sampling(found)
     if schema.household:

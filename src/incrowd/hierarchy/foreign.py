@@ -169,5 +169,5 @@ def _recipe(below: Mapping[str, Sequence[tuple[str, int]]], root: str) -> str:
     first = _RANGE.fullmatch(root)
     if first is None or any(len(each) != 1 for each in widths):
         return "hierarchy = { intervals = [...] } with its widths, or dates = true,"
-    told = ", ".join(f"{next(iter(each)):g}" for each in reversed(widths))
-    return f"hierarchy = {{ intervals = [{told}], origin = {float(first[1]):g} }}"
+    listed = ", ".join(f"{next(iter(each)):g}" for each in reversed(widths))
+    return f"hierarchy = {{ intervals = [{listed}], origin = {float(first[1]):g} }}"

@@ -39,7 +39,7 @@ def column_like(
     """Make a text column of a frame's kind: ``labels[codes]``."""
     # Labels that no row has may be values of suppressed rows.
     used = np.bincount(codes, minlength=len(labels)) > 0
-    shown = [label for label, met in zip(labels, used.tolist(), strict=True) if met]
+    shown = [label for label, occurs in zip(labels, used.tolist(), strict=True) if occurs]
     place = (np.cumsum(used) - 1).astype(np.uint32)
     texts = pl.Series(shown, dtype=pl.String).gather(place[codes]).alias(name)
     if frame.implementation.is_polars():
@@ -248,13 +248,13 @@ _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime
 def _polars_categories(series: pl.Series) -> pl.Series:
     """Make a column of Polars' `Categorical` or `Enum` anew."""
     texts = series.cast(pl.String)
-    met = texts.drop_nulls().unique().sort()
-    count = len(met)
+    distinct = texts.drop_nulls().unique().sort()
+    count = len(distinct)
     if isinstance(series.dtype, pl.Enum):
-        held = set(met)
+        held = set(distinct)
         return texts.cast(pl.Enum([name for name in series.dtype.categories if name in held]))
     # Categories are numbered as they are met; the first rows of the table are nobody's business.
-    return met.append(texts).cast(series.dtype).slice(count)
+    return distinct.append(texts).cast(series.dtype).slice(count)
 
 
 def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -268,15 +268,15 @@ def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Ch
     """
     kind = column.type
     try:
-        met = values.combine_chunks().unique().drop_null()
+        distinct = values.combine_chunks().unique().drop_null()
         if kind.ordered:
             known = pa.chunked_array([chunk.dictionary for chunk in column.chunks], kind.value_type)
             known = known.cast(values.type).unique()
-            met = known.filter(pc.is_in(known, value_set=met)).drop_null()
+            distinct = known.filter(pc.is_in(known, value_set=distinct)).drop_null()
         else:
-            met = met.take(pc.array_sort_indices(met))
-        codes = pc.index_in(values.combine_chunks(), value_set=met).cast(kind.index_type)
-        return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, met, ordered=kind.ordered)])
+            distinct = distinct.take(pc.array_sort_indices(distinct))
+        codes = pc.index_in(values.combine_chunks(), value_set=distinct).cast(kind.index_type)
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, distinct, ordered=kind.ordered)])
     except (pa.ArrowException, NotImplementedError, TypeError):
         return None
 
@@ -286,10 +286,10 @@ def _pandas_categories(series: pd.Series[Any]) -> tuple[Any, pd.Series[Any], boo
     held: Any = series.array
     if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
         return None
-    met = np.unique(held.codes[held.codes >= 0])
+    occurring = np.unique(held.codes[held.codes >= 0])
     if not held.ordered:
-        met = met[held.categories.take(met).argsort()]
+        occurring = occurring[held.categories.take(occurring).argsort()]
     # The last place is that of the missing value.
     place = np.full(len(held.categories) + 1, -1, np.int64)
-    place[met] = np.arange(len(met))
-    return place[held.codes], pd.Series(held.categories.take(met), name=None), bool(held.ordered)
+    place[occurring] = np.arange(len(occurring))
+    return place[held.codes], pd.Series(held.categories.take(occurring), name=None), bool(held.ordered)

@@ -164,10 +164,10 @@ def undo_unfinished(folder: Path) -> None:
         Its private folder.
     """
     try:
-        told = json.loads((folder / _JOURNAL).read_text(encoding="utf-8"))
+        journal = json.loads((folder / _JOURNAL).read_text(encoding="utf-8"))
         steps = [
             Step(Path(made), Path(target), (number[0], number[1]), None if before is None else tuple(before))
-            for made, target, number, before in told
+            for made, target, number, before in journal
         ]
     except (OSError, ValueError, TypeError):
         return

@@ -282,13 +282,15 @@ def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None,
         base = base.parent
     if not base.is_dir():
         return {}
-    told: list[dict[str, str | None]] = []
+    partitions: list[dict[str, str | None]] = []
     for file in found:
         pairs = [part.split("=", 1) for part in file.relative_to(base).parts[:-1] if "=" in part]
-        told.append({unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs})
-        if told[-1].keys() != told[0].keys():
+        partitions.append(
+            {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
+        )
+        if partitions[-1].keys() != partitions[0].keys():
             raise TableError(f"{file}: its folders do not tell the columns that those of {found[0]} tell")
-    return {name: tuple(values[name] for values in told) for name in told[0]}
+    return {name: tuple(values[name] for values in partitions) for name in partitions[0]}
 
 
 def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:
@@ -304,9 +306,11 @@ def _rows_of_each(
     for number, file in enumerate(stored):
         frame = _rows_of(file)
         names = frame.collect_schema().names()
-        told = {name: values[number] for name, values in partitions.items() if name not in names}
+        constants = {name: values[number] for name, values in partitions.items() if name not in names}
         frames.append(
-            frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in told.items())
+            frame.with_columns(
+                pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()
+            )
         )
         if number and frames[0].collect_schema() != frames[-1].collect_schema():
             raise TableError(f"{found[number]}: its columns are not those of {found[0]}")

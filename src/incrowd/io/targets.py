@@ -432,19 +432,19 @@ def writing(
         When it cannot be written; see `Outputs`.
     """
     if isinstance(path, Target):
-        with _told(path):
+        with _writing_errors(path):
             yield path.made
             path.written = True
         return
     outputs = Outputs(sources, force=force)
     target = outputs.add(path, folder=folder, private=private, parents=parents)
-    with outputs, _told(target):
+    with outputs, _writing_errors(target):
         yield target.made
         target.written = True
 
 
 @contextlib.contextmanager
-def _told(target: Target) -> Iterator[None]:
+def _writing_errors(target: Target) -> Iterator[None]:
     try:
         yield
     except OSError as error:

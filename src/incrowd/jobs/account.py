@@ -161,13 +161,13 @@ def _ends_sentences(release: Accountable) -> Iterator[str]:
         )
         if domain.ordered and style in ("range", "mean") and wide and release.recoding.kind != "full-domain":
             found.setdefault((style == "mean", domain.grid is not None), []).append(domain.name)
-    told = {
+    sentences = {
         (False, True): "The ends of the ranges of {} are rounded outward, and open where the column ends.",
         (False, False): "The ends of the ranges of {} are values of people.",
         (True, True): "The means of {} are rounded, and none is of fewer than three known values.",
         (True, False): "The means of {} are exact: who knows the other values of a class computes the last.",
     }
-    yield from (sentence.format(named(found[case])) for case, sentence in told.items() if case in found)
+    yield from (sentence.format(named(found[case])) for case, sentence in sentences.items() if case in found)
 
 
 def _passed_sentences(release: Accountable) -> Iterator[str]:

@@ -101,8 +101,8 @@ class AppliedBatch(InNotebooks):
 
     def __repr__(self) -> str:
         waits = f"{self.held:,} held, " if self.held else ""
-        told = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed"
-        return f"AppliedBatch({told}; {self.verdict})"
+        counts = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed"
+        return f"AppliedBatch({counts}; {self.verdict})"
 
     @property
     def verdict(self) -> str:

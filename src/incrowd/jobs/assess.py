@@ -326,11 +326,11 @@ def assess(
         model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
-    told = [" ".join(repeated_id_words(name)) for name in repeated_ids(engine_for(table), schema)]
-    told += doubts(classes.frequency, schema)
-    told += [sentence for model in models for sentence in model.told(classes.frequency.counted)]
+    notes = [" ".join(repeated_id_words(name)) for name in repeated_ids(engine_for(table), schema)]
+    notes += doubts(classes.frequency, schema)
+    notes += [sentence for model in models for sentence in model.remarks(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
-    return replace(assessment, notes=tuple(told), _measured=(classes, models, wildcards))
+    return replace(assessment, notes=tuple(notes), _measured=(classes, models, wildcards))
 
 
 def assess_table(

@@ -205,9 +205,9 @@ def _with_people(
     for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):
         if not may_name_people(guess, column):
             continue
-        told = columns_of_ids(table, guess.name, marks, null_values)
-        if told:
-            reason = f"it repeats, and each value has one {named(told)}: {column.counted}"
+        fixed = columns_of_ids(table, guess.name, marks, null_values)
+        if fixed:
+            reason = f"it repeats, and each value has one {named(fixed)}: {column.counted}"
             found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
     people = [guess.name for guess in found if guess.named]
     # A stay has one sex, too: of several ids the one that all others tell is the person's.
@@ -276,7 +276,7 @@ def _written(
         'ends = "outward"',
         "seed = 0",
         "# Texts that mean missing in every column; an empty field without quotes does anyway.",
-        *_told_fillers(fillers, null_values),
+        *_filler_lines(fillers, null_values),
         f"null_values = {toml_value(list(null_values))}",
     ]
     for role, title in _PARTS:
@@ -294,7 +294,7 @@ def _written(
                 lines += ["", *_column(by_name.pop(name))]
         for guess in by_name.values():
             lines += ["", *_column(guess)]
-    lines += _told_pairs(telling)
+    lines += _pair_lines(telling)
     lines += _models(guesses)
     lines += ["", "[algorithm]", 'name = "mondrian"']
     return "\n".join(lines) + "\n"
@@ -337,12 +337,12 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
         return []
     if len(ways) == 1:
         years = "  # two digits: 69 to 99 are 1969 to 1999, the others are after 2000"
-        told = years if "%y" in (ways[0].format or "") else ""
-        return [line + told for line in toml_settings(ways[0].settings())]
-    told = alternatives(ways)
+        comment = years if "%y" in (ways[0].format or "") else ""
+        return [line + comment for line in toml_settings(ways[0].settings())]
+    comment = alternatives(ways)
     if ways[0].format is not None:
-        return [f'format = "?"  # QUESTION, the order of day and month: {told}']
-    return [f'decimal = "?"  # QUESTION, what the signs in its numbers mean: {told}']
+        return [f'format = "?"  # QUESTION, the order of day and month: {comment}']
+    return [f'decimal = "?"  # QUESTION, what the signs in its numbers mean: {comment}']
 
 
 def _models(guesses: Iterable[Guess]) -> list[str]:
@@ -373,7 +373,7 @@ def _models(guesses: Iterable[Guess]) -> list[str]:
     ]
 
 
-def _told_pairs(telling: Sequence[tuple[str, str]]) -> list[str]:
+def _pair_lines(telling: Sequence[tuple[str, str]]) -> list[str]:
     """Say which columns tell others."""
     if not telling:
         return []
@@ -389,7 +389,7 @@ def _told_pairs(telling: Sequence[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _told_fillers(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:
+def _filler_lines(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:
     """Say which well-known fillers were met, and whether they are taken for missing below."""
     lines = []
     for text in dict.fromkeys(text for _, text, _ in fillers):
@@ -397,8 +397,8 @@ def _told_fillers(fillers: Sequence[tuple[str, str, float]], null_values: tuple[
         first, share = max(columns, key=lambda each: each[1])
         where = f"{share:.0%} of {first!r}" + (f" and {len(columns) - 1} more columns" if columns[1:] else "")
         meant = "so it is named here" if text in null_values else "add it here if it does"
-        told = f"# {toml_value(text)} fills {where} and probably means missing; {meant}."
-        lines.append(told.replace("\n", " "))
+        line = f"# {toml_value(text)} fills {where} and probably means missing; {meant}."
+        lines.append(line.replace("\n", " "))
     return lines
 
 
@@ -408,15 +408,15 @@ def _row_for_header(table: pl.DataFrame) -> int:
     Such is a number, a date, an address of mail, or a text that stands in the column, too. A single such
     text does no harm (a flag may be set to its own name) where another column has a name that columns have.
     """
-    met = []
+    likely = []
     for place, name in enumerate(table.columns, 1):
         text = name.strip()
         if not text or re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text):
             return place
         if bool((table[name].cast(str, strict=False) == name).any()):
-            met.append(place)
-    if len(met) == 1 and any(
-        is_usual(name) for place, name in enumerate(table.columns, 1) if place != met[0]
+            likely.append(place)
+    if len(likely) == 1 and any(
+        is_usual(name) for place, name in enumerate(table.columns, 1) if place != likely[0]
     ):
         return 0
-    return met[0] if met else 0
+    return likely[0] if likely else 0

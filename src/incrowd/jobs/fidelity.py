@@ -230,8 +230,8 @@ def _association(frequency: FrequencyTable, spreads: list[Spread], a: int, b: in
 def _independent(joint: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shares of the pairs that occur, and the products of their margins."""
     shares = joint / max(float(joint.sum()), 1e-300)
-    met = shares > 0
-    return shares[met], np.outer(shares.sum(axis=1), shares.sum(axis=0))[met]
+    occurring = shares > 0
+    return shares[occurring], np.outer(shares.sum(axis=1), shares.sum(axis=0))[occurring]
 
 
 def _occurring(codes: NDArray[np.integer], weights: NDArray[np.float64]) -> int:

@@ -246,10 +246,10 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
     """Read a column of categories as places among the declared ones."""
     texts = frame[name].to_polars().alias("").cast(pl.String)
     place = {category: rank for rank, category in enumerate(mechanism.categories)}
-    met = texts.unique()
+    distinct = texts.unique()
     strange = sum(
         int((texts.is_null() if value is None else texts == value).sum())
-        for value in met
+        for value in distinct
         if value not in place
     )
     if strange:
@@ -257,7 +257,7 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
             f"column {name!r}: {strange} cells have a value that is not among the declared categories; "
             "declare all that there may be (None for missing)"
         )
-    of_value = {value: place[value] for value in met}
+    of_value = {value: place[value] for value in distinct}
     return np.array([of_value[value] for value in texts.to_list()], np.int64)
 
 

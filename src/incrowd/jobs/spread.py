@@ -137,13 +137,13 @@ def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence
         if joint is None:
             raise ParameterError(f"table: {named(columns)} have too many pairs of values; name one of them")
         after = joint.ravel()
-    met = np.flatnonzero((before > 0) | (after > 1e-12))
-    ranks = np.unravel_index(met, sizes)
+    occurring = np.flatnonzero((before > 0) | (after > 1e-12))
+    ranks = np.unravel_index(occurring, sizes)
     texts = {
         domain.name: pl.Series([domain.values[rank] for rank in column.tolist()], dtype=pl.String)
         for domain, column in zip(domains, ranks, strict=True)
     }
-    counted = {"before": before[met], "after": np.maximum(after[met], 0.0)}
+    counted = {"before": before[occurring], "after": np.maximum(after[occurring], 0.0)}
     mark = ""
     while any(name + mark in texts for name in counted):
         mark += " (count)"

@@ -91,7 +91,7 @@ def tried(
     if draft.share and rows is table:
         draft = replace(draft, share=math.ceil(found * 100) / 100)
     text = write(draft.guesses, draft.settings())
-    trial = Trial(rows.height, found, release.utility["loss"].value, draft.told())
+    trial = Trial(rows.height, found, release.utility["loss"].value, draft.changes())
     return draft.guesses, text, trial
 
 
@@ -125,7 +125,7 @@ class _Mended:
                       f"set_limit = {self.set_limit}"]  # fmt: skip
         return lines
 
-    def told(self) -> tuple[str, ...]:
+    def changes(self) -> tuple[str, ...]:
         """Describe the changes."""
         return (
             *([f"max_suppression = {self.share}"] if self.share else []),

@@ -91,11 +91,11 @@ def _equal(start, stop, classes, sizes, total, totals, distances):
     for group in range(start, stop):
         size = sizes[group]
         moved = total * 0
-        met = total * 0
+        shared = total * 0
         for entry in range(indptr[group], indptr[group + 1]):
             moved += abs(counts[entry] * total - totals[codes[entry]] * size)
-            met += totals[codes[entry]]
-        moved += (total - met) * size
+            shared += totals[codes[entry]]
+        moved += (total - shared) * size
         distances[group] = moved / (2 * size * total)
 
 

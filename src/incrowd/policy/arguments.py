@@ -79,10 +79,10 @@ def as_schema(given: object, whole: str = "") -> Schema:
     """
     if isinstance(given, Schema):
         return given
-    told = f"schema must be a Schema{whole}, e.g. ic.Schema(quasi=['age', 'zip'], sensitive=['disease'])"
+    message = f"schema must be a Schema{whole}, e.g. ic.Schema(quasi=['age', 'zip'], sensitive=['disease'])"
     if isinstance(given, str) or hasattr(given, "__fspath__"):
-        told += "; read a policy file with ic.Policy.read(path)"
-    raise SchemaError(f"{told}; this is a {type(given).__name__}")
+        message += "; read a policy file with ic.Policy.read(path)"
+    raise SchemaError(f"{message}; this is a {type(given).__name__}")
 
 
 def _several(given: object) -> list[object]:

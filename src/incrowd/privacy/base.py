@@ -210,7 +210,7 @@ class PrivacyModel(Configured, ABC):
         """Return the conditions that each class has to satisfy by itself; see `Attacker`."""
         return (self,)
 
-    def told(self, frequency: FrequencyTable) -> list[str]:
+    def remarks(self, frequency: FrequencyTable) -> list[str]:
         """Return remarks on the model's figures for this table."""
         return []
 

@@ -108,7 +108,7 @@ class KMAnonymity(IdentityModel):
                 "lower it, or say power=0 for all of them"
             )
 
-    def told(self, frequency: FrequencyTable) -> list[str]:
+    def remarks(self, frequency: FrequencyTable) -> list[str]:
         """Say where nobody has as many rows as the attacker knows, so that all of them are measured."""
         most = _most_rows(frequency)
         if self.power <= most:

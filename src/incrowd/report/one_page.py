@@ -116,18 +116,18 @@ def _fitted(page: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _thinned(page: dict[str, Any], most: int) -> dict[str, Any]:
     """Leave at most so many rows in each table, evenly apart, with the first and the last."""
-    parts, told = [], []
+    parts, shown = [], []
     for part in page["parts"]:
         rows = part["rows"]
         if len(rows) > most:
             places = [round(i * (len(rows) - 1) / (most - 1)) for i in range(most)] if most > 1 else []
-            told.append(f"{len(places) or 'none'} of {len(rows)} values of {part['header'][0]}")
+            shown.append(f"{len(places) or 'none'} of {len(rows)} values of {part['header'][0]}")
             rows = [rows[place] for place in places]
         parts.append({**part, "rows": rows})
     return {
         **page,
         "parts": parts,
-        "notes": f"{page['notes']} The tables show {' and '.join(told)}; the charts show all.",
+        "notes": f"{page['notes']} The tables show {' and '.join(shown)}; the charts show all.",
     }
 
 
@@ -248,17 +248,17 @@ def _best(title: _Title, best: dict[Any, tuple[str, ...]], limit: str) -> str:
         return f"{_who(spans[0][0], title)} at every {limit}."
     if len(spans) > _MOST_SPANS:
         counts = Counter(best.values()).most_common()
-        told = [
+        winners = [
             f"{_who(names, title) if not place else _listed(names)} for {count}"
             for place, (names, count) in enumerate(counts)
         ]
-        return f"Of {len(best)} values of {limit}: {', '.join(told)}."
-    told = [
+        return f"Of {len(best)} values of {limit}: {', '.join(winners)}."
+    winners = [
         f"{_who(names, title) if not place else _listed(names)} for {limit} = "
         + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
         for place, (names, values) in enumerate(spans)
     ]
-    return f"{', '.join(told)}."
+    return f"{', '.join(winners)}."
 
 
 def _who(names: tuple[str, ...], title: _Title) -> str:

@@ -46,8 +46,8 @@ def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int
     """Return how many pages `typeset` would make; the template has to tell under the label ``<pages>``."""
     typst = check_typesetter()
     page = _laid_out(template, document, folder)
-    told = typst.query(page, "<pages>", field="value", one=True, root=folder, ignore_system_fonts=True)
-    return int(told)
+    pages = typst.query(page, "<pages>", field="value", one=True, root=folder, ignore_system_fonts=True)
+    return int(pages)
 
 
 def _laid_out(template: str, document: Mapping[str, Any], folder: Path) -> Path:

@@ -11,14 +11,14 @@ from incrowd.studio.account import Pair
 from incrowd.studio.parts import cut, words
 
 
-def bars(title: str, pairs: Sequence[Pair], told: Callable[[float], str]) -> Any:
+def bars(title: str, pairs: Sequence[Pair], written: Callable[[float], str]) -> Any:
     """Show bars of before and after below each other, a row per label. The numbers stand beside them.
 
     Parameters
     ----------
     title
         What is shown, for who cannot see it.
-    told
+    written
         How a figure is written.
     """
     largest = max((value for pair in pairs for value in pair[1:] if value is not None), default=0.0)
@@ -31,14 +31,14 @@ def bars(title: str, pairs: Sequence[Pair], told: Callable[[float], str]) -> Any
             for pair in pairs:
                 with ui.element("tr"):
                     words("th", cut(pair.label)).props("scope=row")
-                    _bar(pair.before, largest, told, "before")
-                    _bar(pair.after, largest, told, "after")
+                    _bar(pair.before, largest, written, "before")
+                    _bar(pair.after, largest, written, "after")
     return table
 
 
-def _bar(value: float | None, largest: float, told: Callable[[float], str], kind: str) -> None:
+def _bar(value: float | None, largest: float, written: Callable[[float], str], kind: str) -> None:
     with ui.element("td"):
-        words("span", "-" if value is None else told(value))
+        words("span", "-" if value is None else written(value))
         share = (value or 0.0) / largest if largest else 0.0
         ui.element("div").classes(f"bar {kind}").style(f"width: {share:.2%}").props("aria-hidden=true")
 

@@ -12,7 +12,7 @@ __all__ = ["Cancelled", "Watched"]
 class Watched(Cancellable):
     """How far a job is, for a page that looks from time to time.
 
-    Example: a job in a thread is given ``watched`` as its progress. The page reads ``watched.told()``. After
+    Example: a job in a thread is given ``watched`` as its progress. The page reads ``watched.state()``. After
     ``watched.cancel()`` the next word of the job about its progress raises `Cancelled` in it.
     """
 
@@ -42,7 +42,7 @@ class Watched(Cancellable):
         self.check()
         self._share = min(done / total, 1.0) if total else None
 
-    def told(self) -> tuple[str, float, float | None]:
+    def state(self) -> tuple[str, float, float | None]:
         """Return the stage, how many seconds it has taken, and the share that is done, None if unknown."""
         if not self._stages:
             return "start", 0.0, None

@@ -21,7 +21,7 @@ class Point(NamedTuple):
 
     Attributes
     ----------
-    told
+    label
         What it is, in words.
     loss, risk
         0..1, or the score of the search's metric.
@@ -29,7 +29,7 @@ class Point(NamedTuple):
         What is taken: a run of a comparison, or the level of each quasi-identifier.
     """
 
-    told: str
+    label: str
     loss: float
     risk: float
     of: Any
@@ -42,8 +42,8 @@ def of_runs(found: Comparison) -> dict[str, Point]:
         if run.problem is None and run.utility is not None:
             # Where everything is suppressed there is no risk.
             risk = 1 / run.smallest if run.smallest else 0.0
-            told = f"{run.algorithm}, k = {run.k}"
-            points[str(number)] = Point(told, run.utility["loss"], risk, run)
+            label = f"{run.algorithm}, k = {run.k}"
+            points[str(number)] = Point(label, run.utility["loss"], risk, run)
     return points
 
 
@@ -67,9 +67,9 @@ def of_lattice(space: SolutionSpace) -> dict[str, Point]:
     points = {}
     for number, node in enumerate(space.front()[:_MOST], 1):
         levels = dict(zip(space.names, node.levels, strict=True))
-        told = ", ".join(f"{name} {level}" for name, level in levels.items())
+        label = ", ".join(f"{name} {level}" for name, level in levels.items())
         risk = node.classes / max(space.records - node.suppressed, 1)
-        points[str(number)] = Point(told, node.score, risk, levels)
+        points[str(number)] = Point(label, node.score, risk, levels)
     return points
 
 

@@ -67,12 +67,12 @@ class Gate:
                 self._reasons.append(reason.props(f"outlined dense data-field=why-{number}"))
         button = ui.button("Accept and go on", icon="done_all", on_click=self._accept)
         marked(button, "accept").props("no-caps")
-        self._told = ui.column().classes("w-full")
+        self._messages = ui.column().classes("w-full")
 
     def _accept(self) -> None:
         reasons = [(reason.value or "").strip() for reason in self._reasons]
         if missing := reasons.count(""):
-            tell(self._told, f"Nothing can be taken yet: {_counted(missing, 'without a reason')}.")
+            tell(self._messages, f"Nothing can be taken yet: {_counted(missing, 'without a reason')}.")
             return
         self._work.accept(
             [

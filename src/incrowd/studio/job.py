@@ -63,9 +63,9 @@ class Job:
             self._stage = words("p", "")
             self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
             self._bar.props["aria-label"] = "How far the stage is"
-        self._told = ui.column().classes("w-full")
+        self._messages = ui.column().classes("w-full")
         # It may have gone wrong while another step was shown.
-        tell(self._told, self._wrong)
+        tell(self._messages, self._wrong)
         self._wrong = ""
         self._running(self._watched is not None)
 
@@ -95,10 +95,10 @@ class Job:
 
     def _tell(self, text: str) -> None:
         self._wrong = text
-        tell(self._told, text)
+        tell(self._messages, text)
 
     def _look(self, watched: Watched) -> None:
-        stage, seconds, share = watched.told()
+        stage, seconds, share = watched.state()
         doing = f"{stage}, {seconds:.0f} s" if not watched.cancelled else f"{stage}, stops"
         self._stage.set_text(doing)
         self._bar.set_value(share or 0)

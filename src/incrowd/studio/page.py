@@ -88,7 +88,7 @@ class Page:
                     step.name: ui.tab(step.name, f"{number} {step.name}").props(f"data-step={number}")
                     for number, step in enumerate(self._steps, 1)
                 }
-            self._told = ui.column().classes("w-full")
+            self._messages = ui.column().classes("w-full")
             with ui.tab_panels(self._tabs, animated=False).classes("w-full").style("background: none"):
                 for step in self._steps:
                     with ui.tab_panel(step.name):
@@ -117,7 +117,7 @@ class Page:
             self._tab[step.name].set_enabled(step.ready())
         source = self.work.source
         self._main.props["data-open"] = "no" if source is None else "yes"
-        self._source.set_text("" if source is None else source.told)
+        self._source.set_text("" if source is None else source.title)
 
     def go(self, name: str) -> None:
         """Go to a step."""
@@ -135,7 +135,7 @@ class Page:
 
     def redraw(self, step: Any) -> None:
         """Draw a step anew."""
-        self._told.clear()
+        self._messages.clear()
         step.panel.clear()
         with step.panel:
             step.draw()
@@ -158,7 +158,7 @@ class Page:
 
     def _failed(self, error: Exception) -> None:
         """Say that a part of the page could not be drawn, or that a click had no effect."""
-        tell(self._told, _in_words(error))
+        tell(self._messages, _in_words(error))
 
     # --- work -------------------------------------------------------------------------------------
 

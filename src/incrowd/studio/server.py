@@ -114,7 +114,7 @@ def _serve(
     )
     guard = Guard(inner, host, listening.getsockname()[1])
     in_the_page()
-    server = _Server(uvicorn, guard, lambda: _told(guard, browser=browser, tell=tell))
+    server = _Server(uvicorn, guard, lambda: _print_address(guard, browser=browser, tell=tell))
     server.run(listening)
 
 
@@ -141,7 +141,7 @@ class _Server:
         await serving
 
 
-def _told(guard: Guard, *, browser: bool, tell: Callable[[str], None]) -> None:
+def _print_address(guard: Guard, *, browser: bool, tell: Callable[[str], None]) -> None:
     if guard.host not in OWN_MACHINE:
         tell(
             f"Listening on {guard.host}: whoever in the network has the address below can open the page, and "

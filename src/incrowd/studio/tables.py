@@ -45,7 +45,7 @@ class Source:
     table: str | None = None
 
     @property
-    def told(self) -> str:
+    def title(self) -> str:
         """The name of the table on the page."""
         return self.name if self.table is None else f"{self.table} in {self.name}"
 

@@ -67,7 +67,7 @@ class Choices:
         What a policy file holds; the page changes it.
     folder
         Where the hierarchy files are that it names.
-    told
+    origin
         Where it came from, in words.
     reasons
         Why each column has its role, and its recipe; of a draft.
@@ -79,7 +79,7 @@ class Choices:
 
     document: dict[str, Any]
     folder: Path
-    told: str
+    origin: str
     reasons: Mapping[str, str]
     ways: Mapping[str, list[dict[str, str]]]
     together: Mapping[str, Sequence[str]]
@@ -205,7 +205,7 @@ class Work:
 
         table = rows.head(_DRAFTED).collect(engine="streaming")
         of = "" if height <= _DRAFTED else f" in the first {_DRAFTED:,} rows"
-        told = f"drafted from the names and values of the columns{of}, as incrowd init does"
+        origin = f"drafted from the names and values of the columns{of}, as incrowd init does"
         if self._given is not None:
             document, path = self._given
             unknown = [name for name in document["columns"] if name not in table.columns]
@@ -213,12 +213,12 @@ class Work:
                 document = deepcopy(document)
                 groups = _groups(document)
                 return Choices(document, path.parent, f"from {path}", {}, {}, groups)
-            told = f"drafted, since this table lacks {named(unknown, 5)} of {path}"
+            origin = f"drafted, since this table lacks {named(unknown, 5)} of {path}"
         draft = draft_policy(table, source.name)
         document = tomllib.loads(draft.text)
         _groups(document)
         together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
-        return Choices(document, self._private.path, told, _reasons(draft), _ways(draft), together)
+        return Choices(document, self._private.path, origin, _reasons(draft), _ways(draft), together)
 
     def rows(self, start: int, count: int) -> pl.DataFrame:
         """Return some rows of the table as they came in."""

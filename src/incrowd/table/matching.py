@@ -49,7 +49,7 @@ def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
     if not any(column.hidden[column.codes].any() for column in columns):
         return classes
     if wildcards == "conservative":
-        columns = [column.told() for column in columns]
+        columns = [column.without_wildcards_alone() for column in columns]
     return WildcardClasses(classes, wildcards, columns)
 
 
@@ -61,7 +61,7 @@ class _Column:
     size: int
     hidden: NDArray[np.bool_]
 
-    def told(self) -> _Column:
+    def without_wildcards_alone(self) -> _Column:
         """Return the column, without wildcards where it has nothing else."""
         return self if not self.hidden[self.codes].all() else replace(self, hidden=np.zeros_like(self.hidden))
 
@@ -291,9 +291,9 @@ class _Matches(NamedTuple):
         group, member, holder, held = [], [], [], []
         groups = 0
         patterns = _patterns(columns, classes)
-        for told, here in patterns:
+        for shown, here in patterns:
             for other, there in patterns:
-                shared = [j for j in range(len(columns)) if told[j] and other[j]]
+                shared = [j for j in range(len(columns)) if shown[j] and other[j]]
                 mine, theirs = _meet([columns[j] for j in shared], here, there)
                 meets = np.isin(mine, theirs)
                 found, numbers = np.unique(mine[meets], return_inverse=True)
@@ -338,8 +338,8 @@ def _parted(table: FrequencyTable, indptr: NDArray[np.int64], keys: NDArray[np.i
 
 def _patterns(columns: Sequence[_Column], classes: int) -> list[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
     """Sort classes by the columns that they tell: which columns, and the classes, a pattern each."""
-    told = np.array([~column.hidden[column.codes] for column in columns]).reshape(len(columns), classes).T
-    patterns, which = np.unique(told, axis=0, return_inverse=True)
+    shown = np.array([~column.hidden[column.codes] for column in columns]).reshape(len(columns), classes).T
+    patterns, which = np.unique(shown, axis=0, return_inverse=True)
     which = which.reshape(-1)
     return [(pattern, np.flatnonzero(which == number)) for number, pattern in enumerate(patterns)]
 

@@ -179,8 +179,8 @@ class TreatedColumn:
         treatment = self.treatment
         assert isinstance(treatment, Linked)
         rows = self.named(found)
-        told = treatment.kind != "auto"
-        kinds: tuple[Reads, ...] = (treatment.reads,) if told else ("number", "date", "text")
+        declared = treatment.kind != "auto"
+        kinds: tuple[Reads, ...] = (treatment.reads,) if declared else ("number", "date", "text")
         for kind in kinds:
             column = replace(self, treatment=replace(treatment, kind=kind), decided={"lead": dict(lead)})
             try:

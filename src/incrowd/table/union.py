@@ -85,13 +85,15 @@ def _common_cells(
 ) -> tuple[Domain, NDArray[np.unsignedinteger]]:
     """Put the cells of one quasi-identifier into one domain; return it and the code of each live key."""
     # There are many more keys than texts.
-    met = [np.flatnonzero(np.bincount(shown[j][0][live])).tolist() for shown, live, _ in parts]
-    texts = [shown[j][1][cell] for (shown, _, _), cells in zip(parts, met, strict=True) for cell in cells]
+    occurring = [np.flatnonzero(np.bincount(shown[j][0][live])).tolist() for shown, live, _ in parts]
+    texts = [
+        shown[j][1][cell] for (shown, _, _), cells in zip(parts, occurring, strict=True) for cell in cells
+    ]
     distinct = dict.fromkeys(text for text in texts if text is not None)
     domain, ranks = Domain.build(attribute.as_released(), Dictionary(list(distinct), None in texts))
     place = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
     columns = []
-    for (shown, live, _), cells in zip(parts, met, strict=True):
+    for (shown, live, _), cells in zip(parts, occurring, strict=True):
         numbers, labels = shown[j]
         rank = np.zeros(len(labels), np.int64)
         rank[cells] = [place[labels[cell]] for cell in cells]

@@ -44,6 +44,6 @@ class ShannonEntropy(CellMetric):
 
 def _entropy(counts: NDArray[np.integer] | NDArray[np.floating]) -> float:
     """Entropy of frequencies in bits."""
-    met = counts[counts > 0].astype(np.float64)
-    total = met.sum()
-    return float(np.log2(total) - (met @ np.log2(met)) / total) if total else 0.0
+    occurring = counts[counts > 0].astype(np.float64)
+    total = occurring.sum()
+    return float(np.log2(total) - (occurring @ np.log2(occurring)) / total) if total else 0.0

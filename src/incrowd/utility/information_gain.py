@@ -92,6 +92,6 @@ def _whole(attribute: SensitiveCounts) -> float:
 
 def _sum(counts: NDArray[np.integer] | np.integer) -> float:
     """Sum of n log2 n."""
-    met = np.atleast_1d(counts)
-    met = met[met > 0].astype(np.float64)
-    return float(met @ np.log2(met))
+    occurring = np.atleast_1d(counts)
+    occurring = occurring[occurring > 0].astype(np.float64)
+    return float(occurring @ np.log2(occurring))

@@ -87,7 +87,7 @@ class Proof:
         self._starts = np.concatenate(([0], np.cumsum(np.array(lattice.shape) - 1))).astype(np.int64)
         self._rows: list[NDArray[np.float64]] = []
         self._least: list[float] = []
-        self._told: set[tuple[int, ...]] = set()
+        self._stated: set[tuple[int, ...]] = set()
         self._best = np.inf
         self._looked, self._seconds = 0, 0.0
         self._rounds = self._steps()
@@ -236,9 +236,9 @@ class Proof:
 
     def _add(self, levels: tuple[int, ...]) -> None:
         """State the condition of a node on those below it, once: if nothing new is stated, the proof ends."""
-        if levels in self._told:
+        if levels in self._stated:
             return
-        self._told.add(levels)
+        self._stated.add(levels)
         [node] = self._explorer.look(levels)
         fails = self._fails(node)
         extra = 1.0 if fails else self._extra(node)

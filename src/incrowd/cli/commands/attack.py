@@ -108,15 +108,15 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
         table.add_column(name, justify="right")
     for attack in attacks:
         rates = (attack.main, attack.baseline, attack.control, attack.risk)
-        told = (
+        figures = (
             "" if rate is None else f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})" for rate in rates
         )
-        table.add_row(attack.name, f"{attack.attacks:,}", *told)
+        table.add_row(attack.name, f"{attack.attacks:,}", *figures)
     out.print(table)
     for attack in attacks:
         if attack.figures:
-            told = (f"{name.replace('_', ' ')} {number(value)}" for name, value in attack.figures.items())
-            out.print(f"{attack.name}: {', '.join(told)}")
+            figures = (f"{name.replace('_', ' ')} {number(value)}" for name, value in attack.figures.items())
+            out.print(f"{attack.name}: {', '.join(figures)}")
     weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
     if weak:
         out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")

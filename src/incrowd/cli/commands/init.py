@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.trial import Trial
     from incrowd.table.schema import Role
 
-_TOLD = (
+_HEADINGS = (
     ("identifying", "left out"),
     ("person", "whose row it is, left out"),
     ("quasi", "quasi-identifiers"),
@@ -99,7 +99,7 @@ def init(
     # The draft itself may go through a pipe.
     given = [
         quote(str(data)),
-        *(f"--{key} {quote(told)}" for key in ("table", "sheet") if (told := getattr(source, key))),
+        *(f"--{key} {quote(value)}" for key in ("table", "sheet") if (value := getattr(source, key))),
     ]
     for line in _account(draft, looked, " ".join(given), output):
         LOG.say(line, err=target is None)
@@ -134,7 +134,7 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
     """Print the findings, the questions and the next command on one screen."""
     policy = "policy.toml" if output is None else str(output)
     lines = [f"{name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
-    for role, title in _TOLD:
+    for role, title in _HEADINGS:
         names = draft.having(role)
         if names:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
@@ -176,8 +176,8 @@ def _warnings(draft: Draft) -> list[str]:
     if draft.unread:
         lines += _wrapped("! QUESTION, which is day and month, or what a comma means: ", draft.unread)
     if draft.answered_variously:
-        told = "! yes and no in several spellings, each counts as a value; write them one way: "
-        lines += _wrapped(told, draft.answered_variously)
+        heading = "! yes and no in several spellings, each counts as a value; write them one way: "
+        lines += _wrapped(heading, draft.answered_variously)
     fillers = list(dict.fromkeys(text for _, text, _ in draft.fillers))
     if fillers:
         lines += _wrapped("! probably missing values, see null_values: ", [repr(text) for text in fillers])
@@ -209,8 +209,8 @@ def _wrapped(title: str, names: list[str]) -> list[str]:
     # More names than half as many as there are signs have no room beside their commas.
     for shown in range(min(len(names), _LINES * _WIDTH // 2), -1, -1):
         more = f"and {len(names) - shown} more" if shown < len(names) else ""
-        told = title + ", ".join([*(_short(name) for name in names[:shown]), *([more] if more else [])])
-        lines = wrap(told, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        text = title + ", ".join([*(_short(name) for name in names[:shown]), *([more] if more else [])])
+        lines = wrap(text, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)
         if len(lines) <= _LINES:
             return lines
     return [title]

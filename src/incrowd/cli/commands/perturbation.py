@@ -61,14 +61,14 @@ def perturbation(
     numbers, categories = _wanted(listed(columns), schema)
     if one_to_one:
         require_extra(["scipy"], "ml", "--one-to-one")
-    told: dict[str, Any] = {"row_map": row_map, "schema": schema, "null_values": null_value or ()}
+    settings: dict[str, Any] = {"row_map": row_map, "schema": schema, "null_values": null_value or ()}
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)
         after = source.read_beside(release, csv_format)
         shown.stage("measure")
-        found = measured(before, after, numbers, one_to_one=one_to_one, **told) if numbers else None
-        changed = transitions(before, after, categories, **told) if categories else []
+        found = measured(before, after, numbers, one_to_one=one_to_one, **settings) if numbers else None
+        changed = transitions(before, after, categories, **settings) if categories else []
     if json:
         document = {**envelope("perturbation"), "columns": []} if found is None else found.to_dict()
         if changed:

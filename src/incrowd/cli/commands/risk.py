@@ -144,15 +144,15 @@ def _show(out: Console, found: _Found) -> None:
 def _show_special(out: Console, records: int, special: Suda) -> None:
     from incrowd.cli.tables import number, percent
 
-    told = special.to_dict()
+    figures = special.to_dict()
     found = ", ".join(
-        f"{count:,} of {size} columns" for size, count in enumerate(told["minimal_sample_uniques"], 1)
+        f"{count:,} of {size} columns" for size, count in enumerate(figures["minimal_sample_uniques"], 1)
     )
     out.print(
-        f"{told['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
-        f"largest score {number(told['largest_score'])}, DIS-SUDA {number(told['largest_dis_score'])}"
+        f"{figures['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
+        f"largest score {number(figures['largest_score'])}, DIS-SUDA {number(figures['largest_dis_score'])}"
     )
-    shares = sorted(told["contributions"].items(), key=lambda item: -item[1])
+    shares = sorted(figures["contributions"].items(), key=lambda item: -item[1])
     out.print("share of the scores: " + ", ".join(f"{name} {percent(share)}" for name, share in shares))
 
 

@@ -119,8 +119,8 @@ def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult
         table.add_column(name, justify="right")
     for pair in kept.associations:
         figures = (pair.cramers_v, pair.mutual_information, pair.correlation)
-        told = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in figures)
-        table.add_row(Text(", ".join(pair.columns)), *told)
+        cells = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in figures)
+        table.add_row(Text(", ".join(pair.columns)), *cells)
     out.print(table)
     asked = kept.queries
     out.print()

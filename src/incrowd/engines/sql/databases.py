@@ -55,10 +55,10 @@ class Database:
         except IncrowdError:
             raise
         except Exception as error:
-            told = dialect.translate(error)
-            if told is None:
+            translated = dialect.translate(error)
+            if translated is None:
                 raise
-        raise told
+        raise translated
 
     def __repr__(self) -> str:
         return f"Database({str(self.address)!r})"
@@ -174,8 +174,8 @@ class Database:
         except IncrowdError:
             raise
         except Exception as error:
-            told = self.dialect.translate(error) or while_fetching(type(self.dialect), error)
-            if told is None:
+            translated = self.dialect.translate(error) or while_fetching(type(self.dialect), error)
+            if translated is None:
                 raise
         except BaseException:
             # A signal: what was asked is given up, and the session is free for another question.
@@ -183,7 +183,7 @@ class Database:
             raise
         # Outside of the handler, so that the driver's message is no part of what is raised.
         self._end()
-        raise told
+        raise translated
 
     def _end(self) -> None:
         self._reading = False

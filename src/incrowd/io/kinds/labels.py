@@ -167,8 +167,8 @@ def written(cells: pl.Series, column: Column | None, limits: Limits) -> Written:
         and (days := cells.str.to_date("%Y-%m-%d", strict=False)).count() == cells.count()
     ):
         return Written(days, "date")
-    met = cells.drop_nulls().unique().sort().to_list()
-    codes = _codes(met, column, limits)
+    distinct = cells.drop_nulls().unique().sort().to_list()
+    codes = _codes(distinct, column, limits)
     if codes is None:
         return Written(cells.fill_null(""), "text")
     return _coded(cells, codes, column)
@@ -181,8 +181,8 @@ def _typed(cells: pl.Series, column: Column | None) -> Written:
         return Written(cells.cast(pl.String).fill_null(""), "text")
     missing: list[Code] = []
     if column is not None and column.missing:
-        met = cells.drop_nulls().unique().sort().cast(pl.Float64)
-        missing = [code for code in met if column.is_missing(code)]
+        distinct = cells.drop_nulls().unique().sort().cast(pl.Float64)
+        missing = [code for code in distinct if column.is_missing(code)]
     return Written(_narrow(cells), "number", missing=missing)
 
 
@@ -193,12 +193,12 @@ def _narrow(numbers: pl.Series) -> pl.Series:
     return numbers.cast(pl.Float64)
 
 
-def _codes(met: Sequence[str], column: Column, limits: Limits) -> dict[str, Code] | None:
+def _codes(distinct: Sequence[str], column: Column, limits: Limits) -> dict[str, Code] | None:
     """Return the code of each text; None where the column has to become one of texts."""
     known = {text: code for code, text in column.texts().items()}
     known |= {f".{letter}": letter for letter in column.letters if letter not in column.labels}
-    codes = {text: known[text] for text in met if text in known}
-    rest = [text for text in met if text not in known]
+    codes = {text: known[text] for text in distinct if text in known}
+    rest = [text for text in distinct if text not in known]
     if column.kind == "text":
         return {**codes, **{text: text for text in rest}}
     if column.kind != "number":

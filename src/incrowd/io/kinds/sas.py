@@ -101,9 +101,9 @@ def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, st
         place, length = field
         first, rest = every[:, place], every[:, place + 1 : place + length]
         letter = ((first >= ord("A")) & (first <= ord("Z"))) | (first == ord("_"))
-        met = np.flatnonzero(letter & ~rest.any(axis=1)).tolist()
-        if met:
-            found[name] = {row: chr(first[row]) for row in met}
+        lettered = np.flatnonzero(letter & ~rest.any(axis=1)).tolist()
+        if lettered:
+            found[name] = {row: chr(first[row]) for row in lettered}
     return found
 
 

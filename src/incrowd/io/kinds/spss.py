@@ -47,11 +47,11 @@ class Spss(StatFile):
         )
 
 
-def _ranges(met: Sequence[Code], column: Column) -> list[Any]:
+def _ranges(missing: Sequence[Code], column: Column) -> list[Any]:
     """Return the missing codes one by one, or where they are many those of each range as one."""
-    if len(met) <= _DISCRETE:
-        return [*met]
-    codes: Sequence[Any] = met
+    if len(missing) <= _DISCRETE:
+        return [*missing]
+    codes: Sequence[Any] = missing
     found: list[Any] = []
     for least, most in column.missing:
         within = [code for code in codes if type(code) is type(least) and least <= code <= most]

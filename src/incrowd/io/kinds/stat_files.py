@@ -127,5 +127,7 @@ def _about(name: str, values: list[Any], said: Any) -> Column:
         missing,
         frozenset() if text else frozenset(value for value in values if isinstance(value, str)),
     )
-    met = {value for value in values if value is not None and not column.is_missing(value)} if labels else ()
-    return replace(column, categories=bool(met) and all(value in labels for value in met))
+    occurring = (
+        {value for value in values if value is not None and not column.is_missing(value)} if labels else ()
+    )
+    return replace(column, categories=bool(occurring) and all(value in labels for value in occurring))

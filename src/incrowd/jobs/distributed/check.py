@@ -183,15 +183,15 @@ def check_part(shared: Any, table: Any) -> Any:
         rows = frame["n"].to_numpy()
         domains, codes = [], []
         for j, name in enumerate(quasi):
-            met, places = dictionary(frame[f"q{j}"], name, null_values)
-            domain, ranks = Domain.build(Attribute(name, "quasi", kind="category"), met)
+            distinct, places = dictionary(frame[f"q{j}"], name, null_values)
+            domain, ranks = Domain.build(Attribute(name, "quasi", kind="category"), distinct)
             domains.append(domain)
             codes.append(smallest_codes(ranks[places], max(domain.size, 1)))
         ids, first = group_columns(codes, [domain.size for domain in domains], len(frame))
-        told = [coder.codes(frame[f"s{j}"].to_arrow()) for j, coder in enumerate(scale.sensitive_coders)]
+        sensitive = [coder.codes(frame[f"s{j}"].to_arrow()) for j, coder in enumerate(scale.sensitive_coders)]
         keys = [
             counts_per_key(ids.astype(np.int64), own, rows, len(first), domain.size)
-            for own, domain in zip(told, scale.sensitive, strict=True)
+            for own, domain in zip(sensitive, scale.sensitive, strict=True)
         ]
         frequency = FrequencyTable(
             tuple(domains),
@@ -201,7 +201,7 @@ def check_part(shared: Any, table: Any) -> Any:
             in_order=False,
         )
         if scale.people is not None:
-            named = rows_of(frame.to_arrow(), len(scale.people.columns), ids, told)
+            named = rows_of(frame.to_arrow(), len(scale.people.columns), ids, sensitive)
             frequency = scale.people.counted(frequency, named._replace(rows=rows.astype(np.int64)))
         classes = EquivalenceClasses.of_keys(frequency)
         figures |= {

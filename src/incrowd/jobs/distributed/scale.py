@@ -139,7 +139,7 @@ def ranked(
     attribute: Attribute, raw: pl.Series, counts: NDArray[np.integer], null_values: tuple[str, ...]
 ) -> tuple[Domain, Coder, NDArray[np.int64]]:
     """Rank the values of a column, given the distinct ones and how many rows have each."""
-    met, codes = dictionary(raw, attribute.name, null_values)
-    domain, ranks = Domain.build(attribute, met, null_values)
+    distinct, codes = dictionary(raw, attribute.name, null_values)
+    domain, ranks = Domain.build(attribute, distinct, null_values)
     of_raw = ranks[codes]
     return domain, Coder.of(raw, of_raw), np.bincount(of_raw, counts, domain.size).astype(np.int64)

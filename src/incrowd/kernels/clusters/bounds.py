@@ -57,10 +57,10 @@ def least_costs(start, stop, asked, points, cells, k, found):
 @compiled
 def _lost(start, stop, pairs, records, priors, often, limit, lost):
     steps = often.size
-    told, held = np.empty(steps, np.int64), np.empty(steps, np.int64)
+    gathered, held = np.empty(steps, np.int64), np.empty(steps, np.int64)
     mass = np.empty(steps)
     for group in range(start, stop):
-        told[:], held[:], mass[:] = 0, 0, 0.0
+        gathered[:], held[:], mass[:] = 0, 0, 0.0
         every = others = np.int64(0)
         for entry in range(pairs.indptr[group], pairs.indptr[group + 1]):
             every += pairs.counts[entry]
@@ -72,17 +72,17 @@ def _lost(start, stop, pairs, records, priors, often, limit, lost):
             while step < steps and share > often[step] * prior:
                 step += 1
             if step:
-                told[step - 1] += pairs.counts[entry]
+                gathered[step - 1] += pairs.counts[entry]
                 held[step - 1] += records.counts[entry]
                 mass[step - 1] += prior
         many = gone = most = np.int64(0)
         reach = limit
         for step in range(steps - 1, -1, -1):
-            many += told[step]
+            many += gathered[step]
             gone += held[step]
             others -= held[step]
             reach += mass[step]
-            if told[step] == 0 or reach >= 1:
+            if gathered[step] == 0 or reach >= 1:
                 continue
             room = reach / (1 - reach) * others
             # Rounded down, so that an error of rounding never makes it more.

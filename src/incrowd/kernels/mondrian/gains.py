@@ -55,9 +55,9 @@ def _best_gain(keys, run, j, total, least, target, room):
         rank = words[n] >> 32
         i = first + (words[n] & 0xFFFFFFFF)
         if n > 0 and rank != words[n - 1] >> 32 and before >= least and total - before >= least:
-            told = on_left - _x_log_x(before) + on_right - _x_log_x(total - before) - base
-            if told > gain:
-                gain = told
+            found = on_left - _x_log_x(before) + on_right - _x_log_x(total - before) - base
+            if found > gain:
+                gain = found
                 cut = rank
         for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
             v = target.codes[entry]

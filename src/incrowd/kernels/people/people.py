@@ -90,7 +90,7 @@ def _list(start, stop, indptr, members, entries, first, ends, listed):
 
 
 @compiled
-def _lay_out(class_of, entries, told, work, items, room):
+def _lay_out(class_of, entries, values, work, items, room):
     offsets, item_of, _ = entries
     cursor = work[:-1].copy()
     for key in range(class_of.size):
@@ -100,7 +100,7 @@ def _lay_out(class_of, entries, told, work, items, room):
         place = cursor[group]
         for entry in range(offsets[key], offsets[key + 1]):
             items[place] = item_of[entry]
-            room[place] = told[entry]
+            room[place] = values[entry]
             place += 1
         cursor[group] = place
 
@@ -284,7 +284,7 @@ def list_entries(
 
 
 def distinct_entries(
-    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, told: NDArray[np.int32]
+    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, values: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """List the first entries of each class, one for each of its items.
 
@@ -292,7 +292,7 @@ def distinct_entries(
     ----------
     indptr, members
         As in `first_entries`.
-    told
+    values
         int32[entries]: what each entry tells.
 
     Returns
@@ -307,7 +307,7 @@ def distinct_entries(
     class_of[members] = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
     # Keys of a class lie apart. In the order of the keys all is read once, and near what was read before.
     items, room = np.empty(work[-1], np.int32), np.empty(work[-1], np.int32)
-    _lay_out(class_of, entries, told, work, items, room)
+    _lay_out(class_of, entries, values, work, items, room)
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_thin_out, work, work, items, entries.many, room, found)
     return closed_up(work, found, room)

@@ -99,8 +99,8 @@ def _meet(start, stop, indptr, members, entries, least, sums, marks):
             position += 1
         if distinct >= enough:
             # Whoever was met need not be known above.
-            for met in range(indptr[group], position):
-                key = members[met]
+            for place in range(indptr[group], position):
+                key = members[place]
                 first[offsets[key] : offsets[key + 1]] = False
             sums[group] = least
             distinct = 0

@@ -117,7 +117,7 @@ class Explore:
             for number, point in points.items():
                 button = ui.button(number, on_click=lambda _, of=point.of: take(of)).props("round dense")
                 button.props["aria-label"] = (
-                    f"Take {number}: {point.told}, loss {point.loss:.4g}, risk {point.risk:.1%}"
+                    f"Take {number}: {point.label}, loss {point.loss:.4g}, risk {point.risk:.1%}"
                 )
                 x, y = exploring.place(point.risk, risks), exploring.place(point.loss, losses)
                 # Points at one place stand side by side.
@@ -128,8 +128,8 @@ class Explore:
     def _choice(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
         """Show a list of the points, for who cannot hit a number."""
         with ui.row().classes("items-center"):
-            told = {number: f"{number}: {point.told}" for number, point in points.items()}
-            chosen = ui.select(told, label=mark.capitalize(), value=next(iter(told)))
+            labels = {number: f"{number}: {point.label}" for number, point in points.items()}
+            chosen = ui.select(labels, label=mark.capitalize(), value=next(iter(labels)))
             chosen.props(f"outlined dense options-dense data-field={mark}").style("min-width: 220px")
             button = ui.button("Take it", on_click=lambda: take(points[chosen.value].of))
             marked(button, f"take-{mark}").props("no-caps outline")
@@ -164,8 +164,10 @@ class Explore:
         if not fixed:
             return
         with self._levels:
-            told = ", ".join(f"{name} {' to '.join(map(str, levels))}" for name, levels in fixed.items())
-            words("span", f"Fixed levels: {told}")
+            levels_words = ", ".join(
+                f"{name} {' to '.join(map(str, levels))}" for name, levels in fixed.items()
+            )
+            words("span", f"Fixed levels: {levels_words}")
             marked(ui.button("Let them be chosen", on_click=self._free), "free-levels").props(
                 "no-caps outline"
             )

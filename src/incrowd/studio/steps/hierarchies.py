@@ -64,7 +64,7 @@ class Hierarchies:
             self.column = names[0]
         chosen = ui.select(names, label="Column", value=self.column, on_change=lambda e: self._take(e.value))
         chosen.props("outlined dense options-dense data-field=column").style("min-width: 260px")
-        self._told = ui.column().classes("w-full")
+        self._messages = ui.column().classes("w-full")
         self._place = ui.column().classes("w-full")
         ui.timer(0, self._load, once=True)
 
@@ -73,7 +73,7 @@ class Hierarchies:
         await self._load()
 
     def _tell(self, text: str) -> None:
-        tell(self._told, text)
+        tell(self._messages, text)
 
     async def _load(self) -> None:
         """Build the tree of the column's recipe, and show it."""
@@ -176,8 +176,8 @@ class Hierarchies:
             return
         more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
         with self._unknown:
-            told = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
-            marked(words("div", told, "problem"), "unknown")
+            problem = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
+            marked(words("div", problem, "problem"), "unknown")
             put = ui.button(
                 "Put them below the group chosen at Move to",
                 on_click=lambda: self._step(lambda editor: editor.add_unknown(int(self._targets.value))),

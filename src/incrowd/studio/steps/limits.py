@@ -21,7 +21,7 @@ _USUAL: dict[str, tuple[dict[str, Any], ...]] = {
     "public": ({"model": "k-anonymity", "k": 11}, {"model": "l-diversity", "l": 3}),
 }
 """Limits that are often asked for. l-diversity is for tables with a sensitive column."""
-_USUAL_TOLD = {
+_USUAL_LABELS = {
     "teaching": "teaching, among colleagues: k = 3, a risk of at most 33%",
     "contract": "research under contract: k = 5, a risk of at most 20%; l = 2",
     "public": "a public release: k = 11, a risk of at most 9%; l = 3",
@@ -89,7 +89,7 @@ class Limits:
             self._changed()
             self._draw_models()
 
-        chosen = ui.select(_USUAL_TOLD, label="Begin with the limits of", value=None, on_change=take)
+        chosen = ui.select(_USUAL_LABELS, label="Begin with the limits of", value=None, on_change=take)
         chosen.props("outlined dense options-dense data-field=usual").style("width: 100%; max-width: 640px")
 
     def _changed(self) -> None:
@@ -277,8 +277,8 @@ class Limits:
     def _reach(self) -> None:
         """Remember the values that the table reaches: a limit that is moved does not change them."""
         asked = self.page.work.assessment.results.asked
-        told = {name: meaning.reached(asked, name) for name in {each.model for each in asked}}
-        self._reached = {name: text for name, text in told.items() if text is not None}
+        texts = {name: meaning.reached(asked, name) for name in {each.model for each in asked}}
+        self._reached = {name: text for name, text in texts.items() if text is not None}
 
     def _show(self) -> None:
         found = self.page.work.assessment

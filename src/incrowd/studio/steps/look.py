@@ -50,7 +50,7 @@ class Look:
             marked(back, "rows-before").props("no-caps outline")
             on = ui.button("Next rows", on_click=lambda: self._turn(_ROWS))
             marked(on, "rows-next").props("no-caps outline")
-        self._told = ui.column().classes("w-full")
+        self._messages = ui.column().classes("w-full")
         self._rows = ui.column().classes("w-full").style("min-height: 330px")
         ui.timer(0, self._draw_rows, once=True)
         self._columns(document)
@@ -83,7 +83,7 @@ class Look:
             await self._draw_rows()
 
     def _tell(self, text: str) -> None:
-        tell(self._told, text)
+        tell(self._messages, text)
 
     async def _draw_rows(self) -> None:
         found = await self.page.doing(self._tell, None, self.page.work.side_by_side, self._from, _ROWS)
@@ -125,7 +125,7 @@ class Look:
             with ui.column().classes("box"):
                 words("div", "Classes", "name")
                 before, after = document["classes"]["before"], document["classes"]["after"]
-                rows = [(told, _figure(before[key]), _figure(after[key])) for key, told in _SIZES]
+                rows = [(label, _figure(before[key]), _figure(after[key])) for key, label in _SIZES]
                 grid("Classes", ("", "before", "after"), rows, numbers=(1, 2))
         names, weak = account.weakest(document)
         if weak:

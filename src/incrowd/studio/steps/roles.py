@@ -50,7 +50,7 @@ _SPECS: dict[str, dict[str, Any]] = {
     "intervals": {"intervals": [5, 10, 20]},
     "dates": {"dates": list(DATE_LEVELS)},
 }
-_TOLD = {
+_HINTS = {
     _NONE: "no hierarchy: cells become ranges or sets",
     "flat": "the value or *",
     "prefix": "codes are masked from the right",
@@ -93,7 +93,7 @@ class Roles:
         heading("What is each column?")
         note(
             "Say for each column whether it names a person, helps to recognize one, or is what nobody should "
-            f"learn. The roles are {choices.told}. Check every one: nobody but you knows what others may "
+            f"learn. The roles are {choices.origin}. Check every one: nobody but you knows what others may "
             "know."
         )
         with ui.expansion("What the roles mean").props("dense").classes("w-full"), words("ul", ""):
@@ -118,9 +118,9 @@ class Roles:
         asked = choices.having(OPEN_ROLE)
         with self._state:
             if asked:
-                told = f"Still without a role: {', '.join(asked[:_NAMED])}"
+                problem = f"Still without a role: {', '.join(asked[:_NAMED])}"
                 more = f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else ""
-                marked(words("div", told + more, "problem"), "open-roles")
+                marked(words("div", problem + more, "problem"), "open-roles")
             elif not choices.having("quasi"):
                 words("div", "No column is a quasi-identifier yet: name at least one.", "problem")
 
@@ -146,7 +146,7 @@ class Roles:
         with marked(ui.column().classes("box w-full"), "together"):
             words("div", text, "name")
             note("Columns that have a role keep it. Give a column another role below, before or afterwards.")
-            roles = {role: told for role, told in _ROLES.items() if role not in _ONE_COLUMN}
+            roles = {role: label for role, label in _ROLES.items() if role not in _ONE_COLUMN}
             role = ui.select(roles, value=OPEN_ROLE, label="Role of all of them", on_change=answer)
             role.props("outlined dense options-dense data-field=together").style("width: 240px")
 
@@ -269,7 +269,7 @@ class Roles:
         """Ask how numbers or dates are written, where the texts do not tell."""
         ways = self.page.work.choices.ways.get(name)
         if ways:
-            told = {
+            labels = {
                 str(place): ", ".join(f"{k} {v}" for k, v in way.items()) for place, way in enumerate(ways)
             }
             now = {key: settings.get(key) for key in ("format", "decimal", "thousands") if key in settings}
@@ -281,7 +281,7 @@ class Roles:
                 settings.update(ways[int(event.value)])
                 self._changed()
 
-            found = ui.select(told, label="How its values are written", value=chosen, on_change=take)
+            found = ui.select(labels, label="How its values are written", value=chosen, on_change=take)
             hinted(found.props("outlined dense options-dense data-field=spelling"), "the texts do not tell")
             found.classes("w-full")
             return
@@ -305,8 +305,8 @@ class Roles:
         if spec is not None:
             kind, given = declared.read_treatment(spec, name)
         with ui.element("div").classes("fields"):
-            told = {_NONE: "no treatment", **{each.name: f"{each.name}: {each.summary}" for each in known}}
-            chosen = ui.select(told, label="Treatment", value=_NONE if spec is None else kind)
+            labels = {_NONE: "no treatment", **{each.name: f"{each.name}: {each.summary}" for each in known}}
+            chosen = ui.select(labels, label="Treatment", value=_NONE if spec is None else kind)
             chosen.props("outlined dense options-dense data-field=treatment")
             chosen.props["aria-label"] = f"Treatment of {name}"
         form = ui.element("div").classes("fields")
@@ -373,8 +373,8 @@ class Roles:
 
         known = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
         chosen = ui.select(known, label="Hierarchy", value=kind, on_change=choose)
-        told = _TOLD[kind] if settings["role"] == "quasi" else "says which values are alike, for the models"
-        hinted(chosen.props("outlined dense options-dense data-field=hierarchy"), told)
+        hint = _HINTS[kind] if settings["role"] == "quasi" else "says which values are alike, for the models"
+        hinted(chosen.props("outlined dense options-dense data-field=hierarchy"), hint)
         if kind == "intervals":
             self._widths(settings)
         if kind == "dates":

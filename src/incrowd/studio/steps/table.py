@@ -60,14 +60,14 @@ class Table:
                 dropping("upload", self._uploaded)
                 note("A copy is kept in a private folder until this window is closed.")
         self._problems = ui.column().classes("w-full")
-        self._told = ui.column().classes("w-full")
+        self._messages = ui.column().classes("w-full")
         if self.page.work.table is not None:
             self._show_table()
 
     def _database(self) -> None:
         address = ui.input("Address of the database").classes("w-full")
-        told = f"{either([each.replace(':///', ':////') for each in EXAMPLES])}; no password"
-        hinted(address.props("outlined dense data-field=address"), told)
+        hint = f"{either([each.replace(':///', ':////') for each in EXAMPLES])}; no password"
+        hinted(address.props("outlined dense data-field=address"), hint)
         table = ui.input("Name of the table").classes("w-full")
         table.props("outlined dense data-field=table")
 
@@ -155,7 +155,7 @@ class Table:
             self._tell(str(error))
             return
         watched = Watched()
-        with self._told, ui.row().classes("items-center") as waiting:
+        with self._messages, ui.row().classes("items-center") as waiting:
             ui.spinner(size="lg")
             words("span", f"Opening {source.name}").props("role=status")
             marked(ui.button("Cancel", icon="stop", on_click=watched.cancel), "cancel-open").props(
