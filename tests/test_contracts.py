@@ -133,7 +133,6 @@ BASES = (
     "__init__.py",
     "_coding.py",
     "_linked.py",
-    "_masking.py",
     "_perturbing.py",
     "_swapping.py",
     "attacker.py",

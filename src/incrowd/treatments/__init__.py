@@ -16,15 +16,13 @@ from incrowd.treatments.random_numbers import RandomNumbers as RandomNumbers
 from incrowd.treatments.shift_dates import ShiftDates as ShiftDates
 from incrowd.treatments.truncate_dates import TruncateDates as TruncateDates
 from incrowd.treatments.age_at import AgeAt as AgeAt
-from incrowd.treatments.keep_first import KeepFirst as KeepFirst
-from incrowd.treatments.keep_last import KeepLast as KeepLast
+from incrowd.treatments.keep_end import KeepFirst as KeepFirst, KeepLast as KeepLast
 from incrowd.treatments.mask import Mask as Mask
 from incrowd.treatments.email_domain import EmailDomain as EmailDomain
 from incrowd.treatments.redact import Redact as Redact
 from incrowd.treatments.constant import Constant as Constant
 from incrowd.treatments.round import Round as Round
-from incrowd.treatments.top import Top as Top
-from incrowd.treatments.bottom import Bottom as Bottom
+from incrowd.treatments.top_bottom import Top as Top, Bottom as Bottom
 from incrowd.treatments.noise import Noise as Noise
 from incrowd.treatments.rank_swap import RankSwap as RankSwap
 from incrowd.treatments.microaggregate import Microaggregate as Microaggregate
