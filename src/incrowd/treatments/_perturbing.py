@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from incrowd.treatments.base import Treatment
 
@@ -11,15 +12,8 @@ from incrowd.treatments.base import Treatment
 class Perturbing(Treatment):
     """Base of treatments that draw the new value at random, in the groups of a column `within`."""
 
-    @property
-    def perturbs(self) -> bool:
-        """Equal values become different ones."""
-        return True
-
-    @property
-    def is_random(self) -> bool:
-        """The new value of a row is drawn."""
-        return True
+    perturbs: ClassVar[bool] = True
+    is_random: ClassVar[bool] = True
 
     @property
     def strata(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.treatments._perturbing import Perturbing
@@ -12,10 +13,7 @@ from incrowd.treatments._perturbing import Perturbing
 class Swapping(Perturbing):
     """Base of treatments by which pairs change places, in one column or in several `together`."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Pairs are drawn of the whole column."""
-        return True
+    is_whole: ClassVar[bool] = True
 
     def moves_with(self, column: str) -> tuple[str, ...]:
         """Columns that change together draw the same pairs."""

@@ -54,6 +54,7 @@ class AgeAt(Treatment):
     summary: ClassVar[str] = "replaces dates of birth by the age at an event, with the oldest as one group"
     paper: ClassVar[str] = "HIPAA Safe Harbor"
     reads: ClassVar[Reads] = "date"
+    gives: ClassVar[Reads] = "number"
     no_promise: ClassVar[str] = (
         "With the exact date of the event beside it, the age tells the year of birth but for one."
     )
@@ -84,11 +85,6 @@ class AgeAt(Treatment):
     def reads_of(self, column: str) -> Reads:
         """Read the event as a date."""
         return "date"
-
-    @property
-    def gives(self) -> Reads:
-        """An age is a number."""
-        return "number"
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
         """Return whole numbers."""

@@ -11,6 +11,7 @@ from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import Configured, Parameter, Registry
 from incrowd.treatments._joined_columns import whose
 from incrowd.treatments.coded import Coded, Codes
+from incrowd.treatments.keys import check_source
 
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 Reads = Literal["text", "number", "date"]
 LINKED = Parameter(str, "columns that tell the same and go along, as city+region", optional=True)
 """The parameter of treatments that other columns can follow."""
+NOTHING_LEFT = "nothing is left that a column could follow; treat or leave out the other column, too"
+TELLS_NOTHING = (
+    "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
+    "it out"
+)
+"""Why no column can go along; see `Treatment`."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,8 @@ class Treatment(Configured):
         if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
             object.__setattr__(self, "linked", "+".join(given))
         super().__post_init__()
+        if self.key_source is not None:
+            check_source(self.key_source, self.name)
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -162,8 +171,8 @@ class Treatment(Configured):
 
     @property
     def key_source(self) -> str | None:
-        """Where its key is, as ``env:NAME``; None where it needs none."""
-        return None
+        """Where its key is, as ``env:NAME``: its parameter `key`; None where it needs none."""
+        return getattr(self, "key", None)
 
     @property
     def keeps_time(self) -> bool:

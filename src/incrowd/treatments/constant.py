@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from incrowd.lazy import pl
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Treatment
+from incrowd.treatments.base import NOTHING_LEFT, Batch, Treatment
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class Constant(Treatment):
     name: ClassVar[str] = "constant"
     summary: ClassVar[str] = "replaces every value by one text, missing values too"
     paper: ClassVar[str] = "HIPAA Safe Harbor"
-    unlinked: ClassVar[str] = (
-        "nothing is left that a column could follow; treat or leave out the other column, too"
-    )
+    unlinked: ClassVar[str] = NOTHING_LEFT
 
     @property
     def promise(self) -> str:

@@ -11,8 +11,8 @@ from incrowd.errors import ParameterError, require_extra
 from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments._ff1 import FF1
-from incrowd.treatments.base import Batch, Distinct, Treatment
-from incrowd.treatments.keys import KEY_MEANING, check_source
+from incrowd.treatments.base import TELLS_NOTHING, Batch, Distinct, Treatment
+from incrowd.treatments.keys import KEY_MEANING
 
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
@@ -69,24 +69,12 @@ class FormatPreserving(Treatment):
         "the key can decrypt it. Lengths and signs stay visible."
     )
     for_person: ClassVar[bool] = True
-    unlinked: ClassVar[str] = (
-        "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
-        "it out"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_source(self.key, self.name)
+    unlinked: ClassVar[str] = TELLS_NOTHING
 
     @property
     def promise(self) -> str:
         """Say which characters are encrypted."""
         return f"has its {self.alphabet} encrypted to as many others (FF1)"
-
-    @property
-    def key_source(self) -> str:
-        """Where the key is."""
-        return self.key
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Refuse values that are too short, or have characters that would stay as they are."""

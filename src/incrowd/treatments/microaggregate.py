@@ -65,6 +65,8 @@ class Microaggregate(Perturbing):
     paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
     unlinked: ClassVar[str] = "it has a way of its own: all columns have microaggregate with together"
     reads: ClassVar[Reads] = "number"
+    is_random: ClassVar[bool] = False
+    is_whole: ClassVar[bool] = True
     no_promise: ClassVar[str] = (
         "At least k records have each value of the columns that were grouped together; that is no "
         "k-anonymity of the table."
@@ -75,16 +77,6 @@ class Microaggregate(Perturbing):
         """Say that means of groups replace the numbers."""
         beside = f", grouped together with {self.together}" if self.together else ""
         return f"is replaced by means of at least {self.k} records that are alike{beside}"
-
-    @property
-    def is_random(self) -> bool:
-        """Groups are made of similar records; nothing is drawn."""
-        return False
-
-    @property
-    def is_whole(self) -> bool:
-        """Groups are made of all rows."""
-        return True
 
     @property
     def _others(self) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._text_cache import KEPT, Kept, Words
-from incrowd.treatments.base import Batch, Distinct, Treatment
-from incrowd.treatments.keys import KEY_MEANING, check_source
+from incrowd.treatments.base import TELLS_NOTHING, Batch, Distinct, Treatment
+from incrowd.treatments.keys import KEY_MEANING
 
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
@@ -75,14 +75,10 @@ class Pseudonym(Treatment):
         "the key can find whose they are."
     )
     for_person: ClassVar[bool] = True
-    unlinked: ClassVar[str] = (
-        "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
-        "it out"
-    )
+    unlinked: ClassVar[str] = TELLS_NOTHING
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_source(self.key, self.name)
         if self.length > _LONGEST[self.form]:
             raise ParameterError(
                 f"{self.name}: length must be at most {_LONGEST[self.form]}, which is all that a token has "
@@ -93,11 +89,6 @@ class Pseudonym(Treatment):
     def promise(self) -> str:
         """Say how long tokens are, and in which form."""
         return f"is replaced by keyed pseudonyms of {self.length} characters ({self.form})"
-
-    @property
-    def key_source(self) -> str:
-        """Where the key is."""
-        return self.key
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Refuse values that share a token."""

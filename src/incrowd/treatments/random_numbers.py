@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.lazy import pl
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Distinct, Treatment
+from incrowd.treatments.base import TELLS_NOTHING, Batch, Distinct, Treatment
 
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
@@ -50,10 +50,7 @@ class RandomNumbers(Treatment):
         "the table in internal/ knows whose they are."
     )
     for_person: ClassVar[bool] = True
-    unlinked: ClassVar[str] = (
-        "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
-        "it out"
-    )
+    unlinked: ClassVar[str] = TELLS_NOTHING
 
     @property
     def promise(self) -> str:

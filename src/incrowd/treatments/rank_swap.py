@@ -56,6 +56,7 @@ class RankSwap(Perturbing):
     paper: ClassVar[str] = "Moore 1996"
     unlinked: ClassVar[str] = "it has a way of its own: the other column has rank-swap, too, with by"
     reads: ClassVar[Reads] = "number"
+    is_whole: ClassVar[bool] = True
     no_promise: ClassVar[str] = (
         "All numbers are still there, the largest too, and near their record: whoever knows about what "
         "somebody has learns no less."
@@ -67,11 +68,6 @@ class RankSwap(Perturbing):
         groups = f" in the groups of {self.within}" if self.within else ""
         along = f", by the ranks of {self.by}" if self.by else ""
         return f"is swapped between records at most {self.share:.1%} of the ranks apart{groups}{along}"
-
-    @property
-    def is_whole(self) -> bool:
-        """Ranks are those of all rows."""
-        return True
 
     @property
     def columns(self) -> tuple[str, ...]:

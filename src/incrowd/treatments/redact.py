@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.lazy import pl
-from incrowd.treatments.base import Batch, Treatment
+from incrowd.treatments.base import NOTHING_LEFT, Batch, Treatment
 
 REDACTED = "[redacted]"
 
@@ -33,9 +33,7 @@ class Redact(Treatment):
     name: ClassVar[str] = "redact"
     summary: ClassVar[str] = "replaces every value by [redacted]; missing values stay missing"
     paper: ClassVar[str] = "HIPAA Safe Harbor"
-    unlinked: ClassVar[str] = (
-        "nothing is left that a column could follow; treat or leave out the other column, too"
-    )
+    unlinked: ClassVar[str] = NOTHING_LEFT
     no_promise: ClassVar[str] = "It still tells who had a value."
 
     @property

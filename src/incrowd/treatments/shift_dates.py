@@ -10,7 +10,7 @@ from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._text_cache import Kept, Words
 from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
-from incrowd.treatments.keys import KEY_MEANING, check_source
+from incrowd.treatments.keys import KEY_MEANING
 
 if TYPE_CHECKING:
     from incrowd.treatments.coded import Coded
@@ -65,6 +65,8 @@ class ShiftDates(Treatment):
     summary: ClassVar[str] = "shifts all dates of a person by one number of days, drawn from a key"
     paper: ClassVar[str] = "Johnson et al. 2016"
     reads: ClassVar[Reads] = "date"
+    perturbs: ClassVar[bool] = True
+    keeps_time: ClassVar[bool] = True
     no_promise: ClassVar[str] = (
         "Intervals are exact, and whoever knows one date of a person knows all of them. Seasons stay visible "
         "where the range is short."
@@ -73,7 +75,6 @@ class ShiftDates(Treatment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_source(self.key, self.name)
         if self.keep_weekday and self.days < _WEEK:
             raise ParameterError(f"{self.name}: days must be at least {_WEEK} where the weekday is kept")
 
@@ -90,21 +91,6 @@ class ShiftDates(Treatment):
             return said
         within = "a day" if self.days == 1 else f"{self.days} days"
         return f"{said} Each date is known to within {within}: give a longer range, as 30."
-
-    @property
-    def perturbs(self) -> bool:
-        """People of one date get different ones."""
-        return True
-
-    @property
-    def key_source(self) -> str:
-        """Where the key is."""
-        return self.key
-
-    @property
-    def keeps_time(self) -> bool:
-        """A shifted time keeps the time of the day."""
-        return True
 
     @property
     def columns(self) -> tuple[str, ...]:
