@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
-from incrowd.parameters import parameter
+from incrowd.parameters import Parameter
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
 
-def value_parameter() -> Any:
-    """Declare which sensitive value a model concerns."""
-    return parameter(
-        "the one sensitive value to protect; every value by default", kind=str, default=None, optional=True
-    )
+VALUE = Parameter(str, "the one sensitive value to protect; every value by default", optional=True)
+"""Which sensitive value a model concerns."""
 
 
 def value_code(frequency: FrequencyTable, position: int, value: str) -> int:

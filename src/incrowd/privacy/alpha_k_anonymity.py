@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
+from incrowd.privacy._confidence import VALUE, largest_shares, value_code
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
+from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
 
 if TYPE_CHECKING:
@@ -44,25 +44,22 @@ class AlphaKAnonymity(SensitiveModel):
 
     alpha: float = parameter("largest share of a sensitive value in a class", kind=float, low=0, high=1)
     k: int = parameter("smallest class size allowed", kind=int, low=1)
-    value: str | None = value_parameter()
-    attribute: str | None = attribute_parameter()
-    joint: bool = joint_parameter()
+    value: str | None = VALUE.field(None)
+    attribute: str | None = ATTRIBUTE.field(None)
+    joint: bool = JOINT.field(default=False)
 
     name: ClassVar[str] = "alpha-k-anonymity"
     summary: ClassVar[str] = "k-anonymity, and no sensitive value has more than a share alpha of a class"
     paper: ClassVar[str] = "Wong, Li, Fu and Wang 2006"
     limit_name: ClassVar[str] = "alpha"
     more_is_safer: ClassVar[bool] = False
+    # Sizes add up and shares lie between those of the parts.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True)
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return the variant for every value."""
         return (cls(1.0, 1),)
-
-    @property
-    def monotone(self) -> Monotone:
-        """Sizes add up and shares lie between those of the parts."""
-        return Monotone(generalization=True, suppression=True)
 
     @property
     def least_size(self) -> int:

@@ -46,26 +46,15 @@ class AverageRisk(IdentityModel):
     paper: ClassVar[str] = "El Emam 2013"
     limit_name: ClassVar[str] = "risk"
     more_is_safer: ClassVar[bool] = False
+    of_table: ClassVar[bool] = True
+    # Classes become fewer when they merge; leaving out large ones raises the mean.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
+    same_by_people: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return the one variant."""
         return (cls(1.0),)
-
-    @property
-    def of_table(self) -> bool:
-        """It is a mean."""
-        return True
-
-    @property
-    def monotone(self) -> Monotone:
-        """Classes become fewer when they merge; leaving out large ones raises the mean."""
-        return Monotone(generalization=True, suppression=False)
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """No class of a person shrinks when classes merge."""
-        return self.monotone
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 1 / size of each class."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, SchemaError, setting
 from incrowd.lazy import NDArray, np
-from incrowd.parameters import Configured, parameter
+from incrowd.parameters import Configured, Parameter
 from incrowd.privacy.results import EquivalenceClass, ModelResult
 from incrowd.table.wildcards import WILDCARDS
 
@@ -24,22 +24,10 @@ TOLERANCE = 1e-12
 """Slack for sums in floating point; a limit is met with equality."""
 
 
-def attribute_parameter() -> Any:
-    """Declare which sensitive attribute a model concerns."""
-    return parameter(
-        "the sensitive attribute; all of them, each on its own, by default",
-        kind=str,
-        default=None,
-        optional=True,
-    )
-
-
-def joint_parameter() -> Any:
-    """Declare whether the sensitive attributes are protected against each other."""
-    return parameter(
-        "whether the other sensitive attributes count as quasi-identifiers", kind=bool, default=False
-    )
-
+ATTRIBUTE = Parameter(str, "the sensitive attribute; all of them, each on its own, by default", optional=True)
+"""Which sensitive attribute a model concerns."""
+JOINT = Parameter(bool, "whether the other sensitive attributes count as quasi-identifiers")
+"""Whether the sensitive attributes are protected against each other."""
 
 _Measure = Callable[["EquivalenceClasses", int], "NDArray[Any]"]
 
@@ -92,6 +80,9 @@ class PrivacyModel(Configured, ABC):
         Whether the value of a single class says something.
     needs_every_class
         Whether a class is judged together with the others that its people have rows in.
+    same_by_people
+        Whether `monotone` holds, too, where somebody has rows in several of the classes that merge, as a
+        merged class has at least the people of each part.
     """
 
     shorthand: ClassVar[str] = ""
@@ -102,6 +93,7 @@ class PrivacyModel(Configured, ABC):
     unasked: ClassVar[bool] = True
     by_class: ClassVar[bool] = True
     needs_every_class: ClassVar[bool] = False
+    same_by_people: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -181,8 +173,11 @@ class PrivacyModel(Configured, ABC):
     def monotone_by_people(self) -> Monotone:
         """As `monotone`, where somebody may have rows in several of the classes that merge.
 
-        Counts of people do not add up then. So nothing but suppression is taken for proved here.
+        Counts of people do not add up then. So nothing but suppression is taken for proved where the model
+        does not say so; see `same_by_people`.
         """
+        if self.same_by_people:
+            return self.monotone
         return Monotone(generalization=False, suppression=self.monotone.suppression)
 
     def monotone_for(self, frequency: FrequencyTable) -> Monotone:
@@ -392,7 +387,7 @@ class SensitiveModel(PrivacyModel):
     """A model of the sensitive values of a class: l-diversity, t-closeness and their like.
 
     A model of this kind implements `_values` of classes and one sensitive attribute. It may have the
-    parameters `attribute` (`attribute_parameter`) and `joint` (`joint_parameter`).
+    parameters `attribute` (`ATTRIBUTE`) and `joint` (`JOINT`).
     """
 
     @property

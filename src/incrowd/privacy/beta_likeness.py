@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import (
-    TOLERANCE,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-    attribute_parameter,
-    joint_parameter,
-)
+from incrowd.privacy.base import ATTRIBUTE, JOINT, TOLERANCE, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -51,8 +44,8 @@ class BetaLikeness(SensitiveModel):
     kind: str = parameter(
         "whether frequent values are held tighter", kind=str, default="basic", choices=("basic", "enhanced")
     )
-    attribute: str | None = attribute_parameter()
-    joint: bool = joint_parameter()
+    attribute: str | None = ATTRIBUTE.field(None)
+    joint: bool = JOINT.field(default=False)
 
     name: ClassVar[str] = "beta-likeness"
     summary: ClassVar[str] = (
@@ -61,16 +54,13 @@ class BetaLikeness(SensitiveModel):
     paper: ClassVar[str] = "Cao and Karras 2012"
     limit_name: ClassVar[str] = "beta"
     more_is_safer: ClassVar[bool] = False
+    # A merged class's shares lie between those of its parts.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True)
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return one variant per kind, with a limit that any finite gain meets."""
         return tuple(cls(float(2**62), kind) for kind in cls.parameters()["kind"].choices)
-
-    @property
-    def monotone(self) -> Monotone:
-        """A merged class's shares lie between those of its parts."""
-        return Monotone(generalization=True, suppression=True)
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]

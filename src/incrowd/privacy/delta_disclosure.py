@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
+from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -45,8 +45,8 @@ class DeltaDisclosure(SensitiveModel):
     absent: str = parameter(
         "what a value gives that a class lacks", kind=str, default="infinite", choices=("infinite", "skip")
     )
-    attribute: str | None = attribute_parameter()
-    joint: bool = joint_parameter()
+    attribute: str | None = ATTRIBUTE.field(None)
+    joint: bool = JOINT.field(default=False)
 
     name: ClassVar[str] = "delta-disclosure"
     summary: ClassVar[str] = "every sensitive value is about as frequent in each class as in the table"

@@ -68,6 +68,9 @@ class DeltaPresence(IdentityModel):
     paper: ClassVar[str] = "Nergiz, Atzori and Clifton 2007"
     limit_name: ClassVar[str] = "delta_max"
     more_is_safer: ClassVar[bool] = False
+    needs_population: ClassVar[bool] = True
+    # A share of the population cannot count records that another class covers.
+    wildcards: ClassVar[Sequence[str]] = ("value", "conservative")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,19 +83,9 @@ class DeltaPresence(IdentityModel):
         return (cls(1.0),)
 
     @property
-    def needs_population(self) -> bool:
-        """It compares each class with its people."""
-        return True
-
-    @property
     def needs_table(self) -> bool:
         """People outside every class fail the lower bound."""
         return self.delta_min > 0
-
-    @property
-    def wildcards(self) -> Sequence[str]:
-        """A share of the population cannot count records that another class covers."""
-        return ("value", "conservative")
 
     @property
     def monotone(self) -> Monotone:

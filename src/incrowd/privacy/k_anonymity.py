@@ -40,6 +40,9 @@ class KAnonymity(IdentityModel):
     shorthand: ClassVar[str] = "k"
     limit_name: ClassVar[str] = "k"
     size_only: ClassVar[bool] = True
+    # Sizes add up when classes merge.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True, absorbing=True)
+    same_by_people: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -58,16 +61,6 @@ class KAnonymity(IdentityModel):
                 f"k-anonymity: k={self.k} is more than the table's {frequency.records} {frequency.unit}; "
                 "lower k"
             )
-
-    @property
-    def monotone(self) -> Monotone:
-        """Sizes add up when classes merge."""
-        return Monotone(generalization=True, suppression=True, absorbing=True)
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """A merged class has at least the people of each part."""
-        return self.monotone
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the size of each class."""

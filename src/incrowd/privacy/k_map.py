@@ -54,31 +54,16 @@ class KMap(IdentityModel):
     summary: ClassVar[str] = "every released record could be at least k people of a population"
     paper: ClassVar[str] = "Sweeney 2002; El Emam and Dankar 2008"
     limit_name: ClassVar[str] = "k"
+    needs_population: ClassVar[bool] = True
+    takes_estimate: ClassVar[bool] = True
+    # A merged class covers the people of the population that its parts cover.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True, absorbing=True)
+    same_by_people: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return the one variant."""
         return (cls(1),)
-
-    @property
-    def monotone(self) -> Monotone:
-        """A merged class covers the people of the population that its parts cover."""
-        return Monotone(generalization=True, suppression=True, absorbing=True)
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """A merged class covers the people of the population that its parts cover."""
-        return self.monotone
-
-    @property
-    def needs_population(self) -> bool:
-        """It looks at nothing else."""
-        return True
-
-    @property
-    def takes_estimate(self) -> bool:
-        """Sums of sampling weights are people, too."""
-        return True
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a k above the number of people."""

@@ -64,6 +64,11 @@ class KMAnonymity(IdentityModel):
     limit_name: ClassVar[str] = "k"
     unasked: ClassVar[bool] = False
     needs_every_class: ClassVar[bool] = True
+    # A class is one of a history, so `*` counts as a value.
+    wildcards: ClassVar[Sequence[str]] = ("value",)
+    # A set of merged classes has everybody whom a set of their parts has.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True)
+    same_by_people: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -74,21 +79,6 @@ class KMAnonymity(IdentityModel):
     def least_size(self) -> int:
         """A class needs k people, and so k records."""
         return self.k
-
-    @property
-    def wildcards(self) -> Sequence[str]:
-        """A class is one of a history, so `*` counts as a value."""
-        return ("value",)
-
-    @property
-    def monotone(self) -> Monotone:
-        """A set of merged classes has everybody whom a set of their parts has."""
-        return Monotone(generalization=True, suppression=True)
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """It is about people."""
-        return self.monotone
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a table without people, a k above their number, and a power above anybody's rows."""

@@ -11,7 +11,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
+from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -66,8 +66,8 @@ class LDiversity(SensitiveModel):
         low=0,
         optional=True,
     )
-    attribute: str | None = attribute_parameter()
-    joint: bool = joint_parameter()
+    attribute: str | None = ATTRIBUTE.field(None)
+    joint: bool = JOINT.field(default=False)
 
     name: ClassVar[str] = "l-diversity"
     summary: ClassVar[str] = "every equivalence class has at least l well-represented sensitive values"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
+from incrowd.privacy._confidence import VALUE, largest_shares, value_code
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel, SensitiveModel, attribute_parameter
+from incrowd.privacy.base import ATTRIBUTE, IdentityModel, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -58,8 +58,8 @@ class LKCPrivacy(SensitiveModel):
     L: int = parameter("how many quasi-identifiers the attacker knows at most", kind=int, low=1)
     K: int = parameter("smallest number of records with the same known cells", kind=int, low=1)
     C: float = parameter("largest share of a sensitive value among them", kind=float, low=0, high=1)
-    value: str | None = value_parameter()
-    attribute: str | None = attribute_parameter()
+    value: str | None = VALUE.field(None)
+    attribute: str | None = ATTRIBUTE.field(None)
 
     name: ClassVar[str] = "lkc-privacy"
     summary: ClassVar[str] = (
@@ -70,16 +70,13 @@ class LKCPrivacy(SensitiveModel):
     more_is_safer: ClassVar[bool] = False
     needs_cells: ClassVar[bool] = True
     unasked: ClassVar[bool] = False
+    # Full-domain generalization merges groups; suppression makes other classes' groups smaller.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return attackers who know one and two quasi-identifiers."""
         return (cls(1, 1, 1.0), cls(2, 1, 1.0))
-
-    @property
-    def monotone(self) -> Monotone:
-        """Full-domain generalization merges groups; suppression makes other classes' groups smaller."""
-        return Monotone(generalization=True, suppression=False)
 
     @property
     def least_size(self) -> int:
@@ -126,14 +123,11 @@ class _Size(IdentityModel):
 
     name: ClassVar[str] = LKCPrivacy.name
     limit_name: ClassVar[str] = "K"
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         return ()
-
-    @property
-    def monotone(self) -> Monotone:
-        return Monotone(generalization=True, suppression=False)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         least = np.full(len(classes), np.iinfo(np.int64).max)

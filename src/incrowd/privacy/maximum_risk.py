@@ -50,21 +50,14 @@ class MaximumRisk(IdentityModel):
     limit_name: ClassVar[str] = "risk"
     more_is_safer: ClassVar[bool] = False
     size_only: ClassVar[bool] = True
+    # Sizes add up when classes merge.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True, absorbing=True)
+    same_by_people: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return the one variant."""
         return (cls(1.0),)
-
-    @property
-    def monotone(self) -> Monotone:
-        """Sizes add up when classes merge."""
-        return Monotone(generalization=True, suppression=True, absorbing=True)
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """A merged class has at least the people of each part."""
-        return self.monotone
 
     @property
     def least_size(self) -> int:

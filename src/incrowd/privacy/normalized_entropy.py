@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
+from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -50,8 +50,8 @@ class NormalizedEntropy(SensitiveModel):
     over: str = parameter(
         "which figure of the classes counts", kind=str, default="minimum", choices=("minimum", "mean")
     )
-    attribute: str | None = attribute_parameter()
-    joint: bool = joint_parameter()
+    attribute: str | None = ATTRIBUTE.field(None)
+    joint: bool = JOINT.field(default=False)
 
     name: ClassVar[str] = "normalized-entropy"
     summary: ClassVar[str] = "the sensitive values in a class are about equally frequent"

@@ -147,26 +147,17 @@ class P29(SensitiveModel):
     paper: ClassVar[str] = "the P_29 score of a study on the diabetes data of 130 US hospitals"
     limit_name: ClassVar[str] = "score"
     by_class: ClassVar[bool] = False
+    # Classes only say whether the score is zero.
+    needs_table: ClassVar[bool] = True
+    # It is defined by the classes as they are written.
+    wildcards: ClassVar[Sequence[str]] = ("value",)
+    # Neither the entropies nor the scaled distances are monotone.
+    monotone: ClassVar[Monotone] = Monotone(generalization=False, suppression=False)
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return the score with its usual weights."""
         return (cls(0.0),)
-
-    @property
-    def needs_table(self) -> bool:
-        """Classes only say whether the score is zero."""
-        return True
-
-    @property
-    def wildcards(self) -> Sequence[str]:
-        """It is defined by the classes as they are written."""
-        return ("value",)
-
-    @property
-    def monotone(self) -> Monotone:
-        """Neither the entropies nor the scaled distances are."""
-        return Monotone(generalization=False, suppression=False)
 
     @property
     def least_size(self) -> int:

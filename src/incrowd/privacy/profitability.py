@@ -163,12 +163,6 @@ def profitability(  # noqa: PLR0913
 ) -> float:
     """Return the payoff that a table leaves; see `Profitability` and `reached`."""
     model = Profitability(
-        attack,
-        definition,
-        attacker,
-        adversary_cost,
-        adversary_gain,
-        publisher_loss,
-        publisher_benefit,
+        attack, definition, attacker, adversary_cost, adversary_gain, publisher_loss, publisher_benefit
     )
     return reached(model, table, quasi, population=population)

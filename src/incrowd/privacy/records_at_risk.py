@@ -46,26 +46,15 @@ class RecordsAtRisk(IdentityModel):
     paper: ClassVar[str] = "El Emam 2013"
     limit_name: ClassVar[str] = "share"
     more_is_safer: ClassVar[bool] = False
+    of_table: ClassVar[bool] = True
+    # Classes grow when they merge; leaving out large ones raises the share of the others.
+    monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
+    same_by_people: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return the variant for the usual threshold of 0.2."""
         return (cls(1.0, 0.2),)
-
-    @property
-    def of_table(self) -> bool:
-        """It counts records of all classes."""
-        return True
-
-    @property
-    def monotone(self) -> Monotone:
-        """Classes grow when they merge; leaving out large ones raises the share of the others."""
-        return Monotone(generalization=True, suppression=False)
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """No class of a person shrinks when classes merge."""
-        return self.monotone
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of each class's records that are at risk: 0 or 1."""

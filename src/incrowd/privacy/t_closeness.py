@@ -10,14 +10,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import (
-    TOLERANCE,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-    attribute_parameter,
-    joint_parameter,
-)
+from incrowd.privacy.base import ATTRIBUTE, JOINT, TOLERANCE, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.kernels.distances import Tree
@@ -70,8 +63,8 @@ class TCloseness(SensitiveModel):
         default="auto",
         choices=("auto", "ordered", "hierarchical", "equal", MAXIMAL),
     )
-    attribute: str | None = attribute_parameter()
-    joint: bool = joint_parameter()
+    attribute: str | None = ATTRIBUTE.field(None)
+    joint: bool = JOINT.field(default=False)
 
     name: ClassVar[str] = "t-closeness"
     summary: ClassVar[str] = "each class has nearly the table's distribution of sensitive values, up to t"
