@@ -6,10 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incrowd.parameters import Configured
+from incrowd.lazy import NDArray, np
+from incrowd.parameters import Configured, Parameter
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
+
+
+THRESHOLD = Parameter(float, "risk above which a record is at risk", low=0, high=1)
+FRACTION = Parameter(float, "share of the population that the table is", low=0, high=1, optional=True)
 
 
 @dataclass(frozen=True)
@@ -23,3 +28,12 @@ class RiskModel(Configured, ABC):
     @abstractmethod
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the figures by name, each a probability in [0, 1]; 0 without classes."""
+
+
+def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:
+    """Return the people whom each class covers, at least its records: float64[classes]; None if unknown."""
+    if classes.frequency.population is not None:
+        return np.maximum(classes.population, classes.sizes).astype(np.float64)
+    if fraction:
+        return np.asarray(classes.sizes / fraction, np.float64)
+    return None

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import np
-from incrowd.parameters import Parameter, parameter
+from incrowd.parameters import Parameter
 from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
@@ -42,9 +42,7 @@ class Household(RiskModel):
     Hundepool et al., Statistical Disclosure Control, Wiley 2012, section 3.3 (household risk).
     """
 
-    threshold: float = parameter(
-        "risk above which a household is at risk", kind=float, default=0.2, low=0, high=1
-    )
+    threshold: float = _THRESHOLD.field(0.2)
 
     name: ClassVar[str] = "household"
     summary: ClassVar[str] = "risk that any member of a household is found, which exposes them all"

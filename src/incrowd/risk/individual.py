@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError, did_you_mean
 from incrowd.lazy import np, nw, pl
-from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
-from incrowd.risk.base import RiskModel
+from incrowd.risk.base import THRESHOLD, RiskModel
 from incrowd.table.wildcards import WILDCARD
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ class Individual(RiskModel):
     NTTS 1998.
     """
 
-    threshold: float = parameter(
-        "risk above which a record is at risk", kind=float, default=0.2, low=0, high=1
-    )
+    threshold: float = THRESHOLD.field(0.2)
 
     name: ClassVar[str] = "individual"
     summary: ClassVar[str] = "1 / people like the record, estimated from the sampling weights of a survey"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.parameters import parameter
-from incrowd.risk._people import people_of
-from incrowd.risk.base import RiskModel
+from incrowd.risk.base import FRACTION, THRESHOLD, RiskModel, people_of
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -33,12 +31,8 @@ class Journalist(RiskModel):
     El Emam, Guide to the de-identification of personal health information, 2013, chapter 16 (jRa, jRb, jRc).
     """
 
-    fraction: float | None = parameter(
-        "share of the population that the table is", kind=float, default=None, optional=True, low=0, high=1
-    )
-    threshold: float = parameter(
-        "risk above which a record is at risk", kind=float, default=0.2, low=0, high=1
-    )
+    fraction: float | None = FRACTION.field(None)
+    threshold: float = THRESHOLD.field(0.2)
 
     name: ClassVar[str] = "journalist"
     summary: ClassVar[str] = "1 / number of people in the population who look like the record"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.parameters import parameter
-from incrowd.risk._people import people_of
-from incrowd.risk.base import RiskModel
+from incrowd.risk.base import FRACTION, RiskModel, people_of
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -30,9 +28,7 @@ class Marketer(RiskModel):
     Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010.
     """
 
-    fraction: float | None = parameter(
-        "share of the population that the table is", kind=float, default=None, optional=True, low=0, high=1
-    )
+    fraction: float | None = FRACTION.field(None)
 
     name: ClassVar[str] = "marketer"
     summary: ClassVar[str] = "share of records linked rightly by an attacker who links all of them"

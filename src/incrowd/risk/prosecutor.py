@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import np
-from incrowd.parameters import parameter
-from incrowd.risk.base import RiskModel
+from incrowd.risk.base import THRESHOLD, RiskModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -28,9 +27,7 @@ class Prosecutor(RiskModel):
     de-identification of personal health information, 2013, chapter 16 (share at risk).
     """
 
-    threshold: float = parameter(
-        "risk above which a record is at risk", kind=float, default=0.2, low=0, high=1
-    )
+    threshold: float = THRESHOLD.field(0.2)
 
     name: ClassVar[str] = "prosecutor"
     summary: ClassVar[str] = "1 / class size for an attacker who knows that the person is in the table"

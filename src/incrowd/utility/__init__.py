@@ -28,10 +28,8 @@ from incrowd.utility.generalization_intensity import GeneralizationIntensity as 
 from incrowd.utility.non_uniform_entropy import NonUniformEntropy as NonUniformEntropy, PooledEntropy as PooledEntropy
 from incrowd.utility.entropy import ShannonEntropy as ShannonEntropy
 from incrowd.utility.kl_divergence import KLDivergence as KLDivergence
-from incrowd.utility.discernibility import Discernibility as Discernibility
-from incrowd.utility.discernibility_star import DiscernibilityStar as DiscernibilityStar
-from incrowd.utility.average_class_size import AverageClassSize as AverageClassSize
-from incrowd.utility.aecs import AECS as AECS
+from incrowd.utility.discernibility import Discernibility as Discernibility, DiscernibilityStar as DiscernibilityStar
+from incrowd.utility.average_class_size import AverageClassSize as AverageClassSize, AECS as AECS
 from incrowd.utility.ambiguity import Ambiguity as Ambiguity
 from incrowd.utility.squared_error import AttributeSquaredError as AttributeSquaredError, RecordSquaredError as RecordSquaredError
 from incrowd.utility.classification import Classification as Classification

@@ -125,6 +125,35 @@ class CellMetric(Metric):
 
 
 @dataclass(frozen=True)
+class PenaltyMetric(CellMetric):
+    """A metric that averages a penalty of each cell, with equal weight of the attributes.
+
+    Records that were suppressed before count the full penalty 1.
+    """
+
+    @abstractmethod
+    def penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
+        """Return per quasi-identifier the penalty of each released cell: float64[entries]."""
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+        """Return the mean over records and attributes, in [0, 1]."""
+        rows = frequency.rows
+        per_attribute = {}
+        columns = zip(recoding.domains, recoding.cells, self.penalties(recoding), strict=True)
+        for domain, cells, penalty in columns:
+            records = np.bincount(cells.codes, weights=frequency.weights, minlength=len(penalty))
+            lost = float(records @ penalty) + frequency.suppressed
+            per_attribute[domain.name] = lost / rows if rows else 0.0
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
+
+    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
+        """Return the mean over attributes, in [0, 1]."""
+        penalties = self.penalties(recoding)
+        each = [penalty[cells.codes] for cells, penalty in zip(recoding.cells, penalties, strict=True)]
+        return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
+
+
+@dataclass(frozen=True)
 class ClassMetric(Metric):
     """A metric that looks at equivalence classes alone, as discernibility; it implements `of_classes`."""
 
@@ -227,36 +256,6 @@ def mean_of(per_attribute: Mapping[str, float]) -> float:
     return math.fsum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
 
 
-def per_attribute_mean(
-    metric: str, frequency: FrequencyTable, recoding: Recoding, penalties: list[Any]
-) -> MetricResult:
-    """Average a penalty per released cell over records, and over attributes with equal weight.
-
-    Parameters
-    ----------
-    penalties
-        Per quasi-identifier float64[entries]: the penalty of each released cell.
-
-    Notes
-    -----
-    Records that were suppressed before count the full penalty 1.
-    """
-    rows = frequency.rows
-    per_attribute = {}
-    for domain, cells, penalty in zip(recoding.domains, recoding.cells, penalties, strict=True):
-        records = np.bincount(cells.codes, weights=frequency.weights, minlength=len(penalty))
-        lost = float(records @ penalty) + frequency.suppressed
-        per_attribute[domain.name] = lost / rows if rows else 0.0
-    value = mean_of(per_attribute)
-    return MetricResult(metric, value, per_attribute)
-
-
-def mean_over_cells(recoding: Recoding, penalties: list[Any]) -> NDArray[np.float64]:
-    """Average a penalty per released cell over the attributes, for every key: float64[keys]."""
-    each = [penalty[cells.codes] for cells, penalty in zip(recoding.cells, penalties, strict=True)]
-    return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
-
-
 def cell_costs(metric: SteersByCells, frequency: FrequencyTable, recoding: FullDomain) -> MetricResult:
     """Measure a full-domain recoding by a metric's costs of cells."""
     per_attribute = {}
@@ -267,5 +266,4 @@ def cell_costs(metric: SteersByCells, frequency: FrequencyTable, recoding: FullD
         each = np.where(recoding.suppressed, costs.suppressed[codes], costs.levels[level][codes])
         lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
         per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
-    value = mean_of(per_attribute)
-    return MetricResult(metric.name, value, per_attribute)
+    return MetricResult(metric.name, mean_of(per_attribute), per_attribute)

@@ -1,7 +1,8 @@
-"""The discernibility metric."""
+"""The discernibility metric, with and without a penalty for suppression."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Discernibility(ClassMetric, SteersByClasses):
+class _Discernibility(ClassMetric):
+    """The sum of squared class sizes, and a penalty for suppressed records."""
+
+    scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
+
+    @abstractmethod
+    def _penalty(self, suppressed: int, rows: int) -> int:
+        """Return what so many suppressed records of all cost."""
+
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
+        """Return the sum of costs, exactly."""
+        penalty = self._penalty(classes.suppressed, classes.frequency.rows)
+        return MetricResult(self.name, sum_of_squares(classes.sizes) + penalty)
+
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
+        """Put the value between that of the table as it was and that of one class of all records."""
+        _, sizes = frequency.combinations
+        least = sum_of_squares(sizes) + self._penalty(frequency.suppressed, frequency.rows)
+        return (lost.value - least) / max(frequency.rows**2 - least, 1)
+
+
+@dataclass(frozen=True)
+class Discernibility(_Discernibility, SteersByClasses):
     """DM: every record costs the size of its class, a suppressed one the size of the table.
 
     References
@@ -24,20 +47,30 @@ class Discernibility(ClassMetric, SteersByClasses):
     name: ClassVar[str] = "discernibility"
     summary: ClassVar[str] = "DM: sum of squared class sizes; a suppressed record counts the whole table"
     paper: ClassVar[str] = "Bayardo and Agrawal 2005"
-    scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
 
-    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the sum of costs, exactly."""
-        frequency = classes.frequency
-        squares = sum_of_squares(classes.sizes)
-        return MetricResult(self.name, squares + classes.suppressed * frequency.rows)
-
-    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Put the value between that of the table as it was and that of suppressing every record."""
-        _, sizes = frequency.combinations
-        least = sum_of_squares(sizes) + frequency.suppressed * frequency.rows
-        return (lost.value - least) / max(frequency.rows**2 - least, 1)
+    def _penalty(self, suppressed: int, rows: int) -> int:
+        return suppressed * rows
 
     def class_costs(self, rows: int, everything: float) -> ClassCosts:
         """Return the squares, and the size of the table for a suppressed record."""
         return ClassCosts(square=1.0, suppressed=float(rows))
+
+
+@dataclass(frozen=True)
+class DiscernibilityStar(_Discernibility):
+    """DM*: the sum of squared class sizes, in which suppressed records are one more class.
+
+    So it never falls when classes are joined, which DM with its penalty may.
+
+    References
+    ----------
+    El Emam, Dankar, Issa et al., A globally optimal k-anonymity method for the de-identification of health
+    data, JAMIA 16(5), 2009, section on information loss (DM*).
+    """
+
+    name: ClassVar[str] = "discernibility-star"
+    summary: ClassVar[str] = "DM*: sum of squared class sizes; suppressed records are one class"
+    paper: ClassVar[str] = "El Emam et al. 2009"
+
+    def _penalty(self, suppressed: int, rows: int) -> int:
+        return suppressed**2

@@ -53,8 +53,7 @@ class InformationGain(ClassMetric):
             gain += (_whole(attribute) - left) / len(frequency.sensitive)
         loss = frequency.rows - (int(classes.sizes.min()) if len(classes) else frequency.rows)
         details = {"gain": gain, "privacy_loss": float(loss), "score": gain / (loss + 1)}
-        value = mean_of(per_attribute)
-        return MetricResult(self.name, value, per_attribute, details=details)
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute, details=details)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the share of the information gain of the raw quasi-identifiers."""

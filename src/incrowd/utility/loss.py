@@ -6,23 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
-from incrowd.utility.base import (
-    CellMetric,
-    LevelCosts,
-    MetricResult,
-    SteersByCells,
-    mean_over_cells,
-    per_attribute_mean,
-)
+from incrowd.utility.base import LevelCosts, PenaltyMetric, SteersByCells
 
 if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable
 
 
 @dataclass(frozen=True)
-class Loss(CellMetric, SteersByCells):
+class Loss(PenaltyMetric, SteersByCells):
     """LM, averaged over records and quasi-identifiers.
 
     A cell costs:
@@ -41,13 +33,9 @@ class Loss(CellMetric, SteersByCells):
     summary: ClassVar[str] = "LM: the part of its column that a cell covers, as a mean over cells"
     paper: ClassVar[str] = "Iyengar 2002"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
-        """Return the mean over records and attributes, in [0, 1]."""
-        return per_attribute_mean(self.name, frequency, recoding, [cells.loss for cells in recoding.cells])
-
-    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
-        """Return the mean over attributes, in [0, 1]."""
-        return mean_over_cells(recoding, [cells.loss for cells in recoding.cells])
+    def penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
+        """Return the loss of each cell."""
+        return [cells.loss for cells in recoding.cells]
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return (leaves - 1) / (all leaves - 1) of each cell."""

@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.utility.base import (
-    CellMetric,
-    LevelCosts,
-    MetricResult,
-    SteersByCells,
-    mean_over_cells,
-    per_attribute_mean,
-)
+from incrowd.utility.base import LevelCosts, PenaltyMetric, SteersByCells
 
 if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable
 
 
 @dataclass(frozen=True)
-class NCP(CellMetric, SteersByCells):
+class NCP(PenaltyMetric, SteersByCells):
     """NCP, averaged over records and quasi-identifiers (the global certainty penalty GCP).
 
     - A number or date costs (largest - smallest value of its class) / (range of the column).
@@ -51,15 +43,8 @@ class NCP(CellMetric, SteersByCells):
     summary: ClassVar[str] = "NCP: width of each released cell relative to its column"
     paper: ClassVar[str] = "Xu et al. 2006"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
-        """Return the mean over records and attributes, in [0, 1]."""
-        return per_attribute_mean(self.name, frequency, recoding, self._penalties(recoding))
-
-    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
-        """Return the mean over attributes, in [0, 1]."""
-        return mean_over_cells(recoding, self._penalties(recoding))
-
-    def _penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
+    def penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
+        """Return the width of each cell, relative to its column."""
         penalties = []
         for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
             if domain.ordered:

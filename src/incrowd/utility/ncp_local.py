@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class NCPMeanMode(ClassMetric):
+class _NCPOfClasses(ClassMetric):
+    """NCP of the values in each class, whatever its cells are."""
+
+    @abstractmethod
+    def _of_categories(self, classes: EquivalenceClasses, j: int) -> float:
+        """Return what all classes, of which there is one at least, lose in a column of categories."""
+
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
+        """Return the mean over records and attributes, in [0, 1]."""
+        frequency = classes.frequency
+        per_attribute = {}
+        for j, domain in enumerate(frequency.domains):
+            lost = float(classes.suppressed)
+            if len(classes) and domain.ordered:
+                held = classes.quasi_values(j)
+                lost += float(domain.span(held.lo, held.hi) @ classes.sizes)
+            elif len(classes):
+                lost += self._of_categories(classes, j)
+            per_attribute[domain.name] = lost / max(frequency.rows, 1)
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
+
+
+@dataclass(frozen=True)
+class NCPMeanMode(_NCPOfClasses):
     """NCP where a class is released by the mean of its numbers and the mode of its categories.
 
     - A number costs the range of its class over the range of the column.
@@ -35,24 +59,12 @@ class NCPMeanMode(ClassMetric):
     summary: ClassVar[str] = "NCP of classes released by mean and mode"
     paper: ClassVar[str] = "after Xu et al. 2006"
 
-    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the mean over records and attributes, in [0, 1]."""
-        frequency = classes.frequency
-        per_attribute = {}
-        for j, domain in enumerate(frequency.domains):
-            lost = float(classes.suppressed)
-            if len(classes):
-                held = classes.quasi_values(j)
-                if domain.ordered:
-                    lost += float(domain.span(held.lo, held.hi) @ classes.sizes)
-                else:
-                    lost += classes.records - int(held.most.sum())
-            per_attribute[domain.name] = lost / max(frequency.rows, 1)
-        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
+    def _of_categories(self, classes: EquivalenceClasses, j: int) -> float:
+        return classes.records - int(classes.quasi_values(j).most.sum())
 
 
 @dataclass(frozen=True)
-class NCPSummarization(ClassMetric):
+class NCPSummarization(_NCPOfClasses):
     """NCP where a class is released by the range of its numbers and the set of its categories.
 
     - A number costs the range of its class over the range of the column.
@@ -82,19 +94,8 @@ class NCPSummarization(ClassMetric):
     summary: ClassVar[str] = "NCP of classes released by range and set"
     paper: ClassVar[str] = "after Xu et al. 2006"
 
-    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the mean over records and attributes, in (0, 1]."""
-        frequency = classes.frequency
-        per_attribute = {}
-        for j, domain in enumerate(frequency.domains):
-            lost = float(classes.suppressed)
-            if len(classes):
-                held = classes.quasi_values(j)
-                if domain.ordered:
-                    lost += float(domain.span(held.lo, held.hi) @ classes.sizes)
-                else:
-                    present = max(int(np.count_nonzero(frequency.totals(j))), 1)
-                    costs = held.distinct / present if self.form == "share" else 1 / held.distinct
-                    lost += float(costs @ classes.sizes)
-            per_attribute[domain.name] = lost / max(frequency.rows, 1)
-        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
+    def _of_categories(self, classes: EquivalenceClasses, j: int) -> float:
+        distinct = classes.quasi_values(j).distinct
+        present = max(int(np.count_nonzero(classes.frequency.totals(j))), 1)
+        costs = distinct / present if self.form == "share" else 1 / distinct
+        return float(costs @ classes.sizes)

@@ -62,8 +62,7 @@ class NonUniformEntropy(CellMetric, SteersByCells):
             each[recoding.suppressed] = costs.suppressed[codes][recoding.suppressed]
             lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
             per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
-        value = mean_of(per_attribute)
-        return MetricResult(self.name, value, per_attribute)
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
 @dataclass(frozen=True)

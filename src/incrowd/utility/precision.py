@@ -52,5 +52,4 @@ class Precision(CellMetric, SteersByCells):
             each[recoding.suppressed] = 1.0
             lost = float(each @ frequency.weights) + frequency.suppressed
             per_attribute[domain.name] = lost / frequency.rows
-        value = mean_of(per_attribute)
-        return MetricResult(self.name, value, per_attribute)
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
