@@ -135,6 +135,7 @@ BASES = (
     "_linked.py",
     "_perturbing.py",
     "_swapping.py",
+    "_target.py",
     "attacker.py",
     "base.py",
     "full_domain.py",

@@ -1,15 +1,43 @@
-"""The information that the values of an attribute have on a target column."""
+"""Searches that keep information on a target column, and the information that values have on it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, refuse_every_class, refuse_infeasible
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
+from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
+    from incrowd.recoding import ValueCells
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
+
+
+@dataclass(frozen=True)
+class TargetAlgorithm(Algorithm):
+    """Base of searches that recode each column by itself, whatever else a record holds."""
+
+    target: str = parameter("the column that the release should predict", kind=str)
+
+    weighted: ClassVar[bool] = False
+
+    def search(self, problem: SearchProblem) -> Solution:
+        """Find the cells of all values; see `Algorithm.search`."""
+        from incrowd.recoding import SingleDimensional
+
+        frequency = problem.frequency
+        refuse_every_class(self.name, problem.models)
+        refuse_infeasible(frequency, problem.models)
+        cells, in_one_round = [self.value_cells(problem)], np.zeros(frequency.keys, np.int32)
+        return Solution(SingleDimensional.build(frequency, cells, in_one_round, self.name))
+
+    @abstractmethod
+    def value_cells(self, problem: SearchProblem) -> list[ValueCells]:
+        """Return the cells of the values of each quasi-identifier."""
 
 
 class TargetTable:

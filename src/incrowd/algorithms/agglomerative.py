@@ -80,11 +80,7 @@ class Agglomerative(LocalAlgorithm):
     paper: ClassVar[str] = "after Gionis et al. 2008"
     seeded: ClassVar[bool] = True
     joins: ClassVar[bool] = False
-
-    @property
-    def by_record(self) -> bool:
-        """Records with the same quasi-identifiers stay together."""
-        return False
+    by_record: ClassVar[bool] = False
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Join, exchange and rebuild; then compare with Mondrian."""

@@ -125,18 +125,15 @@ class Algorithm(Configured, ABC):
         Whether it knows weights of attributes.
     seeded
         Whether it makes random choices.
+    by_record
+        Whether it may put records with equal quasi-identifiers into different classes
+        (`FrequencyTable.by_record`).
     """
 
     full_domain: ClassVar[bool] = False
     weighted: ClassVar[bool] = True
     seeded: ClassVar[bool] = False
-
-    @property
-    def by_record(self) -> bool:
-        """Whether it may put records with equal quasi-identifiers into different classes
-        (`FrequencyTable.by_record`).
-        """
-        return False
+    by_record: ClassVar[bool] = False
 
     @property
     def predicts(self) -> str | None:

@@ -6,23 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from incrowd.algorithms.base import (
-    Algorithm,
-    SearchProblem,
-    Solution,
-    all_hold,
-    refuse_every_class,
-    refuse_infeasible,
-)
+from incrowd.algorithms._target import TargetAlgorithm, TargetTable
+from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.lazy import NDArray, np
-from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
+    from incrowd.recoding import ValueCells
     from incrowd.table.frequency import FrequencyTable
 
 
 @dataclass(frozen=True)
-class BottomUpGeneralization(Algorithm):
+class BottomUpGeneralization(TargetAlgorithm):
     """Starts from the raw values and generalizes until the models hold; keeps information on a target column.
 
     One generalization replaces the children of a node of a hierarchy by this node, in all records. Example:
@@ -49,22 +43,17 @@ class BottomUpGeneralization(Algorithm):
     2004, section 3 (information loss over anonymity gain).
     """
 
-    target: str = parameter("the column that the release should predict", kind=str)
-
     name: ClassVar[str] = "bottom-up-generalization"
     summary: ClassVar[str] = "generalizes values, with the least loss of information on a target column"
     paper: ClassVar[str] = "Wang et al. 2004"
-    weighted: ClassVar[bool] = False
 
-    def search(self, problem: SearchProblem) -> Solution:
-        """Generalize until every model holds; see `Algorithm.search`."""
+    def value_cells(self, problem: SearchProblem) -> list[ValueCells]:
+        """Generalize until every model holds."""
         from incrowd.kernels.grouping.grouping import group_columns
-        from incrowd.recoding import SingleDimensional, node_cells
+        from incrowd.recoding import node_cells
         from incrowd.table.classes import EquivalenceClasses
 
         frequency = problem.frequency
-        refuse_every_class(self.name, problem.models)
-        refuse_infeasible(frequency, problem.models)
         cuts = [_Cut(frequency, j) for j in range(len(frequency.domains))]
         nodes = sum(len(cut.tree.parents) for cut in cuts)
         sizes = [len(cut.tree.parents) for cut in cuts]
@@ -92,10 +81,7 @@ class BottomUpGeneralization(Algorithm):
             cuts[chosen.attribute].generalize(chosen.node)
             done += 1
             problem.progress.advance(done, nodes)
-        cells = [node_cells(domain, cut.node_of) for domain, cut in zip(frequency.domains, cuts, strict=True)]
-        return Solution(
-            SingleDimensional.build(frequency, [cells], np.zeros(frequency.keys, np.int32), self.name)
-        )
+        return [node_cells(domain, cut.node_of) for domain, cut in zip(frequency.domains, cuts, strict=True)]
 
 
 class _Step(NamedTuple):
@@ -120,8 +106,6 @@ class _Cut:
     """
 
     def __init__(self, frequency: FrequencyTable, j: int) -> None:
-        from incrowd.algorithms._target import TargetTable
-
         self.attribute = j
         self.tree = frequency.domains[j].tree
         self.node_of = self.tree.leaves.astype(np.int32)

@@ -55,11 +55,7 @@ class CellSuppression(LocalAlgorithm):
     summary: ClassVar[str] = "suppresses as few single cells as it can and leaves all others as they are"
     paper: ClassVar[str] = "Templ et al. 2015"
     joins: ClassVar[bool] = False
-
-    @property
-    def by_record(self) -> bool:
-        """Whether records with the same quasi-identifiers may be parted: never."""
-        return False
+    by_record: ClassVar[bool] = False
 
     def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
         """Return ``suppress`` where the policy asks for nothing else."""

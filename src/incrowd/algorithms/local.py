@@ -36,11 +36,7 @@ class LocalAlgorithm(Algorithm):
     """
 
     joins: ClassVar[bool] = True
-
-    @property
-    def by_record(self) -> bool:
-        """Whether it may part records with the same quasi-identifiers; most do."""
-        return True
+    by_record: ClassVar[bool] = True
 
     def search(self, problem: SearchProblem) -> Solution:
         """Assign classes, and join those that fail; see `Algorithm.search`."""

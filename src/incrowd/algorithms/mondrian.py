@@ -84,11 +84,9 @@ class Mondrian(LocalAlgorithm):
         default="hierarchy",
         choices=("hierarchy", "ordered", "appearance"),
     )
-    target: str | None = parameter(
-        "the column that the release should predict", kind=str, default=None, optional=True
-    )
+    target: str | None = parameter("the column that the release should predict", kind=str, optional=True)
     max_depth: int | None = parameter(
-        "largest number of cuts on the way to a class", kind=int, default=None, optional=True, low=0
+        "largest number of cuts on the way to a class", kind=int, optional=True, low=0
     )
 
     name: ClassVar[str] = "mondrian"
@@ -102,7 +100,7 @@ class Mondrian(LocalAlgorithm):
             raise ParameterError("mondrian: choose=gain and a target belong together; name both or neither")
 
     @property
-    def by_record(self) -> bool:
+    def by_record(self) -> bool:  # type: ignore[override]
         """Whether records with the same quasi-identifiers may be parted: where relaxed."""
         return self.mode == "relaxed"
 

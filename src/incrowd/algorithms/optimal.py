@@ -85,10 +85,7 @@ class Optimal(FullDomainAlgorithm):
     """
 
     budget: str | None = parameter(
-        "when to stop early: seconds (30s), minutes (2m) or a number of nodes (5000)",
-        kind=str,
-        default=None,
-        optional=True,
+        "when to stop early: seconds (30s), minutes (2m) or a number of nodes (5000)", kind=str, optional=True
     )
 
     name: ClassVar[str] = "optimal"

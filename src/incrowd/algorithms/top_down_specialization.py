@@ -6,23 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from incrowd.algorithms.base import (
-    Algorithm,
-    SearchProblem,
-    Solution,
-    all_hold,
-    refuse_every_class,
-    refuse_infeasible,
-)
+from incrowd.algorithms._target import TargetAlgorithm, TargetTable, children_of
+from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.lazy import NDArray, np
-from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
-    from incrowd.algorithms._target import TargetTable
+    from incrowd.recoding import ValueCells
 
 
 @dataclass(frozen=True)
-class TopDownSpecialization(Algorithm):
+class TopDownSpecialization(TargetAlgorithm):
     """TDS: starts from ``*`` everywhere and specializes while the models hold; follows a target column.
 
     One specialization replaces a node of a hierarchy by its children, in all records. Example: France and
@@ -48,21 +41,15 @@ class TopDownSpecialization(Algorithm):
     section 3 and algorithm 1.
     """
 
-    target: str = parameter("the column that the release should predict", kind=str)
-
     name: ClassVar[str] = "top-down-specialization"
     summary: ClassVar[str] = "specializes the values that tell most of a target column"
     paper: ClassVar[str] = "Fung et al. 2005"
-    weighted: ClassVar[bool] = False
 
-    def search(self, problem: SearchProblem) -> Solution:
-        """Specialize until nothing is left; see `Algorithm.search`."""
-        from incrowd.algorithms._target import TargetTable
-        from incrowd.recoding import SingleDimensional, interval_cells
+    def value_cells(self, problem: SearchProblem) -> list[ValueCells]:
+        """Specialize until nothing is left."""
+        from incrowd.recoding import interval_cells
 
         frequency = problem.frequency
-        refuse_every_class(self.name, problem.models)
-        refuse_infeasible(frequency, problem.models)
         state = _State(problem)
         tables = [TargetTable(frequency, j) for j in range(len(frequency.domains))]
         open_ = [
@@ -98,13 +85,10 @@ class TopDownSpecialization(Algorithm):
             open_ = sorted(kept + fresh, key=lambda step: (step.attribute, step.lo))
             most = sum(domain.size for domain in frequency.domains)
             problem.progress.advance(sum(map(len, state.starts)), most)
-        cells = [
+        return [
             interval_cells(domain, np.array(sorted(starts)))
             for domain, starts in zip(frequency.domains, state.starts, strict=True)
         ]
-        return Solution(
-            SingleDimensional.build(frequency, [cells], np.zeros(frequency.keys, np.int32), self.name)
-        )
 
 
 class _Step(NamedTuple):
@@ -132,8 +116,6 @@ class _State:
 
     def step(self, tables: Sequence[TargetTable], j: int, lo: int, hi: int) -> _Step | None:
         """Describe the specialization of some ranks; None where there is none or the target is one."""
-        from incrowd.algorithms._target import children_of
-
         domain, table = self.frequency.domains[j], tables[j]
         if hi - lo < 2 or table.information(lo, hi) <= 0:
             return None
