@@ -117,7 +117,9 @@ class Parameter:
         return self.check(value, owner, name)
 
     def field(self, default: Any = dataclasses.MISSING) -> Any:
-        """Return the field of a dataclass that has this parameter; see `check_fields`."""
+        """Return the field of a dataclass that has this parameter; an optional one is None by default."""
+        if self.optional and default is dataclasses.MISSING:
+            default = None
         return dataclasses.field(default=default, metadata={"parameter": self})
 
     def within(self, low: float | None = None, high: float | None = None) -> Parameter:

@@ -62,7 +62,6 @@ class LDiversity(SensitiveModel):
     c: float | None = parameter(
         "how much the most frequent value may outweigh the tail; for the recursive kind",
         kind=float,
-        default=None,
         low=0,
         optional=True,
     )

@@ -50,11 +50,9 @@ class HouseholdSwap(Swapping):
 
     share: float = parameter("share of households that change places", kind=float, above=0, high=1)
     together: str | None = parameter(
-        "all columns that change together, as region+zip", kind=str, optional=True, default=None
+        "all columns that change together, as region+zip", kind=str, optional=True
     )
-    within: str | None = parameter(
-        "column in whose groups places change", kind=str, optional=True, default=None
-    )
+    within: str | None = parameter("column in whose groups places change", kind=str, optional=True)
 
     name: ClassVar[str] = "household-swap"
     summary: ClassVar[str] = "lets pairs of households change places, with all of their rows"

@@ -54,11 +54,9 @@ class Microaggregate(Perturbing):
 
     k: int = parameter("records of a group, at least", kind=int, low=2)
     together: str | None = parameter(
-        "other columns by which records are alike, as income+savings", kind=str, optional=True, default=None
+        "other columns by which records are alike, as income+savings", kind=str, optional=True
     )
-    within: str | None = parameter(
-        "column in whose groups is aggregated", kind=str, optional=True, default=None
-    )
+    within: str | None = parameter("column in whose groups is aggregated", kind=str, optional=True)
 
     name: ClassVar[str] = "microaggregate"
     summary: ClassVar[str] = "replaces numbers by the mean of a group of k records that are alike (MDAV)"

@@ -59,7 +59,7 @@ class Noise(Perturbing):
         default="additive",
     )
     together: str | None = parameter(
-        "all columns whose noise is correlated, as income+savings", kind=str, optional=True, default=None
+        "all columns whose noise is correlated, as income+savings", kind=str, optional=True
     )
 
     name: ClassVar[str] = "noise"

@@ -61,10 +61,8 @@ class Pram(Perturbing):
         choices=("invariant", "uniform", "given"),
         default="invariant",
     )
-    moves: str | None = parameter(
-        "the given matrix, as ill>well:0.1; well>ill:0.2", kind=str, optional=True, default=None
-    )
-    within: str | None = parameter("column in whose groups is drawn", kind=str, optional=True, default=None)
+    moves: str | None = parameter("the given matrix, as ill>well:0.1; well>ill:0.2", kind=str, optional=True)
+    within: str | None = parameter("column in whose groups is drawn", kind=str, optional=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -47,9 +47,9 @@ class RankSwap(Perturbing):
         "how far apart ranks may be, as a share of the records", kind=float, above=0, high=1
     )
     by: str | None = parameter(
-        "column by whose ranks numbers move along; itself by default", kind=str, optional=True, default=None
+        "column by whose ranks numbers move along; itself by default", kind=str, optional=True
     )
-    within: str | None = parameter("column in whose groups is swapped", kind=str, optional=True, default=None)
+    within: str | None = parameter("column in whose groups is swapped", kind=str, optional=True)
 
     name: ClassVar[str] = "rank-swap"
     summary: ClassVar[str] = "swaps numbers between records whose ranks are near each other"

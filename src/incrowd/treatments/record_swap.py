@@ -46,11 +46,9 @@ class RecordSwap(Swapping):
 
     share: float = parameter("share of records that change places", kind=float, above=0, high=1)
     together: str | None = parameter(
-        "all columns that change together, as region+town", kind=str, optional=True, default=None
+        "all columns that change together, as region+town", kind=str, optional=True
     )
-    within: str | None = parameter(
-        "column in whose groups places change", kind=str, optional=True, default=None
-    )
+    within: str | None = parameter("column in whose groups places change", kind=str, optional=True)
 
     name: ClassVar[str] = "record-swap"
     summary: ClassVar[str] = "lets pairs of records change places, in one column or in several together"

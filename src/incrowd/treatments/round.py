@@ -74,7 +74,7 @@ class Round(Coding):
     limits: str = LIMITS.field("auto")
     instead: str = INSTEAD.field("threshold")
     within: str | None = parameter(
-        "column of whose groups sums stay, too, if controlled", kind=str, optional=True, default=None
+        "column of whose groups sums stay, too, if controlled", kind=str, optional=True
     )
     linked: str | None = LINKED.field(None)
 

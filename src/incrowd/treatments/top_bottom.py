@@ -47,7 +47,7 @@ class Top(Coding):
     """
 
     top: float = parameter("the limit, as a value or a quantile", kind=float)
-    bottom: float | None = parameter("a limit below, too", kind=float, optional=True, default=None)
+    bottom: float | None = parameter("a limit below, too", kind=float, optional=True)
     instead: str = INSTEAD.field("threshold")
     limits: str = LIMITS.field("auto")
     linked: str | None = LINKED.field(None)
