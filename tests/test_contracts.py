@@ -7,7 +7,7 @@ import inspect
 import math
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from fractions import Fraction
 from importlib import import_module
 from math import prod
@@ -157,6 +157,17 @@ def test_no_entry_is_forgotten(package):
                 found = getattr(module, node.name)
                 if issubclass(found, Configured):
                     assert node.name in listed, f"{path.name}: {node.name} is not in the registry"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_the_function_of_a_model_has_its_defaults(model):
+    """A signature has to stand in the text, so that type checkers and pages see it; this compares the two."""
+    function = getattr(ic.privacy, model.name.replace("-", "_"))
+    declared = {field.name: field.default for field in fields(model) if field.default is not MISSING}
+    for name, given in inspect.signature(function).parameters.items():
+        if name in declared:
+            assert given.default == declared[name], name
+            assert given.annotation == model.__annotations__[name]
 
 
 def test_the_command_line_has_every_shorthand():

@@ -63,6 +63,11 @@ class Cells:
         own = ValueCells(every, list(self.labels), self.lo, self.hi, self.loss, self.depth)
         return with_suppressed(np.where(gone, -1, self.codes.astype(np.int64)), own, size)
 
+    @property
+    def starred(self) -> NDArray[np.bool_]:
+        """Which keys have ``*``: bool[keys]."""
+        return np.array([label == SUPPRESSED for label in self.labels], np.bool_)[self.codes]
+
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
         """Each entry's position among the distinct labels, and those labels."""
@@ -160,7 +165,7 @@ def starred(cells: Sequence[Cells]) -> NDArray[np.bool_]:
     """Say which keys are suppressed, that is, have ``*`` in every quasi-identifier: bool[keys]."""
     everywhere = np.ones(len(cells[0].codes) if cells else 0, np.bool_)
     for column in cells:
-        everywhere &= np.array([label == SUPPRESSED for label in column.labels])[column.codes]
+        everywhere &= column.starred
     return everywhere
 
 

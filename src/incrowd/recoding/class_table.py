@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.io.columns import columns_named
-from incrowd.kernels.grouping.counting import Counts, class_counts
+from incrowd.kernels.grouping.counting import Counts, class_counts, value_counts
 from incrowd.kernels.grouping.grouping import group_members
 from incrowd.lazy import np, pl
 from incrowd.recoding import Local, Recoding
@@ -37,13 +37,10 @@ def class_table(
     counted = frequency.attribute(sensitive)
     indptr, members = group_members(recoding.class_of_key, recoding.count)
     values = class_counts(indptr, members, counted.keys, counted.domain.size)
-    each = np.arange(frequency.keys + 1, dtype=np.int64)
     repeat = np.diff(values.indptr)
     columns: dict[str, Any] = {}
     for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
-        held = class_counts(
-            indptr, members, Counts(each, codes.astype(np.int32), frequency.weights), domain.size
-        )
+        held = value_counts(indptr, members, codes, frequency.weights, domain.size)
         summed = _means(domain, held) if domain.ordered else _sets(domain, held)
         columns[domain.name] = pl.Series(summed)[np.repeat(np.arange(len(summed)), repeat)]
     columns[sensitive] = [counted.domain.values[code] for code in values.codes]

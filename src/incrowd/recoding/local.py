@@ -156,7 +156,9 @@ def _class_cells(
             lo, hi, loss, depth = lo[first], hi[first], loss[first], depth[first]
             distinct = np.array([len(present) for present in sets])
         else:
-            counts = _value_counts(domain, codes, weights, indptr, members)
+            from incrowd.kernels.grouping.counting import value_counts
+
+            counts = value_counts(indptr, members, codes, weights, domain.size)
             entry = np.arange(classes)
             labels = mean_labels(domain, counts) if texts is None else texts
             distinct = np.diff(counts.indptr)
@@ -234,19 +236,6 @@ def _joined_means(
     return tuple(made)
 
 
-def _value_counts(
-    domain: Domain,
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    members: NDArray[np.int64],
-) -> Any:
-    from incrowd.kernels.grouping.counting import Counts, class_counts
-
-    each = np.arange(len(codes) + 1, dtype=np.int64)
-    return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), domain.size)
-
-
 def _distinct_sets(
     domain: Domain,
     codes: NDArray[np.unsignedinteger],
@@ -266,7 +255,9 @@ def _distinct_sets(
         ranks = np.arange(domain.size, dtype=np.uint64)
         sets: list[NDArray[np.integer]] = [np.flatnonzero(mask >> ranks & np.uint64(1)) for mask in distinct]
         return entry, first, sets
-    counts = _value_counts(domain, codes, weights, indptr, members)
+    from incrowd.kernels.grouping.counting import value_counts
+
+    counts = value_counts(indptr, members, codes, weights, domain.size)
     made: dict[bytes, int] = {}
     buffer = counts.codes.tobytes()
     bounds = (counts.indptr * counts.codes.itemsize).tolist()

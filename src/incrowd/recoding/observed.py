@@ -13,6 +13,7 @@ from incrowd.errors import TableError
 from incrowd.lazy import NDArray, np
 from incrowd.reading.exact import number_of
 from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
+from incrowd.recoding.cells import depths_of
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.sensitive import SensitiveCounts
@@ -178,11 +179,7 @@ def _summaries(
         lost = (np.bincount(pairs // domain.size, minlength=len(present)) - 1) / max(domain.size - 1, 1)
     else:
         lost = domain.span(lo, hi)
-    depth = (
-        (lo == hi).astype(np.int32)
-        if domain.hierarchy is None
-        else domain.hierarchy.depths[domain.ancestors(lo, hi)]
-    )
+    depth = depths_of(domain, lo, hi)
     return Cells(
         smallest_codes(codes, len(cells.labels) + len(labels)),
         (*cells.labels, *labels),

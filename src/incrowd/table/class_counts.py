@@ -279,12 +279,10 @@ class ClassCounts:
     def quasi_values(self, position: int) -> QuasiValues:
         """Look at the values of a quasi-identifier in each class, given its position."""
         if position not in self._quasi:
-            from incrowd.kernels.grouping.counting import Counts, class_counts
+            from incrowd.kernels.grouping.counting import value_counts
 
-            frequency = self.frequency
-            each = np.arange(frequency.keys + 1, dtype=np.int64)
-            single = Counts(each, frequency.codes[position].astype(np.int32), frequency.weights)
-            counts = class_counts(self.indptr, self.members, single, frequency.domains[position].size)
+            codes, size = self.frequency.codes[position], self.frequency.domains[position].size
+            counts = value_counts(self.indptr, self.members, codes, self.frequency.weights, size)
             start, stop = counts.indptr[:-1], counts.indptr[1:]
             most = np.maximum.reduceat(counts.counts, start)
             self._quasi[position] = QuasiValues(

@@ -9,7 +9,7 @@ from incrowd.lazy import NDArray, np
 from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Cells, Recoding
+    from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
 
@@ -34,7 +34,7 @@ class Suppression(CellMetric):
             return (int(frequency.weights[starred].sum()) + frequency.suppressed) / rows
 
         per_attribute = {
-            domain.name: share(_starred(cells))
+            domain.name: share(cells.starred)
             for domain, cells in zip(recoding.domains, recoding.cells, strict=True)
         }
         everywhere = self.per_record(frequency, recoding) > 0
@@ -44,14 +44,5 @@ class Suppression(CellMetric):
         """Return 1 for a suppressed record and 0 for another."""
         everywhere = np.ones(frequency.keys)
         for cells in recoding.cells:
-            everywhere *= _starred(cells)
+            everywhere *= cells.starred
         return everywhere
-
-
-def _starred(cells: Cells) -> NDArray[np.bool_]:
-    """Say for each key whether its cell is suppressed: bool[keys]."""
-    from incrowd.recoding import SUPPRESSED
-
-    starred = np.array([label == SUPPRESSED for label in cells.labels], np.bool_)
-    of_key: NDArray[np.bool_] = starred[cells.codes]
-    return of_key

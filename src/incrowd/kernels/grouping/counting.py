@@ -110,6 +110,18 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     return compacted(sparse, found)
 
 
+def value_counts(
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    codes: NDArray[np.integer],
+    weights: NDArray[np.int64],
+    values: int,
+) -> Counts:
+    """Add up the records of each value in a class: `class_counts` of members that have one value each."""
+    each = np.arange(len(codes) + 1, dtype=np.int64)
+    return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), values)
+
+
 def row_counts(
     indptr: NDArray[np.int64], members: NDArray[np.int64], ranks: NDArray[np.integer], values: int
 ) -> Counts:
