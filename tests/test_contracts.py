@@ -134,7 +134,6 @@ BASES = (
     "_coding.py",
     "_linked.py",
     "_perturbing.py",
-    "_swapping.py",
     "_target.py",
     "attacker.py",
     "base.py",
@@ -164,10 +163,10 @@ def test_the_function_of_a_model_has_its_defaults(model):
     """A signature has to stand in the text, so that type checkers and pages see it; this compares the two."""
     function = getattr(ic.privacy, model.name.replace("-", "_"))
     declared = {field.name: field.default for field in fields(model) if field.default is not MISSING}
-    for name, given in inspect.signature(function).parameters.items():
+    for name, taken in inspect.signature(function).parameters.items():
         if name in declared:
-            assert given.default == declared[name], name
-            assert given.annotation == model.__annotations__[name]
+            assert taken.default == declared[name], name
+            assert taken.annotation == model.__annotations__[name]
 
 
 def test_the_command_line_has_every_shorthand():

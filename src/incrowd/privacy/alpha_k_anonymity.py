@@ -56,11 +56,6 @@ class AlphaKAnonymity(SensitiveModel):
     # Sizes add up and shares lie between those of the parts.
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True)
 
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the variant for every value."""
-        return (cls(1.0, 1),)
-
     @property
     def least_size(self) -> int:
         """A class needs k records."""

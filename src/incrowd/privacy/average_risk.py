@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
+from incrowd.privacy.base import IdentityModel, Monotone
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -50,11 +49,6 @@ class AverageRisk(IdentityModel):
     # Classes become fewer when they merge; leaving out large ones raises the mean.
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
     same_by_people: ClassVar[bool] = True
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the one variant."""
-        return (cls(1.0),)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 1 / size of each class."""

@@ -96,9 +96,18 @@ class PrivacyModel(Configured, ABC):
     same_by_people: ClassVar[bool] = False
 
     @classmethod
-    @abstractmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one model per kind of measure, if possible with limits that every table meets."""
+        """Return one model per kind of measure, if possible with limits that every table meets.
+
+        These are the least limits that may be given where more is safer, else the largest. A model of several
+        kinds overrides it.
+        """
+        limits = {}
+        for name in cls.needed():
+            declared = cls.parameters()[name]
+            bound = declared.low if cls.more_is_safer or declared.high is None else declared.high
+            limits[name] = declared.kind(bound)
+        return (cls(**limits),)
 
     @property
     @abstractmethod

@@ -77,11 +77,6 @@ class DeltaPresence(IdentityModel):
         if self.delta_min > self.delta_max:
             raise ParameterError("delta-presence: delta_min must be at most delta_max")
 
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the one variant."""
-        return (cls(1.0),)
-
     @property
     def needs_table(self) -> bool:
         """People outside every class fail the lower bound."""
@@ -107,10 +102,6 @@ class _Least(IdentityModel):
 
     name: ClassVar[str] = DeltaPresence.name
     limit_name: ClassVar[str] = "delta_min"
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        return (cls(0.0),)
 
     @property
     def monotone(self) -> Monotone:

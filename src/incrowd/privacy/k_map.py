@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +9,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
+from incrowd.privacy.base import IdentityModel, Monotone
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -59,11 +58,6 @@ class KMap(IdentityModel):
     # A merged class covers the people of the population that its parts cover.
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True, absorbing=True)
     same_by_people: ClassVar[bool] = True
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the one variant."""
-        return (cls(1),)
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a k above the number of people."""

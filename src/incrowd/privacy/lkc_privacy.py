@@ -70,6 +70,7 @@ class LKCPrivacy(SensitiveModel):
     more_is_safer: ClassVar[bool] = False
     needs_cells: ClassVar[bool] = True
     unasked: ClassVar[bool] = False
+    # `least_size` is 1: a class may be smaller than K, since its records are found with fewer cells only.
     # Full-domain generalization merges groups; suppression makes other classes' groups smaller.
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
 
@@ -77,11 +78,6 @@ class LKCPrivacy(SensitiveModel):
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return attackers who know one and two quasi-identifiers."""
         return (cls(1, 1, 1.0), cls(2, 1, 1.0))
-
-    @property
-    def least_size(self) -> int:
-        """A class may be smaller than K, since its records are found with fewer cells only."""
-        return 1
 
     def parts(self) -> Sequence[PrivacyModel]:
         """Return the condition on shares and the one on sizes."""
@@ -124,10 +120,6 @@ class _Size(IdentityModel):
     name: ClassVar[str] = LKCPrivacy.name
     limit_name: ClassVar[str] = "K"
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        return ()
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         least = np.full(len(classes), np.iinfo(np.int64).max)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +10,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
-from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
+from incrowd.privacy.base import IdentityModel, Monotone
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -53,11 +52,6 @@ class MaximumRisk(IdentityModel):
     # Sizes add up when classes merge.
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=True, absorbing=True)
     same_by_people: ClassVar[bool] = True
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the one variant."""
-        return (cls(1.0),)
 
     @property
     def least_size(self) -> int:

@@ -11,7 +11,7 @@ from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy._one_call import Columns, read_for
-from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel
+from incrowd.privacy.base import Monotone, SensitiveModel
 from incrowd.privacy.normalized_entropy import NormalizedEntropy
 from incrowd.privacy.results import ModelResult
 from incrowd.privacy.t_closeness import TCloseness
@@ -153,11 +153,6 @@ class P29(SensitiveModel):
     wildcards: ClassVar[Sequence[str]] = ("value",)
     # Neither the entropies nor the scaled distances are monotone.
     monotone: ClassVar[Monotone] = Monotone(generalization=False, suppression=False)
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the score with its usual weights."""
-        return (cls(0.0),)
 
     @property
     def least_size(self) -> int:

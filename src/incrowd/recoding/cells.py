@@ -66,7 +66,8 @@ class Cells:
     @property
     def starred(self) -> NDArray[np.bool_]:
         """Which keys have ``*``: bool[keys]."""
-        return np.array([label == SUPPRESSED for label in self.labels], np.bool_)[self.codes]
+        starred = np.array([label == SUPPRESSED for label in self.labels], np.bool_)
+        return np.asarray(starred[self.codes])
 
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:

@@ -1,11 +1,12 @@
-"""The base class of treatments that give equal values different ones."""
+"""The base classes of treatments that give equal values different ones, and the groups they work in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from incrowd.treatments.base import Treatment
+from incrowd.lazy import NDArray, np, pl
+from incrowd.treatments.base import Batch, Treatment
 
 
 @dataclass(frozen=True)
@@ -24,3 +25,48 @@ class Perturbing(Treatment):
     def columns(self) -> tuple[str, ...]:
         """The column of the groups."""
         return () if self.strata is None else (self.strata,)
+
+
+@dataclass(frozen=True)
+class Swapping(Perturbing):
+    """Base of treatments by which pairs change places, in one column or in several `together`."""
+
+    is_whole: ClassVar[bool] = True
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Columns that change together draw the same pairs."""
+        together: str | None = getattr(self, "together", None)
+        return () if together is None else tuple(sorted(together.split("+")))
+
+    def _where(self) -> str:
+        """Say in which groups places change, and with which columns."""
+        together: str | None = getattr(self, "together", None)
+        groups = f" in the groups of {self.strata}" if self.strata else ""
+        return groups + (f", together with {together}" if together else "")
+
+
+def order_of(draws: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers to sort by, before pairs are made: other bits than those that choose come first."""
+    return (draws << np.uint64(53)) + (draws >> np.uint64(11))
+
+
+def change_places(partner: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
+    """Swap neighbours in a list of places; the last of an odd number stays."""
+    pairs = chosen[: len(chosen) // 2 * 2].reshape(-1, 2)
+    partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+
+
+def strata_of(batch: Batch, within: str | None, of: pl.Series | None) -> list[NDArray[np.int64]]:
+    """Return the rows of each group; a missing group is a group.
+
+    Parameters
+    ----------
+    of
+        A column without whose value a row is in no group; None if all rows are.
+    """
+    known = pl.Series([True]).new_from_index(0, len(batch.values)) if of is None else ~of.is_null()
+    if within is None:
+        return [np.flatnonzero(known.to_numpy())]
+    frame = pl.DataFrame({"group": batch.beside[within], "known": known}).with_row_index("row")
+    grouped = frame.filter("known").group_by("group", maintain_order=True).agg("row")
+    return [np.asarray(rows, np.int64) for rows in grouped["row"]]

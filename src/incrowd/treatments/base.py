@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from incrowd.errors import ParameterError, quoted, setting
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import Configured, Parameter, Registry
-from incrowd.treatments._joined_columns import whose
-from incrowd.treatments.coded import Coded, Codes
+from incrowd.treatments.coded import Coded, Codes, whose
 from incrowd.treatments.keys import check_source
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
-from incrowd.treatments._joined_columns import whose
 from incrowd.treatments._numbers import uniform_of
-from incrowd.treatments._swapping import Swapping, change_places, order_of
+from incrowd.treatments._perturbing import Swapping, change_places, order_of
 from incrowd.treatments.base import HOUSEHOLD, Batch
+from incrowd.treatments.coded import whose
 
 
 @dataclass(frozen=True)

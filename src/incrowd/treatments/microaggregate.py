@@ -9,8 +9,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import decimals_of, written_to
-from incrowd.treatments._perturbing import Perturbing
-from incrowd.treatments._strata import strata_of
+from incrowd.treatments._perturbing import Perturbing, strata_of
 from incrowd.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:

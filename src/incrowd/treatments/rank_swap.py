@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
-from incrowd.treatments._perturbing import Perturbing
-from incrowd.treatments._strata import strata_of
+from incrowd.treatments._perturbing import Perturbing, strata_of
 from incrowd.treatments.base import Batch, Reads, Treatment
 
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 from incrowd.lazy import np, pl
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
-from incrowd.treatments._strata import strata_of
-from incrowd.treatments._swapping import Swapping, change_places, order_of
+from incrowd.treatments._perturbing import Swapping, change_places, order_of, strata_of
 from incrowd.treatments.base import Batch
 
 

@@ -11,7 +11,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import Parameter, parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
-from incrowd.treatments._strata import strata_of
+from incrowd.treatments._perturbing import strata_of
 from incrowd.treatments.base import LINKED, Batch, Treatment
 
 _DIGITS = 9

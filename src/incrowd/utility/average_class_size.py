@@ -36,9 +36,7 @@ class AverageClassSize(ClassMetric, SteersByClasses):
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Put the value between the mean key of the table and all records, as the metric aecs does."""
-        least = frequency.records / max(len(frequency.combinations[1]), 1)
-        most = max(frequency.records - least, 1e-300)
-        return min(max((lost.value * self.k - least) / most, 0.0), 1.0)
+        return _grown(lost.value * self.k, frequency)
 
     def class_costs(self, rows: int, everything: float) -> ClassCosts:
         """Return 1 / k a record, over the number of classes."""
@@ -66,11 +64,13 @@ class AECS(ClassMetric):
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the share, in [0, 1]."""
-        frequency = classes.frequency
         if not len(classes):
             return MetricResult(self.name, 1.0)
-        least = frequency.records / max(len(frequency.combinations[1]), 1)
-        if frequency.records <= least:
-            return MetricResult(self.name, 0.0)
-        mean = classes.records / len(classes)
-        return MetricResult(self.name, min(max((mean - least) / (frequency.records - least), 0.0), 1.0))
+        return MetricResult(self.name, _grown(classes.records / len(classes), classes.frequency))
+
+
+def _grown(mean: float, frequency: FrequencyTable) -> float:
+    """Put a mean size between the mean key of the table, 0, and all records, 1."""
+    least = frequency.records / max(len(frequency.combinations[1]), 1)
+    most = max(frequency.records - least, 1e-300)
+    return min(max((mean - least) / most, 0.0), 1.0)

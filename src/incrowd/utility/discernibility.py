@@ -21,7 +21,7 @@ class _Discernibility(ClassMetric):
 
     @abstractmethod
     def _penalty(self, suppressed: int, rows: int) -> int:
-        """Return what so many suppressed records of all cost."""
+        """Return the cost of so many suppressed records."""
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the sum of costs, exactly."""

@@ -20,7 +20,7 @@ class _NCPOfClasses(ClassMetric):
 
     @abstractmethod
     def _of_categories(self, classes: EquivalenceClasses, j: int) -> float:
-        """Return what all classes, of which there is one at least, lose in a column of categories."""
+        """Return the loss of all classes, at least one, in a column of categories."""
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
