@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-
 import numpy as np
 import polars as pl
 import pytest
@@ -124,17 +122,3 @@ def test_bound_rises_with_the_budget(monkeypatch):
 @pytest.mark.parametrize(("metric", "aggregate"), [("loss", "max"), ("discernibility", "mean")])
 def test_nothing_is_proved_where_losses_are_no_sum(metric, aggregate):
     assert Proof.of(Explorer(counted(0.1), METRICS.get(metric)(), aggregate), Budget().begin()) is None
-
-
-def test_nothing_is_proved_without_the_solver(monkeypatch):
-    work = builtins.__import__
-
-    def without(name, *others):
-        if name.startswith("scipy"):
-            raise ImportError(name)
-        return work(name, *others)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    space = searched(monkeypatch, counted(0.1), budget="100")
-    assert space.bound == 0
-    assert space.best is not None

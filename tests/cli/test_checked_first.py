@@ -76,7 +76,6 @@ def test_a_slip_is_told_before_the_table_is_looked_at(run, folder, asked, told):
         (f"{ANONYMIZE} --report r.html", {"altair"}, "report"),
         ("anonymize nothing.csv --qi age -k 2 -o out.sav", {"pyreadstat"}, "stats"),
         ("utility nothing.csv nothing.csv --qi age --target x", {"sklearn"}, "ml"),
-        ("perturbation nothing.csv nothing.csv --columns age --one-to-one", {"scipy"}, "ml"),
         ("studio nothing.csv", {"nicegui"}, "studio"),
     ],
 )

@@ -72,8 +72,8 @@ class Optimal(FullDomainAlgorithm):
     - More than 4,194,304 nodes: one minute. The lattice is searched from its top downward, the best nodes
       first. Under a metric of cells, as loss, what a node suppresses is also guessed from the nodes that were
       looked at, and nodes that are guessed to be better than the best come in between. What is tried is
-      drawn by the seed. With SciPy (extra ``ml``) a quarter of the budget proves how far from the best the
-      result can be: ``release.lattice.bound`` and ``gap``.
+      drawn by the seed. A quarter of the budget proves how far from the best the result can be:
+      ``release.lattice.bound`` and ``gap``.
 
     References
     ----------

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import (
-    MissingExtraError,
     ParameterError,
     SchemaError,
     named,
@@ -322,9 +321,7 @@ def _linked(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 def _one_to_one(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Return the share of rows that the best assignment gives their own released row."""
-    try:
-        from scipy.optimize import linear_sum_assignment
-    except ImportError:
-        raise MissingExtraError("scipy", "ml", "linking rows one to one") from None
+    from scipy.optimize import linear_sum_assignment
+
     rows, chosen = linear_sum_assignment(_squared(one, other))
     return float((rows == chosen).mean())

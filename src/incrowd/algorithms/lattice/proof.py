@@ -95,15 +95,9 @@ class Proof:
 
     @classmethod
     def of(cls, explorer: Explorer, deadline: Deadline) -> Proof | None:
-        """Return a proof; None without SciPy, and where losses are no sums over attributes."""
+        """Return a proof; None where losses are no sums over attributes."""
         terms = explorer.terms()
-        if terms is None:
-            return None
-        try:
-            import scipy.optimize  # noqa: F401
-        except ImportError:
-            return None
-        return cls(explorer, terms, deadline)
+        return None if terms is None else cls(explorer, terms, deadline)
 
     @property
     def next(self) -> bool:

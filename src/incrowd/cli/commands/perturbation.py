@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli import options, outputs
-from incrowd.errors import ParameterError, require_extra
+from incrowd.errors import ParameterError
 from incrowd.presentation.documents import envelope
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def perturbation(
     row_map: options.RowMap = None,
     one_to_one: Annotated[
         bool,
-        typer.Option("--one-to-one", help="Also link every row with a released one of its own (extra ml)."),
+        typer.Option("--one-to-one", help="Also link every row with a released one of its own."),
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -59,8 +59,6 @@ def perturbation(
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema
     numbers, categories = _wanted(listed(columns), schema)
-    if one_to_one:
-        require_extra(["scipy"], "ml", "--one-to-one")
     settings: dict[str, Any] = {"row_map": row_map, "schema": schema, "null_values": null_value or ()}
     with progress() as shown:
         shown.stage("read")
