@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -14,6 +13,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 _NAME = re.compile(r"\.?incrowd-[0-9a-f]{12}\.tmp")
 _LOCK = "lock"
@@ -77,7 +78,8 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
         except OSError:
             continue
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not lock_descriptor(lock, blocking=False):
+                continue
             if before is not None:
                 before(folder)
             shutil.rmtree(folder, ignore_errors=True)
@@ -111,7 +113,7 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
             continue  # another run took it for one of a dead process
         # Where a file system knows no locks nobody can take the folder for a dead one's.
         with contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock_descriptor(lock)
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
                 return path, lock

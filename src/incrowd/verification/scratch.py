@@ -7,7 +7,6 @@ the folders of dead processes and keeps the others.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -16,6 +15,8 @@ import stat
 import tempfile
 import weakref
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 _NAME = re.compile(r"incrowd-[0-9a-f]{12}\.tmp")
 _LOCK = "lock"
@@ -49,7 +50,7 @@ def _made(parent: Path) -> tuple[Path, int]:
             lock = os.open(path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             # Where a file system knows no locks nobody can take it for one either.
             with contextlib.suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock_descriptor(lock)
             with contextlib.suppress(OSError):
                 if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
                     return path, lock
@@ -74,8 +75,8 @@ def _remove_if_dead(folder: Path) -> None:
         folder.rmdir()  # killed before it held anything
         return
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
+        if lock_descriptor(lock, blocking=False):
+            shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
 
