@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import signal
 import sys
@@ -108,6 +109,7 @@ def _options(
 def main() -> None:
     """Run the command line and exit with its status."""
     _collect_rarely()
+    _print_every_character()
     watch = Interruption()
     stopped = False
     try:
@@ -134,6 +136,17 @@ def _collect_rarely() -> None:
     """Look for circles of dead objects seldom: a command makes few, and modules set it off all the time."""
     gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(_leave_the_rest)
+
+
+def _print_every_character() -> None:
+    """Print characters that the encoding of a stream lacks as `?`; Windows has few in a file or a pipe.
+
+    What goes to a file or a pipe is UTF-8, unless the user names another encoding.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            named = stream.isatty() or "PYTHONIOENCODING" in os.environ
+            stream.reconfigure(encoding=None if named else "utf-8", errors="replace")
 
 
 def _leave_the_rest() -> None:

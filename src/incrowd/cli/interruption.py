@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import sys
 import threading
 import weakref
@@ -44,10 +45,11 @@ class Interruption:
         Interruption.serving = False
         self.number: int | None = None
         self._leaving = threading.Lock()
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._writer, False)
+        # Sockets, since Windows waits for nothing else.
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
         self._handlers = {number: signal.signal(number, self._raise) for number in _SIGNALS}
-        self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        self._wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         self._watcher = threading.Thread(target=self._watch, name="incrowd-signals", daemon=True)
         self._watcher.start()
 
@@ -56,10 +58,10 @@ class Interruption:
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        os.write(self._writer, b"\0")
+        self._writer.send(b"\0")
         self._watcher.join()
-        os.close(self._reader)
-        os.close(self._writer)
+        self._reader.close()
+        self._writer.close()
 
     @property
     def status(self) -> int:
@@ -94,7 +96,7 @@ class Interruption:
 
     def _watch(self) -> None:
         """Read the bytes that Python's C handlers write at once: the number of each signal, 0 to stop."""
-        while (number := os.read(self._reader, 1)[0]) not in _SIGNALS:
+        while (number := self._reader.recv(1)[0]) not in _SIGNALS:
             if not number:
                 return
         self.number = number
@@ -102,5 +104,5 @@ class Interruption:
         for job in JOBS:
             job.cancel()
         again, _, _ = select.select([self._reader], [], [], _GRACE)
-        if not again or os.read(self._reader, 1) != b"\0":
+        if not again or self._reader.recv(1) != b"\0":
             self.leave()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,5 +102,10 @@ def added_report(outputs: Outputs, report: Path | None) -> Target | None:
 
 
 def print_json(document: Mapping[str, Any] | list[Any]) -> None:
-    """Print a document as JSON."""
-    typer.echo(to_json(document))
+    """Print a document as JSON, with escapes where the encoding of the output lacks characters."""
+    text = to_json(document)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+    typer.echo(text)

@@ -46,7 +46,7 @@ class Imported:
             lines = ["", "# QUESTIONS. Nothing runs until each of them has a role."]
             for name, why in self.questions:
                 lines += ["", f"[columns.{toml_key(name)}]", f'role = "?"  # {why}']
-            with path.open("a", encoding="utf-8") as file:
+            with path.open("a", encoding="utf-8", newline="\n") as file:
                 file.write("\n".join(lines) + "\n")
         if self.data is not None:
             (folder / "data.csv").write_bytes(self.data)

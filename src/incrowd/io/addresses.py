@@ -6,12 +6,17 @@ import errno
 import os
 import re
 import stat
+import sys
 from pathlib import Path
 
 from incrowd.errors import TableError
 
 # A path has lost one of the two slashes; a letter alone is a drive. libpq also takes words and values.
-_ADDRESS = re.compile(r"(?i)\s*(?:[a-z][a-z0-9+.-]+:)+/|.*://|.*:/\S*@|.*\bpassword\s*=", re.DOTALL)
+_ADDRESS = re.compile(
+    r"(?i)\s*(?:[a-z][a-z0-9+.-]+:)+/|.*://|(?![a-z]:[\\/]).*:/\S*@|.*\bpassword\s*=", re.DOTALL
+)
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])\s*(\..*)?")
+"""Names that Windows keeps for devices, whatever ending they have."""
 _LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/{1,2})[^\n]*@")
 _PASSWORD = re.compile(r"(?i)(\bpassword\s*=\s*)[^\s&]+")
 
@@ -28,13 +33,16 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     ------
     TableError
         When it is an address; the message does not name it, since it may have a password. Also when it holds
-        a NUL character.
+        a NUL character, or its name is that of a device of Windows there.
     """
     if looks_like_address(path):
         raise TableError("an address is no file; open a database with ic.Database(address).table(name)")
     if "\0" in os.fspath(path):
         raise TableError("a NUL character is no part of a file's name; look at what wrote the path")
-    return Path(path)
+    found = Path(path)
+    if sys.platform == "win32" and _DEVICE.fullmatch(found.name):
+        raise TableError(f"{found}: is the name of a device on Windows; choose another name")
+    return found
 
 
 def require_regular(path: Path) -> None:

@@ -15,7 +15,7 @@ Identity = tuple[int, int]
 """Device and inode: which file or folder it is, whatever its name."""
 
 _JOURNAL = "steps.json"
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL}
 
 
 class Appeared(Exception):  # noqa: N818 - it says what happened
@@ -98,7 +98,11 @@ class Step:
         try:
             if self.made.is_dir():
                 # Fails where there is a file, or a folder with something in it.
-                os.rename(self.made, self.target)
+                try:
+                    os.rename(self.made, self.target)
+                except FileExistsError:
+                    os.rmdir(self.target)  # Windows replaces no folder, not even an empty one
+                    os.rename(self.made, self.target)
             else:
                 _link(self.made, self.target)
         except OSError as error:
@@ -141,7 +145,7 @@ def place(steps: Sequence[Step], folders: Sequence[Path]) -> None:
             [[os.fspath(step.made), os.fspath(step.target), step.number, step.before] for step in steps]
         )
         for folder in folders:
-            (folder / _JOURNAL).write_text(text, encoding="utf-8")
+            (folder / _JOURNAL).write_text(text, encoding="utf-8", newline="\n")
     begun: list[Step] = []
     try:
         for step in steps:
@@ -181,7 +185,8 @@ def undo_unfinished(folder: Path) -> None:
 def _link(made: Path, target: Path) -> None:
     """Give a file its name, which nothing may have."""
     try:
-        os.link(made, target, follow_symlinks=False)
+        follow = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
+        os.link(made, target, **follow)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
@@ -194,7 +199,7 @@ def _exchanged(one: Path, other: Path) -> bool:
     """Exchange two names at once; say whether the system can do that."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, TypeError):  # Windows wants the name of a library
         return False
     here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
     if rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:

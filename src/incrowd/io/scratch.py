@@ -69,7 +69,7 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
     """
     for folder in _left(parent):
         try:
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         except FileNotFoundError:
             # Its maker had no time to put anything into it, or sees that it is gone and makes another.
             with contextlib.suppress(OSError):
@@ -77,16 +77,24 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
             continue
         except OSError:
             continue
+        dead = False
         try:
-            if not lock_descriptor(lock, blocking=False):
-                continue
-            if before is not None:
+            dead = lock_descriptor(lock, blocking=False)
+            if dead and before is not None:
                 before(folder)
-            shutil.rmtree(folder, ignore_errors=True)
+            if dead:
+                shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue
         finally:
             os.close(lock)
+            if dead:
+                shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
+
+
+def user() -> int:
+    """Return the number of the user of this process; 0 on Windows, where every file has that number."""
+    return getattr(os, "geteuid", int)()
 
 
 def _left(parent: Path) -> Iterator[Path]:
@@ -99,7 +107,7 @@ def _left(parent: Path) -> Iterator[Path]:
     for entry in found:
         with contextlib.suppress(OSError):
             status = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == user():
                 yield Path(entry.path)
 
 
@@ -129,3 +137,4 @@ def _remove(path: Path, lock: int, owner: int) -> None:
                 break
             time.sleep(0.01)  # another thread removes a folder of its own below
         os.close(lock)
+        shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import stat
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,11 +18,17 @@ _SEAL = "_incrowd-files-"
 It is empty and its name begins with an underscore, so that no reader takes it for a part of the table.
 """
 _SHOWN = 3
+_LONGEST_PATH = 260
+"""Characters of a path that Windows does not take, unless long paths are switched on."""
 
 
 def reason(error: BaseException) -> str:
     """Say in a few words why something could not be written."""
     if isinstance(error, OSError) and error.strerror:
+        if sys.platform == "win32" and isinstance(error, PermissionError):
+            return f"{error.strerror}; another program, as Excel, may have it open: close it there"
+        if sys.platform == "win32" and len(str(error.filename or "")) >= _LONGEST_PATH:
+            return f"{error.strerror}; the path is longer than Windows takes: choose a shorter one"
         return error.strerror
     # Polars tells the number alone.
     found = re.search(r"os error (\d+)", str(error))
@@ -94,7 +101,7 @@ def _listed(folder: Path) -> list[tuple[str, int]]:
             size = (
                 status.st_size if stat.S_ISREG(status.st_mode) else -1 if stat.S_ISDIR(status.st_mode) else -2
             )
-            found.append((os.path.relpath(path, folder), size))
+            found.append((Path(path).relative_to(folder).as_posix(), size))
     return found
 
 

@@ -39,7 +39,7 @@ from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
-from incrowd.lazy import NDArray, np, pl
+from incrowd.lazy import NDArray, duckdb, np, pl
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -165,9 +165,18 @@ def bytes_of(text: str | int) -> int:
     return int(amount)
 
 
+def _memory_of_windows() -> int:
+    """Return the memory of the machine in bytes, of which DuckDB takes 80 % by default."""
+    [(text,)] = duckdb.execute("SELECT current_setting('memory_limit')").fetchall()
+    return int(bytes_of(text) / 0.8)
+
+
 def usual_memory() -> int:
     """Return half of the memory, in bytes, that the machine has or that this process may use."""
-    amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if hasattr(os, "sysconf"):
+        amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    else:
+        amount = _memory_of_windows()
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             text = Path(limit).read_text().strip()

@@ -19,6 +19,8 @@ from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_u
 from incrowd.io.scratch import PrivateFolder, remove_dead
 from incrowd.io.seals import reason, refuse_strangers, seal
 
+_LONGEST_NAME = 255
+"""Characters of a name, where the system cannot be asked."""
 INTERNAL = "internal"
 """A folder of this name stays private where all else in a released folder gets the usual modes."""
 
@@ -213,7 +215,7 @@ class Target(os.PathLike[str]):
             parent = parent.parent
         if not os.path.isdir(parent):
             raise TableError(f"{self}: the folder {shown} does not exist")
-        most = os.pathconf(parent, "PC_NAME_MAX")
+        most = os.pathconf(parent, "PC_NAME_MAX") if hasattr(os, "pathconf") else _LONGEST_NAME
         if len(os.fsencode(self.path.name)) > most > 0:
             raise TableError(
                 f"{self.asked.name[:20]}...: a name of {len(os.fsencode(self.path.name))} bytes is too long; "
@@ -467,6 +469,6 @@ def _refuse_both(one: Target, other: Target) -> None:
 
 
 def _read_only(folder: Path) -> bool:
-    with contextlib.suppress(OSError, AttributeError):
-        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    with contextlib.suppress(OSError):
+        return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & getattr(os, "ST_RDONLY", 1))
     return False

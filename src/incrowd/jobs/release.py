@@ -432,7 +432,7 @@ class Release:
                 "incrowd": versions(None)["incrowd"],
                 "files": _digests(path, called, "policy.toml", "hierarchies"),
             }
-            (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8")
+            (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8", newline="\n")
             internal = path / INTERNAL
             internal.mkdir(0o700)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
@@ -440,13 +440,15 @@ class Release:
                 "policy, and hierarchies/ has leaves that the release hides; rows.parquet says which row of\n"
                 "the raw table each released row is; lattice.parquet, where it is there, says what other\n"
                 "recodings would have suppressed; manifest.json has the digests of the first two.\n"
-                "Keep this folder where the data itself is kept; everything beside it may be released.\n"
+                "Keep this folder where the data itself is kept; everything beside it may be released.\n",
+                encoding="utf-8",
+                newline="\n",
             )
             self.policy.write(internal / "policy.toml")
             recoding.save(internal / "recoding")
             # A digest of raw values confirms a guess of them, so it stays in here.
             manifest = to_json(_digests(internal, "policy.toml", "hierarchies", "recoding"))
-            (internal / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+            (internal / "manifest.json").write_text(manifest + "\n", encoding="utf-8", newline="\n")
             if self.order is not None:
                 write_row_map(internal / ROW_MAP, self.order, self.privacy.records)
             if self.lattice is not None:

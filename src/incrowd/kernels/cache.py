@@ -52,11 +52,14 @@ def _temporary_folder() -> Path | None:
     problem = "compiled code can be kept neither beside the package nor in the home folder"
     remedy = "NUMBA_CACHE_DIR names another folder"
     try:
-        # Machine code is run: a folder that somebody else made, or may write, is not trusted.
-        folder = Path(tempfile.gettempdir()) / f"incrowd-kernels-{os.getuid()}"
+        # Machine code is run: a folder that somebody else made, or may write, is not trusted. On Windows
+        # each user has an own folder for temporary files, and files have neither modes nor numbers of users.
+        windows = os.name == "nt"
+        user = getattr(os, "getuid", int)()
+        folder = Path(tempfile.gettempdir()) / f"incrowd-kernels-{user}"
         folder.mkdir(0o700, exist_ok=True)
         found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or (found.st_mode & 0o077 and not windows):
             raise PermissionError
         tempfile.TemporaryFile(dir=folder).close()
     except (OSError, AttributeError):

@@ -302,7 +302,7 @@ class Policy:
                 for name, tree in trees.items():
                     tree.write(folder / name)
         with writing(target) as place:
-            place.write_text(self.to_toml(files), encoding="utf-8")
+            place.write_text(self.to_toml(files), encoding="utf-8", newline="\n")
 
 
 def terms_of(policy: Policy) -> dict[str, Any]:

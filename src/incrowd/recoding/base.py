@@ -144,7 +144,7 @@ class Recoding(ABC):
         columns["suppressed"] = self.suppressed
         pl.DataFrame(columns).write_parquet(path / "keys.parquet")
         text = json.dumps(document, ensure_ascii=False, allow_nan=True)
-        (path / "recoding.json").write_text(text, encoding="utf-8")
+        (path / "recoding.json").write_text(text, encoding="utf-8", newline="\n")
 
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Recoding:

@@ -301,13 +301,13 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     document = chart.to_json()
     suffix = target.suffix.lower()
     if suffix == ".svg":
-        target.write_text(vl_convert.vegalite_to_svg(document), encoding="utf-8")
+        target.write_text(vl_convert.vegalite_to_svg(document), encoding="utf-8", newline="\n")
     elif suffix == ".png":
         target.write_bytes(vl_convert.vegalite_to_png(document, scale=2))
     elif suffix == ".pdf":
         target.write_bytes(vl_convert.vegalite_to_pdf(document))
     elif suffix == ".json":
-        target.write_text(document, encoding="utf-8")
+        target.write_text(document, encoding="utf-8", newline="\n")
     else:
         raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")
 

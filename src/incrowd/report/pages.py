@@ -45,7 +45,7 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
             _write_pdf(document, place)
         else:
             text = to_json(document) + "\n" if suffix == ".json" else to_html(document)
-            place.write_text(text, encoding="utf-8")
+            place.write_text(text, encoding="utf-8", newline="\n")
 
 
 # --- what a page shows, whatever it is written in -----------------------------------------------------

@@ -52,8 +52,8 @@ def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int
 
 def _laid_out(template: str, document: Mapping[str, Any], folder: Path) -> Path:
     """Write the input of the typesetter, and return the file that it begins with."""
-    (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8")
+    (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
     text = Path(__file__).with_name(template).read_text(encoding="utf-8")
     page = folder / "page.typ"
-    page.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8", newline="\n")
     return page

@@ -159,7 +159,7 @@ def policy_file(work: Work) -> tuple[Path, str]:
 def script_file(work: Work) -> tuple[Path, str]:
     """Write the script. Return it with its name."""
     path = work.place(".py")
-    path.write_text(script(work), encoding="utf-8")
+    path.write_text(script(work), encoding="utf-8", newline="\n")
     return path, "release.py"
 
 

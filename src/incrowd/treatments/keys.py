@@ -121,7 +121,7 @@ def read_key(source: str, owner: str) -> Secret:
     check_source(source, owner)
     kind, _, rest = source.partition(":")
     if kind == "env":
-        found = os.environb.get(os.fsencode(rest)) if os.supports_bytes_environ else _encoded(rest)
+        found = os.fsencode(os.environ.get(rest, ""))
         if not found:
             raise ParameterError(f"{owner}: the environment variable {quoted(rest)} is not set; {_MAKE}")
     elif kind == "file":
@@ -136,11 +136,6 @@ def read_key(source: str, owner: str) -> Secret:
     if _entropy(found) < _BITS:
         raise ParameterError(f"{owner}: the key of {_shown(source)} is too regular to be secret; {_MAKE}")
     return Secret(found)
-
-
-def _encoded(name: str) -> bytes | None:
-    text = os.environ.get(name)
-    return None if text is None else text.encode()
 
 
 def _shown(source: str) -> str:

@@ -63,22 +63,27 @@ def _remove_dead(parent: Path) -> None:
         for entry in parent.iterdir():
             with contextlib.suppress(OSError):
                 status = entry.lstat()
-                ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+                # Windows has no numbers of users: every file has 0.
+                user = getattr(os, "geteuid", int)()
+                ours = stat.S_ISDIR(status.st_mode) and status.st_uid == user
                 if ours and _NAME.fullmatch(entry.name):
                     _remove_if_dead(entry)
 
 
 def _remove_if_dead(folder: Path) -> None:
     try:
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         folder.rmdir()  # killed before it held anything
         return
+    dead = False
     try:
-        if lock_descriptor(lock, blocking=False):
+        if dead := lock_descriptor(lock, blocking=False):
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
+        if dead:
+            shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
 
 
 def _remove(path: Path, lock: int, owner: int) -> None:
@@ -86,3 +91,4 @@ def _remove(path: Path, lock: int, owner: int) -> None:
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)
         os.close(lock)
+        shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open

@@ -192,4 +192,4 @@ class SolutionSpace(InNotebooks):
                 self.to_polars().write_parquet(place)
             else:
                 text = to_json(self.to_dict()) + "\n"
-                place.write_text(text, encoding="utf-8")
+                place.write_text(text, encoding="utf-8", newline="\n")

@@ -95,7 +95,7 @@ def init(
         typer.echo(draft.text, nl=False)
     else:
         with written, writing(target) as place:
-            place.write_text(draft.text, encoding="utf-8")
+            place.write_text(draft.text, encoding="utf-8", newline="\n")
     # The draft itself may go through a pipe.
     given = [
         quote(str(data)),

@@ -150,7 +150,7 @@ def _write_script(script: Target, text: str) -> None:
     from incrowd.io.targets import writing
 
     with script.outputs, writing(script) as place:
-        place.write_text(text, encoding="utf-8")
+        place.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _show(result: Verification) -> None:

@@ -107,7 +107,7 @@ def report(result: Mapping[str, Any], format: str) -> None:
     if format == "json":
         sys.stdout.write(json.dumps(result, indent=4) + "\n")
     elif format == "web":
-        Path("output.html").write_text(page(result), encoding="utf-8")
+        Path("output.html").write_text(page(result), encoding="utf-8", newline="\n")
         sys.stdout.write("output.html\n")
     else:
         raise ParameterError(f"report: the format is 'json' or 'web', not {format!r}")
