@@ -86,6 +86,7 @@ docs: $(VENV)/.installed ## write the pages and the public names that are made f
 	$(BIN)/python -m incrowd.cli.reference > docs/reference.md
 	$(BIN)/python -m incrowd.cli.reference cli > docs/cli.md
 	$(BIN)/python -m incrowd.cli.reference policy-schema > docs/policy.schema.json
+	$(BIN)/python -m incrowd.cli.reference counted < README.md > .readme && mv .readme README.md
 
 evidence: $(VENV)/.installed-test ## write docs/evidence.md from the tests that hold published figures
 	INCROWD_EVIDENCE=1 $(BIN)/python -m pytest tests/test_published.py tests/compat tests/risk/test_risks.py tests/treatments/test_perturbation.py

@@ -1,9 +1,14 @@
-"""Every privacy model read a second time: slowly, in fractions where they do, over tables of counts."""
+"""Privacy models read a second time: slowly, in fractions where they do, over tables of counts.
+
+A model that has no reading here is measured by the verifier, which is a second reading, too.
+"""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 from hypothesis import strategies as st
@@ -45,8 +50,7 @@ def classes_of(table: list[list[int]], kind: str, outside: int = 0) -> Equivalen
     spec = {"number": "number", "category": "category", "tree": tree}[kind]
     schema = ic.Schema(quasi=["q"], sensitive={"s": spec})
     frame = pl.DataFrame(rows_of(table), schema=["q", "s"], orient="row")
-    everybody = [f"c{number}" for number, row in enumerate(table) for _ in range(people_of(row))]
-    population = pl.DataFrame({"q": everybody + ["nowhere"] * outside})
+    population = pl.DataFrame({"q": people(table, outside)})
     frequency = with_population(engine_for(frame).count(schema).frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
 
@@ -83,14 +87,15 @@ def by_class(model: PrivacyModel, quantity: str) -> bool:
     return not isinstance(model, P29 | ic.AverageRisk | ic.RecordsAtRisk) and quantity != "delta_min"
 
 
-def class_values(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]]) -> list[float]:
-    """Value of each class, from the definition."""
-    return [float(_class_value(model, quantity, kind, table, row)) for row in table]
+def class_values(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]]) -> list[float] | None:
+    """Value of each class, from the definition; None where the verifier alone reads the model."""
+    found = [_class_value(model, quantity, kind, table, row) for row in table]
+    return [float(value) for value in found if value is not None] or None
 
 
 def _class_value(
     model: PrivacyModel, quantity: str, kind: str, table: list[list[int]], row: list[int]
-) -> float | Fraction:
+) -> float | Fraction | None:
     whole = [sum(column) for column in zip(*table, strict=True)]
     p = [Fraction(n, sum(row)) for n in row]
     q = [Fraction(w, sum(whole)) for w in whole]
@@ -130,12 +135,14 @@ def _class_value(
             return max(abs(a - b) for a, b in zip(p, q, strict=True) if a)
         case ic.TCloseness():
             return distance(model, kind, whole, [a - b for a, b in zip(p, q, strict=True)])
-    raise AssertionError(f"{model} has no second reading")
+    return None
 
 
 def overall(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]], outside: int = 0) -> float:
     """What the table reaches, from the definition."""
     values = class_values(model, quantity, kind, table)
+    if values is None:
+        return verified(model, quantity, kind, table, outside)
     sizes = [sum(row) for row in table]
     match model:
         case ic.NormalizedEntropy(over="mean"):
@@ -152,6 +159,47 @@ def overall(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]
         return 0.0 if outside else min(values)
     part = next(part for part in model.parts() if part.limit_name == quantity)
     return min(values) if part.more_is_safer else max(values)
+
+
+def verified(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]], outside: int) -> float:
+    """What the verifier measures of a file with these classes; it shares no code with the models."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write_classes(folder, rows_of(table), people(table, outside), [model], kind, len(table[0]))
+        found = ic.verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv").findings
+    [reached] = [finding.reached for finding in found if finding.quantity == quantity]
+    assert reached is not None
+    return reached
+
+
+def people(table: list[list[int]], outside: int) -> list[str]:
+    """The class of everybody in the population, some of whom are in none."""
+    return [f"c{n}" for n, row in enumerate(table) for _ in range(people_of(row))] + ["nowhere"] * outside
+
+
+def write_classes(
+    folder: Path,
+    rows: list[tuple[str, str]],
+    population: list[str],
+    models: list[PrivacyModel],
+    kind: str,
+    values: int,
+    *,
+    person: bool = False,
+) -> None:
+    """Write the files that the verifier reads: table, population and policy; with people the raw table, too."""
+    names = [str(value) for value in range(values)]
+    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
+    whose = "who" if person else ()
+    schema = ic.Schema(
+        ["q"], {"s": {"number": "number", "category": "category", "tree": tree}[kind]}, person=whose
+    )
+    table = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    table.write_csv(folder / "t.csv")
+    if person:
+        table.with_row_index("who").write_csv(folder / "raw.csv")
+    pl.DataFrame({"q": population}).write_csv(folder / "p.csv")
+    ic.Policy(schema, tuple(models)).write(folder / "policy.toml")
 
 
 def diversity(model: ic.LDiversity, row: list[int]) -> float:

@@ -27,7 +27,7 @@ from examples import examples
 from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.cli import app
 from incrowd.engines import ENGINES, engine_for
-from incrowd.parameters import Configured, Registry
+from incrowd.parameters import Configured, Parameter, Registry
 from incrowd.privacy import MODELS
 from incrowd.recoding import FullDomain
 from incrowd.risk import RISKS
@@ -48,7 +48,7 @@ each_entry = pytest.mark.parametrize(
     ("package", "entry"), ENTRIES, ids=lambda value: getattr(value, "name", value)
 )
 
-# One good setting per parameter of every entry, by type; entries with other needs name them here.
+# A good setting of parameters whose declaration does not say enough to find one; see `example`.
 EXAMPLES = {
     "k": 3, "l": 2, "t": 0.3, "beta": 2, "delta": 1.5, "h": 0.4, "alpha": 0.6, "L": 1, "K": 2, "C": 0.7,
     "delta_max": 0.9, "score": 0.3, "risk": 0.4, "share": 0.2, "threshold": 0.3, "value": "v0", "attribute": "s",
@@ -63,7 +63,20 @@ def example(entry: type[Configured]) -> Configured:
         for name, declared in entry.parameters().items()
         if name in EXAMPLES and not (name == "target" and declared.optional)
     }
+    for name in entry.needed():
+        needed.setdefault(name, allowed_value(entry.parameters()[name]))
     return entry.from_settings(needed)
+
+
+def allowed_value(declared: Parameter) -> object:
+    """Choose a value that a parameter allows: near its lowest where it has one."""
+    if declared.choices:
+        return declared.choices[0]
+    if declared.kind in (int, float):
+        least = declared.low if declared.above is None else declared.above
+        most = math.inf if declared.high is None else declared.high
+        return declared.kind(min((0 if least is None else least) + (1 if most > 1 else most / 2), most))
+    return declared.kind()
 
 
 # --- every entry ----------------------------------------------------------------------------------

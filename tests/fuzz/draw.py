@@ -8,6 +8,8 @@ from typing import Any
 
 from fuzz.crowds import ABOUT, draw_attackers, give_persons, has_persons, null_person, rows_of_people
 from fuzz.oracle import Spelling
+from incrowd.parameters import Parameter
+from incrowd.privacy import MODELS, SensitiveModel
 
 Case = dict[str, Any]
 
@@ -135,8 +137,7 @@ BY_RECORD = ("clustering", "k-member", "oka", "mdav", "microaggregation", "rando
 METRICS = (
     "loss", "distortion", "ncp", "precision", "non-uniform-entropy", "discernibility", "average-class-size", "ambiguity",
 )  # fmt: skip
-BY_COUNTS = ("l-diversity", "normalized-entropy", "t-closeness", "alpha-k-anonymity", "lkc-privacy", "beta-likeness",
-             "delta-disclosure", "p29")  # fmt: skip
+BY_COUNTS = tuple(model.name for model in MODELS if issubclass(model, SensitiveModel))
 
 
 class Draw:
@@ -585,8 +586,25 @@ class Draw:
                     "publisher_loss": r.choice([300.0, 1000.0]), "publisher_benefit": r.choice([1200.0, 100.0]),
                 }  # fmt: skip
             case _:
-                raise AssertionError(f"say here how the model {name} is drawn")
+                known, needed = MODELS.get(name).parameters(), MODELS.get(name).needed()
+                given = [each for each in known if each in needed or r.random() < 0.5]
+                settings = {
+                    each: self.allowed(known[each]) for each in given if each in needed or not known[each].optional
+                }  # fmt: skip
+                settings |= {each: about[each] for each in about if each in known}
         return {"model": name} | settings
+
+    def allowed(self, declared: Parameter) -> Any:
+        """Choose a value that a parameter of a model allows, as its declaration says; low ones more often."""
+        r = self.random
+        if declared.choices:
+            return r.choice(declared.choices)
+        if declared.kind is bool:
+            return r.random() < 0.3
+        low = next((least for least in (declared.low, declared.above) if least is not None), 0)
+        step = min(1.0, (declared.high - low) / 3) if declared.high is not None else 1
+        steps = r.choice([1, 1, 2, 3] if declared.above is not None else [0, 1, 1, 2])
+        return declared.kind(low + steps * step)
 
     def algorithm(self, name: str, case: Case) -> dict[str, Any]:
         r = self.random

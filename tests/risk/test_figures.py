@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.risk import AttributeDisclosure, Marketer, Prosecutor
+from incrowd.risk import RISKS
 
 TABLE = pl.DataFrame({"age": [20, 20, 31, 31, 31, 47], "ill": ["a", "a", "a", "b", "c", "c"]})
 SCHEMA = ic.Schema(["age"], ["ill"])
@@ -32,7 +32,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return measure
 
-    for model in (Prosecutor, Marketer, AttributeDisclosure):
+    for model in RISKS:
         monkeypatch.setattr(model, "measure", noting(model))
     return found
 

@@ -11,7 +11,17 @@ import pytest
 import incrowd as ic
 from incrowd.privacy import MODELS
 from incrowd.verification import demands, verify
-from model_readings import KINDS, at_limit, limits, overall, people_of, rows_of, variants
+from model_readings import (
+    KINDS,
+    at_limit,
+    limits,
+    overall,
+    people,
+    people_of,
+    rows_of,
+    variants,
+    write_classes,
+)
 
 TABLES = [
     [[2, 1, 0], [1, 1, 3], [0, 2, 2]],
@@ -37,21 +47,6 @@ def test_verify_reads_every_model_with_every_setting(model):
             assert mine.default == field.default
 
 
-def written(folder, rows, population, models, kind, values, *, person=False):
-    names = [str(value) for value in range(values)]
-    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
-    whose = "who" if person else ()
-    schema = ic.Schema(
-        ["q"], {"s": {"number": "number", "category": "category", "tree": tree}[kind]}, person=whose
-    )
-    table = pl.DataFrame(rows, schema=["q", "s"], orient="row")
-    table.write_csv(folder / "t.csv")
-    if person:
-        table.with_row_index("who").write_csv(folder / "raw.csv")
-    pl.DataFrame({"q": population}).write_csv(folder / "p.csv")
-    ic.Policy(schema, tuple(models)).write(folder / "policy.toml")
-
-
 def measured(folder):
     raw = folder / "raw.csv"
     against = {"against": raw} if raw.exists() else {}
@@ -61,10 +56,6 @@ def measured(folder):
 def counted_by(model, *, person):
     """Whether a model can be asked where no column names a person; with one, each has one row here."""
     return person or not isinstance(model, ic.KMAnonymity)
-
-
-def people(table, outside):
-    return [f"c{n}" for n, row in enumerate(table) for _ in range(people_of(row))] + ["nowhere"] * outside
 
 
 EVERY = [
@@ -80,7 +71,9 @@ EVERY = [
 def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number, person):
     table, outside = TABLES[number], number % 2
     models = [model for model in variants(kind) if counted_by(model, person=person)]
-    written(tmp_path, rows_of(table), people(table, outside), models, kind, len(table[0]), person=person)
+    write_classes(
+        tmp_path, rows_of(table), people(table, outside), models, kind, len(table[0]), person=person
+    )
     found = iter(measured(tmp_path).findings)
     for model in models:
         for quantity in [part.limit_name for part in model.parts()]:
@@ -127,7 +120,7 @@ def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
         for quantity in limits(model)
         if (made := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
     ]
-    written(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]), person=person)
+    write_classes(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]), person=person)
     assert len(models) > 20
     rows = tampered(rows_of(table), how)
     keys, changed = counted(rows, len(table[0]))
@@ -135,7 +128,7 @@ def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
     before = measured(tmp_path)
     later = tmp_path / "later"
     later.mkdir()
-    written(later, rows, population, models, kind, len(table[0]), person=person)
+    write_classes(later, rows, population, models, kind, len(table[0]), person=person)
     after = iter(measured(later).findings)
     assert all(finding.holds for finding in before.findings)
     for model in models:

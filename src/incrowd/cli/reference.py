@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,12 @@ def _wrapped(paragraph: str) -> list[str]:
     return textwrap.wrap(paragraph, 100, break_long_words=False, break_on_hyphens=False)
 
 
+def counted(page: str) -> str:
+    """Return a page with the numbers of entries that it states, as in ``21 metrics``, as they are now."""
+    numbers = {"relatives": len(MODELS) - 3, "treatments": len(TREATMENTS), "metrics": len(METRICS)}
+    return re.sub(rf"\d+ ({'|'.join(numbers)})\b", lambda found: f"{numbers[found[1]]} {found[1]}", page)
+
+
 def command_line() -> str:
     """Return the help of every command, as Markdown."""
     import typer
@@ -131,4 +138,5 @@ if __name__ == "__main__":
     import sys
 
     pages = {"cli": command_line, "names": public_names, "policy-schema": policy_file_schema}
+    pages["counted"] = lambda: counted(sys.stdin.read())
     sys.stdout.write(pages.get("".join(sys.argv[1:]), markdown)())

@@ -17,7 +17,7 @@ from incrowd.verification import quantities
 from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
 from incrowd.verification.classes import fetch_row
-from incrowd.verification.demands import Demand
+from incrowd.verification.demands import MODELS, Demand
 from incrowd.verification.histories import who_share
 from incrowd.verification.people import sizes_and_people
 from incrowd.verification.persons import Persons
@@ -439,7 +439,4 @@ def _holds(demand: Demand) -> str:
 
 def needs_values(model: str) -> bool:
     """Say whether a model looks at sensitive values."""
-    return model not in (
-        "k-anonymity", "km-anonymity", "k-map", "delta-presence", "maximum-risk", "average-risk",
-        "records-at-risk", "profitability",
-    )  # fmt: skip
+    return model == "p29" or "attribute" in MODELS[model][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 
 import incrowd as ic
+from fuzz import oracle
 from fuzz.checks.made import (
     Finding,
     Made,
@@ -200,6 +202,8 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         yield Finding("verify", f"counts {verified.records} {verified.suppressed} {verified.classes}")
     if unjudged:
         return
+    if verified.people is not None or not made.classes.whose:
+        yield from _figures_of(made, verified)
     given = {"path": path, "policy_path": folder / "policy.toml", **others, **options}
     yield from scripted(
         made,
@@ -208,6 +212,17 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         lambda frame: _beside(frame, folder / "changed", delimiter, encoding),
         outcome,
     )
+
+
+def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:
+    """What models reach that the oracle does not read is what verify measures, which reads every model."""
+    found = {(each.model, each.quantity, each.attribute): each.reached for each in verified.findings}
+    for each in made.release.privacy.privacy:
+        if each.model in oracle.LIMITS or each.limit is None or each.value is None:
+            continue
+        reached = found[each.model, each.quantity, each.attribute]
+        if reached is None or not math.isclose(each.value, reached, rel_tol=1e-9, abs_tol=1e-9):
+            yield Finding(f"measured {each.model}", f"{each.quantity} is {each.value}, to verify {reached}")
 
 
 def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> Path:

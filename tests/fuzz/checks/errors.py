@@ -52,9 +52,8 @@ def needless(case: Case, place: Placed, message: str) -> list[Finding]:
         whose=whose(case, place.seen),
     )
     for name, settings, groups in applied_to(case, classes):
-        if name in ("k-map", "delta-presence", "lkc-privacy", "p29") or needs_population(
-            settings | {"model": name}
-        ):
+        unread = name not in oracle.LIMITS or name in ("k-map", "delta-presence", "lkc-privacy", "p29")
+        if unread or needs_population(settings | {"model": name}):
             return []
         if oracle.holds(name, settings, groups):
             return []

@@ -88,11 +88,14 @@ def _exact(limit: float) -> Fraction:
 
 
 def holds(model: str, settings: dict[str, Any], classes: Classes) -> list[str]:
-    """Say which limits of a model a table does not meet; meeting one exactly counts."""
+    """Say which limits of a model a table does not meet; meeting one exactly counts.
+
+    A model that is not read here is left to the verifier, whose figures `checks.again` compares.
+    """
     if not classes.rows:
         return [f"{model}: no class"]
     problems = []
-    for quantity in LIMITS[model]:
+    for quantity in LIMITS.get(model, ()):
         limit = 0 if model == "profitability" else settings.get(quantity, 0)
         for attribute in attributes_of(model, settings, quantity, classes):
             value = measure(model, quantity, settings, attribute, classes)
