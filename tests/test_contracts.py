@@ -25,6 +25,8 @@ from crossed import crossed
 from engine_tables import ENGINE_OF, MAKERS
 from examples import examples
 from incrowd.algorithms import ALGORITHMS, Algorithm
+from incrowd.attacks.kind import AttackKind
+from incrowd.attacks.kinds import ATTACKS
 from incrowd.cli import app
 from incrowd.engines import ENGINES, engine_for
 from incrowd.parameters import Configured, Parameter, Registry
@@ -186,6 +188,24 @@ def test_the_command_line_has_every_shorthand():
     command = typer.main.get_command(app).commands["anonymize"]
     options = {name for parameter in command.params for name in parameter.opts}
     assert {f"-{model.shorthand}" for model in MODELS if model.shorthand} <= options
+
+
+@pytest.mark.parametrize("kind", ATTACKS.values(), ids=lambda kind: kind.name)
+def test_attack_introduces_itself(kind):
+    assert kind.name == kind.name.lower()
+    assert kind.needs
+    assert not kind.needs.endswith(".")
+    page = Path(__file__).parents[1] / "docs" / "definitions.md"
+    assert f"`{kind.name}`" in page.read_text(encoding="utf-8"), (
+        f"say in docs/definitions.md what {kind.name} does"
+    )
+
+
+def test_no_attack_is_forgotten():
+    for path in Path(import_module("incrowd.attacks").__file__).parent.glob("*.py"):
+        module = import_module(f"incrowd.attacks.{path.stem}")
+        for each in vars(module).values():
+            assert not isinstance(each, AttackKind) or ATTACKS.get(each.name) is each, path.name
 
 
 # --- metrics and risks --------------------------------------------------------------------------------

@@ -1,97 +1,110 @@
-"""The recipe of CONTRIBUTING.md, followed to the letter: a new privacy model is in every interface."""
+"""The recipes of CONTRIBUTING.md, followed to the letter: a new entry is in every interface, and passes every check."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import incrowd
-
-MODEL = '''
-"""Pairs of records."""
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
-
-from incrowd.parameters import parameter
-from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
-class PairAnonymity(IdentityModel):
-    """Every equivalence class has at least m pairs of records."""
+class Step:
+    """A step of a recipe: a file to write, or the lines of one that change, as ``diff`` shows them."""
 
-    m: int = parameter("fewest pairs allowed", kind=int, low=1)
-
-    name: ClassVar[str] = "pair-anonymity"
-    summary: ClassVar[str] = "every equivalence class has at least m pairs of records"
-    paper: ClassVar[str] = "nobody"
-    limit_name: ClassVar[str] = "m"
-
-    @classmethod
-    def variants(cls) -> Sequence[PrivacyModel]:
-        return (cls(1),)
+    path: str
+    language: str
+    block: str
 
     @property
-    def monotone(self) -> Monotone:
-        return Monotone(generalization=True, suppression=True, absorbing=True)
+    def makes_entry(self) -> bool:
+        """Whether it makes the entry; all others are what the checks ask for."""
+        return self.language == "py" or bool(re.search(r"/(__init__|kinds)\.py$", self.path))
 
-    def _values(self, classes):
-        return classes.sizes // 2
-'''
-
-METRIC = '''
-"""Lonely records."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
-from incrowd.utility.base import ClassMetric, MetricResult
-
-
-@dataclass(frozen=True)
-class Lonely(ClassMetric):
-    """The share of released records that are alone in their class."""
-
-    name: ClassVar[str] = "lonely"
-    summary: ClassVar[str] = "share of released records that are alone in their class"
-    paper: ClassVar[str] = "nobody"
-
-    def of_classes(self, classes):
-        return MetricResult(self.name, float((classes.sizes == 1).sum()) / max(classes.records, 1))
-'''
+    def follow(self, root: Path) -> None:
+        place = root / self.path
+        if self.language == "py":
+            assert not place.exists(), self.path
+            place.write_text(self.block, encoding="utf-8")
+            return
+        before, after = (
+            "".join(line[1:] for line in self.block.splitlines(keepends=True) if line[0] in kept)
+            for kept in (" -", " +")
+        )
+        found = place.read_text(encoding="utf-8")
+        assert f"\n{before}" in found, f"{self.path} has no {before!r}"
+        place.write_text(found.replace(f"\n{before}", f"\n{after}", 1), encoding="utf-8")
 
 
-def add_line(listed: Path, before: str, module: str, name: str) -> None:
-    """Add an entry to the list of a room, before another."""
-    room = f"from incrowd.{listed.parent.name}."
-    text = listed.read_text()
-    here = text.index(f"{room}{before} import")
-    listed.write_text(f"{text[:here]}{room}{module} import {name} as {name}\n{text[here:]}")
+def recipes(page: str) -> dict[str, list[Step]]:
+    """Return the steps below each heading; the last path above a block is its file."""
+    found: dict[str, list[Step]] = {}
+    for title, text in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE):
+        end = 0
+        for fence in re.finditer(r"^```(py|diff)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+            *_, path = re.findall(r"`([\w./-]+/[\w.-]+\.\w+)`", text[end : fence.start()])
+            found.setdefault(title, []).append(Step(path, fence[1], fence[2]))
+            end = fence.end()
+    return found
+
+
+RECIPES = recipes(PAGE)
+
+
+def copied(place: Path) -> Path:
+    """Copy all that the checks look at."""
+    kept = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "real_files", "cases")
+    for name in ("src", "docs", "tests", "examples", "benchmarks"):
+        shutil.copytree(ROOT / name, place / name, ignore=kept)
+    for path in ROOT.iterdir():
+        if path.is_file() and not path.name.startswith("."):
+            shutil.copy(path, place)
+    return place
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory) -> Path:
-    """A copy of the package with a model and a metric: a file and one line more for each."""
-    source = Path(incrowd.__file__).parent
-    place = tmp_path_factory.mktemp("copy")
-    shutil.copytree(source, place / "incrowd", ignore=shutil.ignore_patterns("__pycache__"))
-    (place / "incrowd" / "privacy" / "pair_anonymity.py").write_text(MODEL.lstrip())
-    add_line(place / "incrowd" / "privacy" / "__init__.py", "k_map", "pair_anonymity", "PairAnonymity")
-    (place / "incrowd" / "utility" / "lonely.py").write_text(METRIC.lstrip())
-    add_line(place / "incrowd" / "utility" / "__init__.py", "loss", "lonely", "Lonely")
+def begun(tmp_path_factory) -> Path:
+    """A copy of the project with an entry of every kind in its list, and nothing besides."""
+    place = copied(tmp_path_factory.mktemp("copy"))
+    for step in steps():
+        if step.makes_entry:
+            step.follow(place)
     return place
+
+
+@pytest.fixture(scope="module")
+def package(begun) -> Path:
+    return begun / "src"
+
+
+def steps() -> list[Step]:
+    return [step for recipe in RECIPES.values() for step in recipe]
+
+
+def call(package: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # Nothing is compiled: the tables are small, and a copy has no machine code yet.
+    extra = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [str(package), *(path for path in extra if path and Path(path) != ROOT / "src")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "1"}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def printed(package: Path, folder: Path, *arguments: str) -> str:
+    done = call(package, folder, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 TOGETHER = """
@@ -112,17 +125,39 @@ for number, words in enumerate(json.loads(sys.argv[1])):
 def commands(package: Path, folder: Path, *lines: str) -> list[str]:
     """What each command of a session prints."""
     given = json.dumps([line.split() for line in lines])
-    return call(package, folder, "-c", TOGETHER, given).split("----\n")
+    return printed(package, folder, "-c", TOGETHER, given).split("----\n")
 
 
-def call(package: Path, folder: Path, *arguments: str) -> str:
-    # Nothing is compiled: the tables are small, and a copy has no machine code yet.
-    environment = os.environ | {"PYTHONPATH": str(package), "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+# --- what the page says ---------------------------------------------------------------------------------
+
+
+def test_a_recipe_is_a_file_a_line_and_what_its_checks_ask_for():
+    assert {title: len(steps) for title, steps in RECIPES.items()} == {
+        "Add a privacy model": 5,
+        "Add a metric": 2,
+        "Add a risk": 2,
+        "Add an algorithm": 2,
+        "Add a treatment": 4,
+        "Add an attack": 3,
+        "Add a kind of file": 4,
+        "Add a command": 2,
+    }
+    assert all([step.language for step in recipe[:2]] == ["py", "diff"] for recipe in RECIPES.values())
+    assert [sum(step.makes_entry for step in recipe) for recipe in RECIPES.values()] == [2] * len(RECIPES)
+
+
+def test_a_step_is_followed_where_its_lines_are(tmp_path):
+    (tmp_path / "a.md").write_text("\none\ntwo\n")
+    [step] = recipes("## Title\n\nIn `x/b.md`, and `./a.md`:\n\n```diff\n one\n+and\n-two\n+three\n```\n")[
+        "Title"
+    ]
+    step.follow(tmp_path)
+    assert (tmp_path / "a.md").read_text() == "\none\nand\nthree\n"
+    with pytest.raises(AssertionError, match=r"a\.md has no 'one\\ntwo"):
+        step.follow(tmp_path)
+
+
+# --- the interfaces -------------------------------------------------------------------------------------
 
 
 def test_a_new_model_is_in_every_interface(package, tmp_path):
@@ -141,31 +176,120 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
     assert 'model = "pair-anonymity"' in (tmp_path / "policy.toml").read_text()
     privacy = json.loads(assessed)["privacy"]
     [found] = [model for model in privacy if model["model"] == "pair-anonymity" and model.get("limit")]
-    assert "### pair-anonymity" in call(package, tmp_path, "-m", "incrowd.cli.reference")
+    assert "### pair-anonymity" in printed(package, tmp_path, "-m", "incrowd.cli.reference")
     assert (found["value"], found["holds"]) == (2, True)
     code = (
         "import incrowd as ic; from incrowd.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
     )
-    assert call(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
+    assert printed(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
 
 
-def test_a_new_metric_is_in_every_interface(package, tmp_path):
-    (tmp_path / "raw.csv").write_text("age\n30\n30\n31\n40\n")
-    (tmp_path / "release.csv").write_text("age\n[30-31]\n[30-31]\n[30-31]\n40\n")
-    listed, measured = commands(
-        package, tmp_path, "list metrics", "utility raw.csv release.csv --qi age --json"
+def test_new_entries_of_other_kinds_are_on_the_command_line(package, tmp_path):
+    (tmp_path / "raw.csv").write_text("age,sex\n30,f\n30,m\n31,f\n40,f\n")
+    (tmp_path / "release.csv").write_text("age,sex\n[30-31],f\n[30-31],m\n[30-31],f\n40,f\n")
+    roles = "--qi age --unlisted drop"
+    listed, measured, risky, _, treated, attacked, rows, kept = commands(
+        package,
+        tmp_path,
+        "list metrics",
+        "utility raw.csv release.csv --qi age --json",
+        "risk raw.csv --qi age --json",
+        f"anonymize raw.csv {roles} -k 2 --algorithm in-order -o two.toy",
+        f"anonymize raw.csv {roles} --insensitive sex --treat sex=upper-case -k 2 -o upper.csv",
+        "attack raw.csv release.csv --qi age --sensitive sex --secret sex --kinds usual-value --attacks 10",
+        "rows raw.csv",
+        "rows two.toy",
     )
-    assert "lonely" in listed
-    [found] = [one for one in json.loads(measured)["utility"] if one["metric"] == "lonely"]
-    assert found["value"] == 0.25
+    assert "lost-combinations" in listed
+    [found] = [one for one in json.loads(measured)["utility"] if one["metric"] == "lost-combinations"]
+    assert found["value"] == 0.5
+    assert json.loads(risky)["risks"]["insider"] == {"max": 1.0}
+    assert "sex is written in upper case" in treated.replace("\n", " ")
+    assert "usual-value" in attacked
+    assert (rows.strip(), kept.strip()) == ("4 rows", "4 rows")
+    assert {line.split(",")[1] for line in (tmp_path / "upper.csv").read_text().split()} == {"sex", "F", "M"}
 
 
 def test_the_public_names_are_made_from_the_list(package, tmp_path):
-    names = call(package, tmp_path, "-m", "incrowd.cli.reference", "names")
-    line = "from .privacy import PairAnonymity as PairAnonymity\n"
-    before = (package / "incrowd" / "__init__.pyi").read_text()
-    assert line not in before
-    assert names.replace(line, "") == before
-    (package / "incrowd" / "__init__.pyi").write_text(names)
-    code = "import incrowd as ic; print(ic.PairAnonymity(2))"
-    assert call(package, tmp_path, "-c", code).startswith("pair-anonymity(m=2)")
+    names = printed(package, tmp_path, "-m", "incrowd.cli.reference", "names")
+    lines = ("algorithms import InOrder", "privacy import PairAnonymity", "treatments import UpperCase")
+    before = (ROOT / "src" / "incrowd" / "__init__.pyi").read_text()
+    for line in lines:
+        whole = f"from .{line} as {line.split()[-1]}\n"
+        assert whole not in before
+        assert whole in names
+        names = names.replace(whole, "")
+    assert names == before
+
+
+# --- the checks -----------------------------------------------------------------------------------------
+
+SAID = {
+    "run `make docs`": ("test_docs.py", "fresh or counts_right"),
+    "explain pair-anonymity in docs/explanation/models/": ("test_docs.py", "attack_that_runs"),
+    "verify has no reading of pair-anonymity": (
+        "verification/test_every_model_is_verified.py",
+        "reads_every_model",
+    ),
+    "verify does not know the treatment 'upper-case'": ("test_contracts.py", "verifier_reads"),
+    "say in docs/definitions.md what usual-value does": ("test_contracts.py", "attack_introduces"),
+    "write a reader in verification/other_kinds.py": ("cli/test_kinds_of_files.py", "every_kind"),
+    "name it in docs/files.md": ("cli/test_kinds_of_files.py", "pages_and_extras"),
+}
+"""What is said as long as a step is missing, and the test that says it: its file and words of its name."""
+
+CHECKS = (
+    *SAID.values(),
+    ("test_docs.py", "every_entry or docs/explanation/models/finding.md or CONTRIBUTING"),
+    ("test_contracts.py", "forgotten or shorthand or introduces or settings_come or bad_param or verifier"),
+    ("test_contracts.py", "grow or worst or add_up or alone or probabilities or problem or infeasible"),
+    ("test_layers.py", ""),
+    ("test_words.py", ""),
+    ("attacks/test_attack_limits.py", "all_kinds"),
+    ("cli/test_help.py", ""),
+    ("cli/test_kinds_of_files.py", "toy"),
+    ("fuzz/test_cases.py", "drawn"),
+    ("privacy/test_every_model.py", ""),
+    ("risk/test_figures.py", ""),
+    ("studio/test_declared.py", ""),
+    ("utility/test_losses.py", ""),
+    ("verification/test_emitted_sql.py", "every_limit_holds"),
+    ("verification/test_every_model_is_verified.py", ""),
+)
+"""The tests that ask something of every entry."""
+
+
+def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
+    """Run some checks in a copy, and return what they print."""
+    named = [f"({Path(file).stem}{words and f' and ({words})'})" for file, words in chosen]
+    done = call(
+        place / "src",
+        place,
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-k", " or ".join(named)),
+        # Kernels that are not compiled warn where integers overflow.
+        *("-rf", "--tb=short", "-W", "ignore::RuntimeWarning"),
+        *sorted({f"tests/{file}" for file, _ in chosen}),
+    )
+    return done.stdout + done.stderr
+
+
+def make_docs(place: Path) -> None:
+    """Run the commands of `make docs`, without its environment."""
+    [lines] = re.findall(r"^docs:.*\n((?:\t.*\n)+)", (place / "Makefile").read_text(), re.MULTILINE)
+    environment = os.environ | {"PYTHONPATH": str(place / "src")}
+    for line in lines.replace("$(BIN)/python", sys.executable).splitlines():
+        subprocess.run(line, shell=True, cwd=place, env=environment, check=True)
+
+
+@pytest.mark.slow
+def test_the_checks_say_which_step_is_missing_and_pass_after_the_last(begun):
+    missing = checks(begun, SAID.values())
+    assert [said for said in SAID if said not in missing] == [], missing
+    for step in steps():
+        if not step.makes_entry:
+            step.follow(begun)
+    make_docs(begun)
+    passed = checks(begun, CHECKS)
+    assert "FAILED" not in passed, passed
+    assert "ERROR" not in passed, passed
+    assert re.search(r"^\.+ +\[100%\]$", passed, re.MULTILINE), passed

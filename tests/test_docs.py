@@ -178,6 +178,7 @@ def test_every_model_has_an_attack_that_runs_and_a_picture():
         ):
             sections |= dict.fromkeys(re.split(r", | and ", heading), text)
     for model in MODELS:
+        assert model.name in sections, f"explain {model.name} in docs/explanation/models/"
         text = sections[model.name]
         attack, shown = text.find("**The attack"), text.find("```{chart}")
         assert -1 < attack < shown, model.name
