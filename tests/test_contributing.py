@@ -29,7 +29,7 @@ class Step:
     @property
     def makes_entry(self) -> bool:
         """Whether it makes the entry; all others are what the checks ask for."""
-        return self.language == "py" or bool(re.search(r"/(__init__|kinds)\.py$", self.path))
+        return self.language == "py" or bool(re.search(r"/(__init__|kinds|open)\.py$", self.path))
 
     def follow(self, root: Path) -> None:
         place = root / self.path
@@ -140,10 +140,11 @@ def test_a_recipe_is_a_file_a_line_and_what_its_checks_ask_for():
         "Add a treatment": 4,
         "Add an attack": 3,
         "Add a kind of file": 4,
+        "Add an engine": 4,
         "Add a command": 2,
     }
     assert all([step.language for step in recipe[:2]] == ["py", "diff"] for recipe in RECIPES.values())
-    assert [sum(step.makes_entry for step in recipe) for recipe in RECIPES.values()] == [2] * len(RECIPES)
+    assert all(step.makes_entry for recipe in RECIPES.values() for step in recipe[:2])
 
 
 def test_a_step_is_followed_where_its_lines_are(tmp_path):
@@ -233,6 +234,7 @@ SAID = {
     ),
     "verify does not know the treatment 'upper-case'": ("test_contracts.py", "verifier_reads"),
     "say in docs/definitions.md what usual-value does": ("test_contracts.py", "attack_introduces"),
+    "say in MAKERS of tests/engine_tables.py": ("test_contracts.py", "every_engine_has_tables"),
     "write a reader in verification/other_kinds.py": ("cli/test_kinds_of_files.py", "every_kind"),
     "name it in docs/files.md": ("cli/test_kinds_of_files.py", "pages_and_extras"),
 }
@@ -243,11 +245,14 @@ CHECKS = (
     ("test_docs.py", "every_entry or docs/explanation/models/finding.md or CONTRIBUTING"),
     ("test_contracts.py", "forgotten or shorthand or introduces or settings_come or bad_param or verifier"),
     ("test_contracts.py", "grow or worst or add_up or alone or probabilities or problem or infeasible"),
+    ("test_contracts.py", "engines_are_asked or BatchEngine"),
     ("test_layers.py", ""),
     ("test_words.py", ""),
     ("attacks/test_attack_limits.py", "all_kinds"),
     ("cli/test_help.py", ""),
     ("cli/test_kinds_of_files.py", "toy"),
+    ("engines/test_names.py", "BatchEngine"),
+    ("engines/test_null_values.py", "BatchEngine"),
     ("fuzz/test_cases.py", "drawn"),
     ("privacy/test_every_model.py", ""),
     ("risk/test_figures.py", ""),

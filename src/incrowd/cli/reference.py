@@ -131,7 +131,7 @@ def _place(line: str) -> tuple[str, int, str]:
     """Return where an import stands: by module; constants, then classes, then functions."""
     _, module, _, name, *_ = line.split()
     kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
-    return module, kind, name
+    return module, kind, name.lower()
 
 
 if __name__ == "__main__":
