@@ -104,6 +104,14 @@ def test_controlled_rounding_keeps_sums_as_no_other_does(rows, base, seed):
     assert found == best or 2 * found[0] == base
 
 
+def test_groups_decide_where_the_sum_is_as_near_below_as_above():
+    draws = np.arange(2, dtype=np.uint64)
+    made = given(ic.Round(10, how="controlled", within="g"), [1, 4], draws=draws, g=["a", "b"])
+    assert list(made) == [0, 0]
+    made = given(ic.Round(10, how="controlled", within="g"), [7, 8], draws=draws, g=["a", "b"])
+    assert list(made) == [10, 10]
+
+
 def test_controlled_rounding_of_a_table_keeps_its_sum():
     rng = np.random.default_rng(3)
     pay = rng.lognormal(8, 1, 3000).round(2)

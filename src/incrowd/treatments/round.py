@@ -184,9 +184,14 @@ def controlled(
     # So many multiples are missing in each group once all of it is rounded down.
     missing = np.array([over[rows].sum() for rows in groups])
     up = np.floor(np.round(missing, _DIGITS)).astype(np.int64)
-    more = int(np.floor(np.round(missing.sum(), _DIGITS) + 0.5)) - int(up.sum())
+    total = np.round(missing.sum(), _DIGITS)
+    more = int(np.floor(total + 0.5)) - int(up.sum())
     tie = np.array([draws[rows].sum() if len(rows) else 0 for rows in groups], np.uint64)
-    up[np.lexsort((tie, -np.round(missing - up, _DIGITS)))[:more]] += 1
+    left = np.round(missing - up, _DIGITS)
+    first = np.lexsort((tie, -left))
+    if total % 1 == 0.5 and more and left[first[more - 1]] < 0.5:
+        more -= 1  # the sum of the column is as near below as above, and the groups are nearer below
+    up[first[:more]] += 1
     for rows, count in zip(groups, up, strict=True):
         order = rows[np.lexsort((draws[rows], -over[rows]))]
         low[order[:count]] += 1
