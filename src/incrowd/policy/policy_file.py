@@ -57,6 +57,7 @@ _WORDS = {
 """What is said of a wrong setting, by the kinds of pydantic."""
 _UNION = ("str", "dict[str,any]")
 """What pydantic puts behind the place of a setting that may be a text or a table."""
+_GRID = "must be a number above 0, or 'day', 'month' or 'year'"
 
 
 class ColumnTable(BaseModel):
@@ -231,23 +232,25 @@ def _in_words(error: ValidationError) -> str:
     columns_of: dict[str, list[object]] = {}
     for problem in sorted(found, key=lambda each: each["type"] != "extra_forbidden"):
         either = problem["loc"][-1] in _UNION and problem["type"] in ("string_type", "dict_type")
-        *table, name = problem["loc"][:-1] if either else problem["loc"]
+        grid = problem["loc"][-2:-1] == ("grid",)
+        *table, name = problem["loc"][:-1] if either or grid else problem["loc"]
         column = table[1] if table[:1] == ["columns"] and table[1:] else None
         if problem["type"] == "extra_forbidden":
             known = list(_SHAPES.get(table[0] if table else "", PolicyFile).model_fields)
             near = did_you_mean(name, known)
             meant.add((*table, near.partition("'")[2].partition("'")[0]))
-            told = f"there is no setting {quoted(name)}{near or '; there are ' + ', '.join(known)}"
+            wrong = f"there is no setting {quoted(name)}{near or '; there are ' + ', '.join(known)}"
         elif (*table, name) in meant:
             continue
         else:
             place = ".".join(map(str, [*table[0 if column is None else 2 :], name]))
-            told = f"{place} {'must be a text or a table' if either else _must(problem)}"
-        columns_of.setdefault(told, []).append(column)
+            must = "must be a text or a table" if either else _GRID if grid else _must(problem)
+            wrong = f"{place} {must}"
+        columns_of.setdefault(wrong, []).append(column)
     sentences = [
         ("" if of[0] is None else f"column {named(dict.fromkeys(of))}: ")
-        + (told if told.endswith("?") else f"{told}.")
-        for told, of in columns_of.items()
+        + (wrong if wrong.endswith("?") else f"{wrong}.")
+        for wrong, of in columns_of.items()
     ]
     if len(sentences) > _PROBLEMS:
         sentences[_PROBLEMS:] = [f"And {len(sentences) - _PROBLEMS:,} more."]
@@ -256,12 +259,12 @@ def _in_words(error: ValidationError) -> str:
 
 def _must(problem: Any) -> str:
     """Describe the allowed values of a setting."""
-    told: str = _WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
-    told = told.format_map(problem.get("ctx", {}))
+    must: str = _WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+    must = must.format_map(problem.get("ctx", {}))
     if problem["type"] == "literal_error":
-        told += f", got {quoted(problem['input'])}"
-        told += did_you_mean(problem["input"], re.findall("'(.*?)'", problem["ctx"]["expected"]))
-    return told
+        must += f", got {quoted(problem['input'])}"
+        must += did_you_mean(problem["input"], re.findall("'(.*?)'", problem["ctx"]["expected"]))
+    return must
 
 
 def _questions(document: Mapping[str, Any], what: str) -> list[str]:
