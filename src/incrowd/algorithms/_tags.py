@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Tags:
-    """Predictive tagging: above an anonymous node all are, below a failing one none is.
+    """Tags of nodes: all nodes above an anonymous one are anonymous, and all below a failing one fail.
 
     Parameters
     ----------

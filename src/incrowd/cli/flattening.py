@@ -85,7 +85,7 @@ def _flat(function: _Command) -> _Command:
             for name, group in groups.items()
         }
         for group in made.values():
-            # A slip is told before the table is read.
+            # A mistake is reported before the table is read.
             getattr(group, "check", lambda: None)()
         return function(**given, **made)
 

@@ -142,21 +142,21 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
     except InputError:
         return Profile(name, rows, rows - series.null_count(), series.n_unique(), None)
     known = np.array([value is not None for value in domain.values], np.bool_)
-    held, distinct = int(totals[known].sum()), int(known.sum())
+    records, distinct = int(totals[known].sum()), int(known.sum())
     kind: str = domain.kind
     if kind == "category" and len(ways) > 1 and seen is not None:
         kind, form = seen.kind, {}
     elif kind == "category":
-        form = _form_of_texts(domain, totals, held)
+        form = _form_of_texts(domain, records)
     elif kind == "number":
         form = _form_of_numbers(domain, totals, set(fillers))
     else:
         form = {}
-    top = float(totals[known].max(initial=0)) / max(held, 1)
+    top = float(totals[known].max(initial=0)) / max(records, 1)
     return Profile(
         name,
         rows,
-        held,
+        records,
         distinct,
         kind,
         top=top,
@@ -183,7 +183,7 @@ def _recognized(domain: Domain) -> Recognized | None:
     return None if digits is None else Recognized("date", (digits,))
 
 
-def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> dict[str, Any]:
+def _form_of_texts(domain: Domain, records: int) -> dict[str, Any]:
     texts = [value for value in domain.values if value is not None]
     step = max(len(texts) // _SAMPLE, 1)
     sample = texts[::step]
@@ -191,18 +191,18 @@ def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> di
         return {}
     lengths = np.array([len(text) for text in sample])
     words = np.array([len(text.split()) for text in sample])
-    usual = np.isin(lengths, np.argsort(-np.bincount(lengths))[:2]).mean()
+    of_two_lengths = np.isin(lengths, np.argsort(-np.bincount(lengths))[:2]).mean()
     decimal = np.mean([re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+", text) is not None for text in sample])
     number = np.mean([re.fullmatch(NUMBER, text) is not None for text in sample])
     matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
     return {
-        "codes": bool(matching > 0.97 and (usual > 0.9 or lengths.mean() > 6)),
+        "codes": bool(matching > 0.97 and (of_two_lengths > 0.9 or lengths.mean() > 6)),
         "reaches": reaching(sample),
         "postal": is_postal(sample),
         "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
         "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
         "answers": answers_in(texts),
-        "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(held, 1)),
+        "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(records, 1)),
         "words": frozenset(text.strip().lower() for text in texts) if len(texts) <= 80 else frozenset(),
     }
 

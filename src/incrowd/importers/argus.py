@@ -37,7 +37,7 @@ _KNOWN = frozenset(
     (*_RECODED, *_WEIGHTS, "NUMERIC", "DECIMALS", "WEIGHT", "HOUSE_ID", "HOUSEHOLD", "IDLEVEL", "TRUNCABLE",
      "HIERARCHICAL", "HIERCODELIST", "HIERLEADSTRING", "HIERLEVELS", "TOTCODE", "MISSING")
 )  # fmt: skip
-_LEFT = {
+_UNREAD = {
     "CODELIST": "labels of its codes are not read; a release has the codes",
     "RELATED": "a column that follows another: suppress or leave out both",
     "HOLDING": "holdings of tau-ARGUS",
@@ -130,7 +130,7 @@ def _variables(text: str, place: Path) -> tuple[list[_Variable], list[str]]:
             if name == "MISSING":
                 found[-1].missing += parts[1:]
         else:
-            why = _LEFT.get(name, "has no counterpart here")
+            why = _UNREAD.get(name, "has no counterpart here")
             unread.append(f"line {number}: {quoted(found[-1].name)} <{name}>: {why}")
     return found, unread
 

@@ -76,7 +76,7 @@ def improve_blocks(start, stop, blocks, points, cells, k, class_of):
 
 @inner
 def _room(points, numbers, k):
-    """Return for how many classes there must be room: none is made with fewer than k records, some may be."""
+    """Return the largest number of classes: new ones have k records, and given ones may have fewer."""
     records = np.zeros(numbers.size, np.int64)
     total = np.int64(0)
     for i in range(numbers.size):
@@ -126,7 +126,7 @@ def rebuild(classes, points, cells, k, seed):
 
 @inner
 def _neighbours(classes, cells, c, near):
-    """Find the classes that c is cheapest to join, the cheapest first: how many there are."""
+    """Find the classes that class c joins at least cost, the cheapest first; return how many there are."""
     growths = np.empty(near.size, np.int64)
     found = 0
     for b in range(len(classes.totals)):
@@ -160,7 +160,7 @@ class _Built(NamedTuple):
 
 @inner
 def _best_build(part, cells, k, before, state, labels, best_labels):
-    """Build classes of some keys from several beginnings; how many the cheapest has, 0 if none costs less."""
+    """Build classes from several first keys; return the number of the cheapest, 0 if none costs less."""
     keys, width = part.ranks.shape
     records = np.int64(0)
     for i in range(keys):
@@ -209,7 +209,7 @@ def _build(part, cells, k, built, begin, labels, limit):
         while True:
             labels[at] = count
             left -= part.weights[at]
-            free = _less(free, at)
+            free = _without(free, at)
             if totals[count, 0] >= k:
                 break
             at = _cheapest_key(part, cells, free, bounds, totals[count, 1], count)
@@ -247,7 +247,7 @@ def _take_in(part, cells, built, c, i):
 
 
 @inner
-def _less(free, i):
+def _without(free, i):
     """Return the free keys without one of them, in order."""
     at = 0
     while free[at] != i:
