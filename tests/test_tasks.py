@@ -1,0 +1,70 @@
+"""The tasks of the project: `make` runs what `tasks.py` has, and so does Windows without make."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def loaded(monkeypatch, platform: str, venv: Path):
+    """Load the tasks as a platform does; return them, and the commands that they run."""
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setenv("VENV", str(venv))
+    spec = importlib.util.spec_from_file_location("tasks_of_the_project", ROOT / "tasks.py")
+    tasks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tasks)
+    ran = []
+
+    def run(command, env, check):
+        ran.append(list(command))
+        return subprocess.CompletedProcess(command, 1 if "--minutes" in command else 0)
+
+    monkeypatch.setattr(tasks.subprocess, "run", run)
+    monkeypatch.chdir(ROOT)
+    return tasks, ran
+
+
+def test_make_has_every_task_and_no_other(monkeypatch, tmp_path):
+    tasks, _ = loaded(monkeypatch, "linux", tmp_path)
+    made, phony = (set(line.split()) for line in re.findall(r"^(?:\.PHONY: )?(help .*?):?$",
+                                                           (ROOT / "Makefile").read_text(), re.MULTILINE))  # fmt: skip
+    assert made == phony == {"help", "clean", *tasks.TASKS}
+
+
+@pytest.mark.parametrize(("platform", "python"), [("linux", "bin/python"), ("win32", "Scripts/python")])
+def test_a_task_makes_its_environment_once_and_runs_in_it(monkeypatch, tmp_path, platform, python):
+    tasks, ran = loaded(monkeypatch, platform, tmp_path)
+    tasks.main(["demo"])
+    place = str(tmp_path / python)
+    assert ran == [
+        [sys.executable, "-m", "venv", str(tmp_path)],
+        [place, "-m", "pip", "install", "--quiet", "--editable", "."],
+        [place, "-m", "incrowd", "demo", "-o", "demo-release", "--force"],
+    ]
+    tasks.main(["demo"])
+    assert len(ran) == 4
+
+
+def test_the_exit_status_of_a_command_is_that_of_the_task(monkeypatch, tmp_path):
+    tasks, ran = loaded(monkeypatch, "linux", tmp_path)
+    monkeypatch.setenv("SEED", "7")
+    with pytest.raises(SystemExit) as stop:
+        tasks.main(["fuzz"])
+    assert stop.value.code == 1
+    assert ran[-1][1:] == ["-m", "fuzz", "--minutes", "10", "--seed", "7"]
+
+
+def test_an_unknown_task_is_refused_and_none_lists_all(monkeypatch, tmp_path, capsys):
+    tasks, ran = loaded(monkeypatch, "linux", tmp_path)
+    with pytest.raises(SystemExit, match="no task 'tset'; there are demo, test"):
+        tasks.main(["tset"])
+    tasks.main([])
+    assert ran == []
+    assert len(capsys.readouterr().out.splitlines()) == len(tasks.TASKS) + 1
