@@ -17,29 +17,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from incrowd.dialects.addresses import is_address
 from incrowd.errors import ParameterError, TableError, setting
 from incrowd.verification.account import differences
-from incrowd.verification.attribute import Attribute
-from incrowd.verification.classes import count_records, fetch_row, group, smallest_class
-from incrowd.verification.conformity import Remarks, remark, remark_truth
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import smallest_class
+from incrowd.verification.conformity import remark, remark_truth
 from incrowd.verification.emitting import checks_as_sql
+from incrowd.verification.figures import find_figures
 from incrowd.verification.gate import gate_findings
-from incrowd.verification.loading import Sources, Tables, load_tables, write_plainly
-from incrowd.verification.models import Measuring, needs_values
-from incrowd.verification.people import cover
+from incrowd.verification.loading import Sources, Tables, load_tables
 from incrowd.verification.persons import Persons, find_persons
-from incrowd.verification.policy import Column, Policy, read_policy
+from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.result import Finding, GateFinding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
-from incrowd.verification.source import CsvFormat, Table, connect, reworded
+from incrowd.verification.source import CsvFormat, connect, reworded
 from incrowd.verification.tables import title_of
-from incrowd.verification.weights import find_weights
-
-if TYPE_CHECKING:
-    import duckdb
 
 __all__ = ["Finding", "GateFinding", "PeopleFound", "Verification", "checks_as_sql", "verify"]
 
@@ -167,13 +161,14 @@ def verify(  # noqa: PLR0913
 
 def _verified(policy: Policy, sources: Sources) -> Verification:
     """Load the tables of a check, and check them."""
-    with PrivateFolder() as scratch, reworded(Path(title_of(sources.released))):
-        con = connect(scratch, in_order=sources.raw is not None)
-        try:
-            tables = load_tables(con, policy, sources, scratch)
-            return _checked(con, policy, tables, only_limits=sources.beside is not None)
-        finally:
-            con.close()
+    with (
+        PrivateFolder() as scratch,
+        reworded(Path(title_of(sources.released))),
+        connect(scratch, in_order=sources.raw is not None) as connection,
+    ):
+        con = Checks(connection)
+        tables = load_tables(con, policy, sources, scratch)
+        return _checked(con, policy, tables, only_limits=sources.beside is not None)
 
 
 def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
@@ -189,37 +184,14 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
     return named
 
 
-def _checked(
-    con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables, *, only_limits: bool
-) -> Verification:
+def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) -> Verification:
     """Check the tables that were loaded."""
-    released, quasi = tables.released, policy.named("quasi")
-    persons = find_persons(con, released, tables.raw, policy, placed=tables.placed)
-    by_person = persons is not None and persons.several
-    # The score looks at all sensitive columns, a joint model at all the others, too.
-    sensitive = policy.named("sensitive") if any(map(needs_values, policy.models)) else ()
-    known, told = ([column.name for column in each] for each in (quasi, sensitive))
-    group(con, released, known, told, policy.null_values, by_person=by_person)
-    records, suppressed, classes = counted = count_records(con)
-    if records == 0:
-        raise TableError(f"{released.title}: the file holds no records")
-    attributes = _attributes(con, policy, released, sensitive, by_person=by_person)
-    if tables.population is not None:
-        cover(con, tables.population, quasi, policy.null_values)
-    unweighed = find_weights(con, released, tables.raw, policy, persons, placed=tables.placed)
-    measuring = Measuring(
-        con,
-        len(quasi),
-        classes,
-        attributes,
-        tables.population is not None,
-        persons,
-        unweighed,
-        policy.wildcards,
-        policy.unjudged,
-    )
-    findings = measuring.find_policy(policy)
-    remarks = Remarks() if only_limits else remark(con, policy, tables, persons, counted)
+    persons = find_persons(con, tables.released, tables.raw, policy, placed=tables.placed)
+    counted, findings, unweighed = find_figures(con, policy, tables, persons)
+    records, suppressed, classes = counted
+    remarks = con.remarks
+    if not only_limits:
+        remark(con, policy, tables, persons, counted)
     if unweighed and tables.population is None and "k-map" in policy.models:
         remarks.unchecked.append(
             f"how many people the classes stand for by their sampling weights, an estimate: {unweighed}"
@@ -228,9 +200,9 @@ def _checked(
         why = "nothing tells who is in both releases" if only_limits else persons.unknown
         remarks.unchecked.append(f"how many people the classes have: {why}")
     if not only_limits:
-        remark_truth(con, policy, tables, remarks)
+        remark_truth(con, policy, tables)
     return Verification(
-        file=released.title,
+        file=tables.released.title,
         records=records,
         suppressed=suppressed,
         max_suppression=policy.max_suppression,
@@ -241,30 +213,13 @@ def _checked(
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
         gate=() if only_limits else tuple(gate_findings(con, policy, tables)),
-        smallest=int(fetch_row(con, "SELECT coalesce(min(records), 0) FROM classes")[0]),
+        smallest=int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0]),
         people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
     )
 
 
-def _attributes(
-    con: duckdb.DuckDBPyConnection,
-    policy: Policy,
-    released: Table,
-    sensitive: Sequence[Column],
-    *,
-    by_person: bool,
-) -> dict[str, Attribute]:
-    """Return the sensitive attributes that are measured, by column."""
-    attributes = {}
-    for place, column in enumerate(sensitive):
-        stored = released.types[released.place(column.name)]
-        stored = write_plainly(con, "member", f"s{place}", stored, column, policy.null_values)
-        attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
-    return attributes
-
-
-def _found(con: duckdb.DuckDBPyConnection, persons: Persons, suppressed: int) -> PeopleFound:
+def _found(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
     """Say who was counted; where everybody has one record, so many people are suppressed as records."""
     if persons.several:
-        suppressed = persons.people - int(fetch_row(con, "SELECT count(DISTINCT person) FROM crowd")[0])
+        suppressed = persons.people - int(con.row("SELECT count(DISTINCT person) FROM crowd")[0])
     return PeopleFound(persons.people, persons.unnamed, suppressed, smallest_class(con) or 0)

@@ -10,20 +10,21 @@ each released one is. Otherwise, and in databases, the tables are compared as a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 from incrowd.errors import TableError, alike_of, named
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import count_rows, fetch_row, group_of, written
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import count_rows, group_of, written
 from incrowd.verification.ends import mean_slack
+from incrowd.verification.forms import check_raw_left
 from incrowd.verification.people import Coverage, Covers
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
-from incrowd.verification.source import Table
-
-if TYPE_CHECKING:
-    import duckdb
+from incrowd.verification.script_cover import Covering
+from incrowd.verification.source import Table, literal
+from incrowd.verification.sums import check_sums
 
 _FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5
 """Records below which an order is chance; least share of steps that go one way; steps of grouped values, as a
@@ -40,98 +41,78 @@ class Pair:
     stored: str
 
 
-class Compared(NamedTuple):
-    """The result of a comparison with the raw table, in words."""
-
-    problems: list[str]
-    unchecked: Sequence[str] = ()
-    notes: Sequence[str] = ()
-
-
-def compare(
-    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy, *, placed: bool = False
-) -> Compared:
-    """Compare two loaded tables.
+def check_against(con: Checks, released: Table, raw: Table, policy: Policy, *, placed: bool) -> None:
+    """Check that every cell is true of its record, and every other column as it was.
 
     Parameters
     ----------
+    raw
+        In the order of the release, if that is known.
     placed
         Whether a row map told which raw record each released one is, so that record N is record N.
-
-    Returns
-    -------
-    What was found, in words.
 
     Raises
     ------
     HierarchyError
         A raw value is no leaf of its column's hierarchy.
+    ParameterError
+        There is too much to compare or to list in a script.
     """
-    problems = [
+    remarks, quasi = con.remarks, policy.named("quasi")
+    passed = [name for name in raw.names if is_passed(name, policy)]
+    remarks.problems += [
         f"the column {name!r} is not in the raw table" for name in released.names if name not in raw.names
     ]
-    passed = [name for name in raw.names if is_passed(name, policy)]
-    problems += [
+    remarks.problems += [
         f"the column {name!r} of the raw table is missing" for name in passed if name not in released.names
     ]
-    lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
+    lacking = [column.name for column in quasi if column.name not in raw.names]
     if lacking:
+        con.never(f"the raw table had the column(s) {named(lacking)}")
         near = alike_of(lacking, raw.names)
-        return Compared([*problems, f"the raw table {raw.title} has no column {named(lacking)}{near}"])
+        remarks.problems.append(f"the raw table {raw.title} has no column {named(lacking)}{near}")
+        return
+    con.note("The columns of both tables.")
+    con.check(
+        "columns that the raw table lacks",
+        None,
+        "SELECT count(*) FROM released_names WHERE name NOT IN (SELECT name FROM raw_names)",
+    )
+    con.check(
+        "columns of the raw table that are missing",
+        None,
+        f"SELECT count(*) FROM raw_names WHERE name IN ({', '.join(map(literal, passed)) or 'NULL'}) "
+        "AND name NOT IN (SELECT name FROM released_names)",
+    )
+    if con.is_script:
+        for column in policy.treated:
+            if column.role != "quasi":
+                check_sums(con, column, policy, released, raw)
+                check_raw_left(con, column, policy, released, raw)
     sizes = [count_rows(con, table) for table in (released, raw)]
     if sizes[0] != sizes[1]:
-        return Compared([*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"])
-    if all(column.treatment is not None for column in policy.named("quasi")):
-        return Compared(problems, ["whether the cells are true: every quasi-identifier was treated before"])
-    comparison = Comparison.of(con, released, raw, policy)
-    in_order = released.in_order and raw.in_order
-    notes = comparison.ordered_columns() if in_order and policy.keep_order and not placed else []
-    if in_order and (policy.keep_order or placed):
-        found, unchecked = comparison.record_by_record()
-    elif in_order and policy.keep_order is None:
-        found, unchecked = comparison.either_way()
+        remarks.problems.append(f"the release has {sizes[0]} records and the raw table {sizes[1]}")
+    elif all(column.treatment is not None for column in quasi):
+        remarks.unchecked.append("whether the cells are true: every quasi-identifier was treated before")
     else:
-        found, unchecked = comparison.as_a_whole()
+        _compare(Comparison.of(con, released, raw, policy), policy.keep_order, placed=placed)
+
+
+def _compare(comparison: Comparison, keep_order: bool | None, *, placed: bool) -> None:
+    notes = comparison.con.remarks.notes
+    in_order = comparison.released.in_order and comparison.raw.in_order
+    if in_order and keep_order and not placed:
+        notes += comparison.ordered_columns()
+    if in_order and (keep_order or placed):
+        comparison.check_in_order()
+    elif in_order and keep_order is None:
+        comparison.check_either_way()
+    else:
+        comparison.check_as_a_whole()
         notes.append(
             "the tables are compared as a whole: it is not noticed if records of one class have exchanged "
             "values; with the row map of files each record is compared by itself"
         )
-    return Compared([*problems, *found], unchecked, notes)
-
-
-def as_released(con: duckdb.DuckDBPyConnection, released: Table, raw: Table, row_map: Table) -> Table:
-    """Put the raw records in the order of the released ones.
-
-    Parameters
-    ----------
-    row_map
-        Which raw record each released one is, by its number from 1.
-
-    Raises
-    ------
-    TableError
-        The row map does not name every record once.
-    """
-    records = count_rows(con, released)
-    if not (released.in_order and raw.in_order):
-        raise TableError("a row map is for files: records of a database have no numbers")
-    if "row" not in row_map.names:
-        raise TableError(f"{row_map.title}: has no column 'row'; take the row map of this release")
-    row = f"TRY_CAST(m.c{row_map.place('row')} AS BIGINT)"
-    told = fetch_row(
-        con,
-        f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0), coalesce(max({row}), 0) "
-        f"FROM {row_map.name} AS m",
-    )
-    if tuple(told) != (records, records, 1, records):
-        raise TableError(
-            f"{row_map.title}: does not name each of {records} records once; take the row map of this release"
-        )
-    con.execute(
-        f"CREATE TABLE moved AS SELECT w.* FROM {row_map.name} AS m JOIN {raw.name} AS w "
-        f"ON w.rowid = {row} - 1 ORDER BY m.rowid"
-    )
-    return replace(raw, name="moved")
 
 
 def is_passed(name: str, policy: Policy) -> bool:
@@ -142,9 +123,7 @@ def is_passed(name: str, policy: Policy) -> bool:
     return policy.unlisted == "keep"
 
 
-def _pair(
-    con: duckdb.DuckDBPyConnection, column: Column, released: Table, raw: Table, null_values: Sequence[str]
-) -> Pair:
+def _pair(con: Checks, column: Column, released: Table, raw: Table, null_values: Sequence[str]) -> Pair:
     texts = [
         written(con, table, column.name, null_values, letter)
         for table, letter in ((released, "r"), (raw, "w"))
@@ -167,14 +146,14 @@ class Comparison:
         The columns that are released as they are.
     """
 
-    con: duckdb.DuckDBPyConnection
+    con: Checks
     released: Table
     raw: Table
     pairs: Sequence[Pair]
     passed: Sequence[str]
 
     @classmethod
-    def of(cls, con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy) -> Self:
+    def of(cls, con: Checks, released: Table, raw: Table, policy: Policy) -> Self:
         """Compare two tables, which have the policy's quasi-identifiers, by a policy."""
         plain = [column for column in policy.named("quasi") if column.treatment is None]
         passed = [name for name in raw.names if is_passed(name, policy) and name in released.names]
@@ -195,13 +174,28 @@ class Comparison:
             return f"{mine}::VARCHAR", f"coalesce(TRY_CAST({theirs} AS {types[0]})::VARCHAR, {theirs})"
         return f"{mine}::VARCHAR", f"{theirs}::VARCHAR"
 
-    def either_way(self) -> tuple[list[str], list[str]]:
-        """Compare each record with the one in its place, and the tables as a whole if that fails."""
-        found, unchecked = self.record_by_record()
-        if not found:
-            return found, unchecked
-        problems, unknown = self.as_a_whole()
-        return (found, unchecked) if problems else (problems, unknown)
+    def check_either_way(self) -> None:
+        """Compare each record with the one in its place, or the tables as a whole if that fails."""
+        con = self.con
+        con.note("The records are those of the raw table in its order, or the tables agree as a whole.")
+        with con.apart("in_order") as found:
+            self.check_in_order()
+        if con.is_script or found.problems:
+            with con.apart("as_a_whole") as otherwise:
+                self.check_as_a_whole()
+            found = found if otherwise.problems else otherwise
+        con.remarks.add(found)
+        con.note("Either will do.")
+        con.show("SELECT * FROM in_order ORDER BY number")
+        con.show("SELECT * FROM as_a_whole ORDER BY number")
+        failed = (
+            f"(SELECT count(*) FILTER (NOT holds) FROM {table})" for table in ("in_order", "as_a_whole")
+        )
+        con.check(
+            "checks that fail both in the order of the raw table and as a whole",
+            None,
+            f"SELECT least({', '.join(failed)})",
+        )
 
     # --- the order ----------------------------------------------------------------------------------------
 
@@ -217,8 +211,7 @@ class Comparison:
 
     def _tells(self, pair: Pair) -> bool:
         """Say whether most steps from record to record go one way, or equal values stand together."""
-        records, usual, changes, upward = fetch_row(
-            self.con,
+        records, usual, changes, upward = self.con.row(
             f"""
             WITH seen AS (SELECT w.rowid AS place, {pair.value} AS v FROM {self.raw.name} AS w),
             steps AS (
@@ -233,7 +226,7 @@ class Comparison:
                 count(*) FILTER (CASE WHEN TRY_CAST(v AS DOUBLE) IS NULL OR TRY_CAST(before AS DOUBLE) IS NULL
                     THEN v > before ELSE TRY_CAST(v AS DOUBLE) > TRY_CAST(before AS DOUBLE) END)
             FROM steps
-            """,
+            """
         )
         if records < _FEW or usual < 1:
             return False
@@ -242,36 +235,53 @@ class Comparison:
 
     # --- record N beside record N -----------------------------------------------------------------------
 
-    def record_by_record(self) -> tuple[list[str], list[str]]:
+    def check_in_order(self) -> None:
         """Compare each record with the one in its place."""
-        problems = []
+        con = self.con
+        con.note("Columns that are released as they are, record by record.")
         for name in self.passed:
-            (wrong,) = fetch_row(self.con, self.differing(name))
-            if wrong:
-                problems.append(f"the column {name!r} differs from the raw table in {wrong} records")
-        (wrong,) = fetch_row(self.con, self.set_beside())
-        if wrong:
-            problems.append(f"{wrong} records that are suppressed in the raw table are not in the release")
-        self.forget_hidden()
+            self._check_passed(name)
+        con.note("Each cell beside its raw value.")
+        con.check(
+            "records that were suppressed before and are not now",
+            None,
+            self._set_beside(),
+            problem=lambda wrong: (
+                f"{wrong} records that are suppressed in the raw table are not in the release"
+            ),
+        )
+        con.execute(f"DELETE FROM beside WHERE {self._hidden('w')}")
         for number, pair in enumerate(self.pairs):
-            wrong = self._untrue(number, pair)
-            if wrong:
-                problems.append(
+            judged = self._judged(number, pair)
+            if con.is_script:
+                self._list_true(
+                    number, pair.column, {(text, value) for text, value, _, fits in judged if fits}
+                )
+            elif wrong := self._untrue(number, pair.column, judged):
+                con.remarks.problems.append(
                     f"the column {pair.column.name!r}: {wrong} records have a cell that is not true of "
                     "their raw value"
                 )
-        return problems, []
+
+    def _hidden(self, letter: str) -> str:
+        """Write whether a raw record is suppressed: nobody is behind it, and no value."""
+        return " AND ".join(f"coalesce({letter}{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
 
     @property
     def _both(self) -> str:
         return f"{self.released.name} AS r JOIN {self.raw.name} AS w ON r.rowid = w.rowid"
 
-    def differing(self, name: str) -> str:
-        """Write the question of how many records have another value in a column that is released as it is."""
+    def _check_passed(self, name: str) -> None:
+        """Check a column that is released as it is."""
         mine, theirs = self._passed_as_one_type(name)
-        return f"SELECT count(*) FROM {self._both} WHERE {mine} IS DISTINCT FROM {theirs}"
+        self.con.check(
+            f"records that differ from the raw table: {name}",
+            name,
+            f"SELECT count(*) FROM {self._both} WHERE {mine} IS DISTINCT FROM {theirs}",
+            problem=lambda wrong: f"the column {name!r} differs from the raw table in {wrong} records",
+        )
 
-    def set_beside(self) -> str:
+    def _set_beside(self) -> str:
         """Make the table `beside` (q0, w0, q1, w1, ...) of cells and raw values.
 
         Returns
@@ -281,33 +291,48 @@ class Comparison:
         columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
         shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
         self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {self._both}")
-        return f"SELECT count(*) FROM beside WHERE ({self._hidden}) AND ({shown})"
+        return f"SELECT count(*) FROM beside WHERE ({self._hidden('w')}) AND ({shown})"
 
-    @property
-    def _hidden(self) -> str:
-        return " AND ".join(f"coalesce(w{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
-
-    def forget_hidden(self) -> None:
-        """Drop records that are suppressed in the raw table: nobody is behind them, and no value."""
-        self.con.execute(f"DELETE FROM beside WHERE {self._hidden}")
-
-    def judged(self, number: int) -> list[tuple[str | None, str | None, int, bool]]:
+    def _judged(self, number: int, pair: Pair) -> list[tuple[str | None, str | None, int, bool]]:
         """List the cells of a column with their raw values, how many have both, and whether they are true."""
-        pair = self.pairs[number]
         found = self.con.execute(
             f"SELECT q{number}, w{number}, count(*) FROM beside GROUP BY q{number}, w{number}"
         ).fetchall()
         reader = CellReader(pair.column, list({value for _, value, _ in found}), stored=pair.stored)
         return [(text, value, int(count), reader.covers(text, value)) for text, value, count in found]
 
-    def _untrue(self, number: int, pair: Pair) -> int:
-        untrue = [(text, count) for text, _, count, is_true in self.judged(number) if not is_true]
-        if untrue and pair.column.style == "mean":
-            means = set(self.con.execute(self.true_means(number)).fetchall())
+    def _untrue(
+        self, number: int, column: Column, judged: Sequence[tuple[str | None, str | None, int, bool]]
+    ) -> int:
+        untrue = [(text, count) for text, _, count, is_true in judged if not is_true]
+        if untrue and column.style == "mean":
+            means = set(self.con.execute(self._true_means(number)).fetchall())
             untrue = [(text, count) for text, count in untrue if (text,) not in means]
         return sum(count for _, count in untrue)
 
-    def true_means(self, number: int) -> str:
+    def _list_true(
+        self, number: int, column: Column, pairs: Collection[tuple[str | None, str | None]]
+    ) -> None:
+        """List in a script which raw values each cell is true of, and check by the list."""
+        rows = sorted(pairs, key=lambda row: tuple((each is None, each or "") for each in row))
+        self.con.note(f"Which raw values each cell of {column.name} is true of.")
+        self.con.fill(f"true_{number}", "cell VARCHAR, value VARCHAR", rows)
+        wrong = (
+            f"NOT EXISTS (SELECT 1 FROM true_{number} AS told WHERE told.cell IS NOT DISTINCT FROM "
+            f"beside.q{number} AND told.value IS NOT DISTINCT FROM beside.w{number})"
+        )
+        if column.style == "mean":
+            wrong += (
+                f" AND NOT EXISTS (SELECT 1 FROM ({self._true_means(number)}) AS mean "
+                f"WHERE mean.cell IS NOT DISTINCT FROM beside.q{number})"
+            )
+        self.con.check(
+            f"cells that are not true of their records: {column.name}",
+            column.name,
+            f"SELECT count(*) FROM beside WHERE {wrong}",
+        )
+
+    def _true_means(self, number: int) -> str:
         """Write the question for the cells that are the mean or a most frequent value of all their classes.
 
         A sum of doubles is rounded in proportion to the largest of them, which may cancel out.
@@ -337,34 +362,45 @@ class Comparison:
 
     # --- without an order -------------------------------------------------------------------------------
 
-    def as_a_whole(self) -> tuple[list[str], list[str]]:
-        """Compare how often everything occurs, and whether the cells can be true."""
-        problems = []
-        (extra,) = fetch_row(self.con, self.combined())
-        if extra:
-            problems.append(
-                f"the column(s) {named(self.passed)} differ from the raw table in {extra} records"
-            )
-        classes, people = (self.con.execute(self.bunches(raw=raw)).fetchall() for raw in (False, True))
-        try:
-            untrue, uncovered = self._matched(classes, people)
-        except TableError as error:
-            return problems, [f"whether the cells are true of the raw table: {error}"]
-        if untrue:
-            problems.append(f"{untrue} records have cells that are true of too few records of the raw table")
-        if uncovered:
-            problems.append(f"{uncovered} records of the raw table are covered by no record of the release")
-        return problems, self.unordered_means()
-
-    def unordered_means(self) -> list[str]:
-        """Say which means cannot be checked without an order."""
-        return [
+    def check_as_a_whole(self) -> None:
+        """Check how often everything occurs in both tables, and whether the cells can be true."""
+        con = self.con
+        means = [
             f"whether the means of column {pair.column.name!r} are true: the tables have no common order"
             for pair in self.pairs
             if pair.column.style == "mean"
         ]
+        con.note(
+            "Which raw record each record is, is not known. So the tables are compared as a whole.",
+            *(f"Not checked: {what}." for what in means),
+        )
+        con.check(
+            "records that differ from all raw ones in columns that are released as they are",
+            None,
+            self._combined(),
+            problem=lambda extra: (
+                f"the column(s) {named(self.passed)} differ from the raw table in {extra} records"
+            ),
+        )
+        if con.is_script:
+            self._list_suiting()
+            return
+        try:
+            untrue, uncovered = self._matched()
+        except TableError as error:
+            con.remarks.unchecked.append(f"whether the cells are true of the raw table: {error}")
+            return
+        con.remarks.unchecked += means
+        if untrue:
+            con.remarks.problems.append(
+                f"{untrue} records have cells that are true of too few records of the raw table"
+            )
+        if uncovered:
+            con.remarks.problems.append(
+                f"{uncovered} records of the raw table are covered by no record of the release"
+            )
 
-    def combined(self) -> str:
+    def _combined(self) -> str:
         """Make the table `passed` (p, p0, p1, ...): the combinations of columns that are released as they
         are.
 
@@ -380,8 +416,8 @@ class Comparison:
         )
         return f"SELECT count(*) FROM ({' EXCEPT ALL '.join(rows)})"
 
-    def bunches(self, *, raw: bool) -> str:
-        """Write the question for the records that are alike: q0, q1, ..., p, n; see `combined`.
+    def _bunches(self, *, raw: bool) -> str:
+        """Write the question for the records that are alike: q0, q1, ..., p, n; see `_combined`.
 
         Parameters
         ----------
@@ -406,18 +442,19 @@ class Comparison:
         texts = (self._passed_as_one_type(name)[raw] for name in self.passed)
         return ", ".join(f"{text} AS p{n}" for n, text in enumerate(texts)) or "1 AS p0"
 
-    def covers(self, number: int, values: Sequence[str | None]) -> Covers:
+    def _covers(self, number: int, values: Sequence[str | None]) -> Covers:
         """Return how the cells of a column are read over raw values; a mean says nothing of single ones."""
         pair = self.pairs[number]
         if pair.column.style == "mean":
             return _anything
         return CellReader(pair.column, values, stored=pair.stored).covers
 
-    def _matched(self, classes: list[tuple[Any, ...]], people: list[tuple[Any, ...]]) -> tuple[int, int]:
+    def _matched(self) -> tuple[int, int]:
         """Return the records of classes that too few people fit, and the people whom no class covers."""
+        classes, people = (self.con.execute(self._bunches(raw=raw)).fetchall() for raw in (False, True))
         keys = len(self.pairs)
         known = [row for row in people if set(row[:keys]) != {SUPPRESSED}]
-        covers = [self.covers(number, list({row[number] for row in known})) for number in range(keys)]
+        covers = [self._covers(number, list({row[number] for row in known})) for number in range(keys)]
         sizes: dict[Hashable, int] = {row[:-1]: int(row[-1]) for row in classes}
         coverage = Coverage(
             {row[:-1]: row[:-1] for row in classes},
@@ -426,6 +463,59 @@ class Comparison:
         )
         untrue = sum(size for name, size in sizes.items() if coverage.people(name) < size)
         return untrue, coverage.outside()
+
+    def _list_suiting(self) -> None:
+        """List in a script which raw values each cell is true of, and check by these lists.
+
+        Tables made here
+        ----------------
+        released_alike, raw_alike
+            class or person, q0, q1, ..., p, n: how many records have the same cells, or values, and the same
+            p.
+        suiting_0, suiting_1, ...
+            cell, value: which raw values each cell of a quasi-identifier is true of.
+        suits
+            class, person: whose cells are true of which raw values.
+        """
+        con = self.con
+        con.note("The records that are alike, and the raw records that are.")
+        for table, number, raw in (("released_alike", "class", False), ("raw_alike", "person", True)):
+            con.execute(
+                f"CREATE TABLE {table} AS SELECT row_number() OVER () AS {number}, * "
+                f"FROM ({self._bunches(raw=raw)})"
+            )
+        covering = Covering(con, "released_alike", "raw_alike", "suits", "suiting", "c.p = e.p")
+        covering.refuse_many(
+            "SELECT sum(r.n * w.n) FROM (SELECT p, count(*) AS n FROM released_alike GROUP BY p) AS r "
+            "JOIN (SELECT p, count(*) AS n FROM raw_alike GROUP BY p) AS w USING (p)",
+            "the raw table's",
+        )
+        hidden = self._hidden("q")
+        shares = {}
+        for place, pair in enumerate(self.pairs):
+            if pair.column.style != "mean":
+                known = covering.texts(place, f"raw_alike WHERE NOT ({hidden})")
+                con.note(f"Which raw values each cell of {pair.column.name} is true of; * is true of any.")
+                covers, values = self._covers(place, known), covering.texts(place, "raw_alike")
+                shares[place] = covering.tell(place, covers, values)
+        con.note(
+            "The raw records that suit the cells of each: the column that parts most is looked at first."
+        )
+        covering.meet(shares)
+        fitting = (
+            "SELECT class, sum(e.n) AS people FROM suits JOIN raw_alike AS e USING (person) GROUP BY class"
+        )
+        con.check(
+            "records whose cells are true of too few raw records",
+            None,
+            f"SELECT coalesce(sum(n), 0) FROM released_alike LEFT JOIN ({fitting}) USING (class) "
+            "WHERE coalesce(people, 0) < n",
+        )
+        con.check(
+            "raw records of which the cells of no record are true",
+            None,
+            "SELECT coalesce(sum(n), 0) FROM raw_alike WHERE person NOT IN (SELECT person FROM suits)",
+        )
 
 
 def _same(one: Any, other: Any, /) -> bool:

@@ -18,19 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError, SchemaError
 from incrowd.verification.cells import moment_of
-from incrowd.verification.classes import as_written, fetch_row, group_of
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import as_written, group_of
 from incrowd.verification.policy import Column
 from incrowd.verification.recipes import exact_number
-from incrowd.verification.script import Script
 from incrowd.verification.source import literal
 from incrowd.verification.tree_files import read_tree
-
-if TYPE_CHECKING:
-    import duckdb
 
 # A number as people write it without a second thought; anything else makes a column of texts a category.
 _PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
@@ -56,22 +52,18 @@ class Attribute:
         DuckDB's type of the column.
     by_person
         Whether people are counted in place of records.
-    script
-        Where checks are written that the column is as it was; it writes what `con` runs, too.
     """
 
     def __init__(
         self,
-        con: duckdb.DuckDBPyConnection,
+        con: Checks,
         place: int,
         column: Column,
         declared: str,
         *,
         by_person: bool = False,
-        script: Script | None = None,
     ) -> None:
         self.con = con
-        self.script = script
         self.by_person = by_person
         self.cell = f"s{place}"
         self.place = place
@@ -168,10 +160,7 @@ class Attribute:
                 f"column {self.column.name!r} has no value that is written as the value to protect"
             )
         code = f"(SELECT min(v) FROM {tables} WHERE CAST(value AS VARCHAR) = {literal(found)})"
-        if self.script is not None:
-            self.script.check(
-                "the value to protect occurs", self.column.name, code, "reached IS NOT NULL", None
-            )
+        self.con.check("the value to protect occurs", self.column.name, code, "reached IS NOT NULL", None)
         return code
 
     def _spelled_in(self, spellings: Sequence[str], text: str) -> str | None:
@@ -229,37 +218,33 @@ class Attribute:
             f"JOIN ways_{tables} AS ways ON {text} = ways.value "
             f"UNION ALL SELECT v, {len(tree.parents)}, {self._height} FROM texts_{tables} WHERE value IS NULL"
         )
-        if self.script is not None:
-            self._check_leaves(self.script, tables, len(texts))
+        self._check_leaves(tables, len(texts))
         return self._height
 
     def _write_ways(self, table: str, ways: Sequence[tuple[str, int, int]]) -> None:
-        if self.script is None:
-            columns = [list(column) for column in zip(*ways, strict=True)] or [[], [], []]
-            self.con.execute(
-                f"CREATE TABLE {table} AS SELECT unnest(?::VARCHAR[]) AS value, unnest(?::BIGINT[]) AS node, "
-                "unnest(?::HUGEINT[]) AS edge",
-                columns,
-            )
-            return
-        self.script.note(
+        con = self.con
+        con.note(
             f"The hierarchy of {self.column.name}: the nodes above each value, and the length of each edge."
         )
-        self.script.execute(f"CREATE TABLE {table}(value VARCHAR, node BIGINT, edge HUGEINT)")
+        columns = "value VARCHAR, node BIGINT, edge HUGEINT"
+        if not con.is_script:
+            con.fill(table, columns, ways)
+            return
+        con.execute(f"CREATE TABLE {table}({columns})")
         if ways:
             rows = (f"({literal(text)}, {node}, {edge})" for text, node, edge in ways)
-            self.script.execute(f"INSERT INTO {table} VALUES {', '.join(rows)}")
+            con.execute(f"INSERT INTO {table} VALUES {', '.join(rows)}")
 
-    def _check_leaves(self, script: Script, tables: str, leaves: int) -> None:
+    def _check_leaves(self, tables: str, leaves: int) -> None:
         """Write checks that the values are those for which the hierarchy was written down."""
         name = self.column.name
-        script.check(
+        self.con.check(
             f"every value is in the hierarchy of {name}",
             name,
             f"SELECT count(*) FROM texts_{tables} WHERE v NOT IN (SELECT v FROM above_{tables})",
         )
         if isinstance(self.column.hierarchy, dict):
-            script.check(
+            self.con.check(
                 f"the values are those that the hierarchy of {name} is made of",
                 name,
                 f"SELECT count(*) FROM texts_{tables} WHERE value IS NOT NULL",
@@ -267,7 +252,7 @@ class Attribute:
                 leaves,
             )
 
-    def check_kind(self, script: Script) -> None:
+    def check_kind(self) -> None:
         """Write a check that the values still are of the expected kind: numbers, days or texts."""
         if self._stored != "text" or self.has_leaves or self.column.kind == "category":
             return
@@ -283,7 +268,7 @@ class Attribute:
             taken[asked] = f"({taken[asked]} OR (SELECT count({self.cell}) = 0 FROM main.member))"
         kind = taken.get(self._kind, f"NOT ({numbers} OR {days})")
         told = {"number": "numbers", "date": "dates"}.get(self._kind, "texts")
-        script.check(f"the values are {told}", self.column.name, f"{kind}::INTEGER", "reached = 1", 1)
+        self.con.check(f"the values are {told}", self.column.name, f"{kind}::INTEGER", "reached = 1", 1)
 
     def _kind_tests(self, *, declared: bool) -> dict[str, str]:
         """Write whether a cell's text is a number, and whether it is a date; declared ones are freer."""
@@ -304,25 +289,16 @@ class Attribute:
             return stored if asked == "auto" else asked
         if asked == "category":
             return asked
-        plain, number, day, moment = (
-            f"count(*) FILTER (NOT regexp_full_match({self.cell}, {literal(pattern)}){also})"
-            for pattern, also in (
-                (_PLAIN, ""),
-                (_NUMBER, ""),
-                (_DAY, f" OR TRY_CAST({self.cell} AS DATE) IS NULL"),
-                (_MOMENT, f" OR TRY_CAST(left({self.cell}, 10) AS DATE) IS NULL"),
-            )
-        )
-        wrong = fetch_row(
-            self.con,
-            f"SELECT {plain}, {number}, {day}, {moment}, count(*) FROM (SELECT DISTINCT {self.cell} "
-            f"FROM member WHERE {self.cell} IS NOT NULL)",
+        tests = self._kind_tests(declared=asked != "auto").values()
+        counted = ", ".join(f"count(*) FILTER (NOT ({test}))" for test in tests)
+        no_numbers, no_dates, values = self.con.row(
+            f"SELECT {counted}, count(*) FROM (SELECT DISTINCT {self.cell} FROM member "
+            f"WHERE {self.cell} IS NOT NULL)"
         )
         if asked == "auto":
-            if not wrong[4]:  # nothing but missing values
-                return "category"
-            return "number" if wrong[0] == 0 else "date" if wrong[2] == 0 else "category"
-        misfits = wrong[1] if asked == "number" else wrong[3]
+            found = "number" if not no_numbers else "date" if not no_dates else "category"
+            return found if values else "category"  # of nothing but missing values
+        misfits = no_numbers if asked == "number" else no_dates
         if misfits:
             raise SchemaError(
                 f"column {name!r} is declared a {asked}, but {misfits} distinct value(s) are none; name "
@@ -339,7 +315,7 @@ def split_by_others(
     name = f"joint_{ending}"
     con = attribute.con
     made = f"FROM duckdb_tables() WHERE table_name = '{name}' AND schema_name = current_schema()"
-    if fetch_row(con, f"SELECT count(*) {made}")[0]:
+    if con.row(f"SELECT count(*) {made}")[0]:
         return name
     by_person = attribute.by_person
     joins, columns = [], ["member.class", *(["member.person"] if by_person else [])]

@@ -21,14 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
+from incrowd.verification.checks import Checks
 from incrowd.verification.missing import means_missing
 from incrowd.verification.policy import SUPPRESSED
 from incrowd.verification.source import Table, literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
@@ -67,9 +64,7 @@ def cell(place: int, declared: str, null_values: Sequence[str], table: str = "")
     return f"CASE WHEN {means_missing(f'CAST({read} AS VARCHAR)', null_values)} THEN NULL ELSE {value} END"
 
 
-def written(
-    con: duckdb.DuckDBPyConnection, table: Table, name: str, null_values: Sequence[str], alias: str = "t"
-) -> str:
+def written(con: Checks, table: Table, name: str, null_values: Sequence[str], alias: str = "t") -> str:
     """Write the SQL of a column's cells as the texts that a release has for them; NULL where missing.
 
     Parameters
@@ -85,7 +80,7 @@ def written(
     return as_written(con, value, declared, f"{table.name} AS {alias}")
 
 
-def as_written(con: duckdb.DuckDBPyConnection, value: str, declared: str, rows: str) -> str:
+def as_written(con: Checks, value: str, declared: str, rows: str) -> str:
     """Write the SQL of the text that a release has for a value.
 
     Parameters
@@ -98,12 +93,12 @@ def as_written(con: duckdb.DuckDBPyConnection, value: str, declared: str, rows: 
         return f"regexp_replace(regexp_replace({text}, '\\.0$', ''), 'e-0+', 'e-')"
     if not declared.startswith("TIMESTAMP"):
         return text
-    (timed,) = fetch_row(con, f"SELECT count(*) FROM {rows} WHERE {value} <> date_trunc('day', {value})")
+    (timed,) = con.row(f"SELECT count(*) FROM {rows} WHERE {value} <> date_trunc('day', {value})")
     return f"replace({text}, ' ', 'T')" if timed else f"CAST(CAST({value} AS DATE) AS VARCHAR)"
 
 
 def group(
-    con: duckdb.DuckDBPyConnection,
+    con: Checks,
     table: Table,
     quasi: Sequence[str],
     sensitive: Sequence[str],
@@ -150,9 +145,7 @@ def group(
 
 
 @contextmanager
-def seen_by(
-    con: duckdb.DuckDBPyConnection, known: Sequence[int], values: Sequence[str], *, by_person: bool
-) -> Iterator[None]:
+def seen_by(con: Checks, known: Sequence[int], values: Sequence[str], *, by_person: bool) -> Iterator[None]:
     """Let `classes`, `member` and `crowd` be about the groups that somebody sees who knows some columns.
 
     Records that have the same cells in these columns look alike. Suppressed records are in no group. Tables
@@ -200,26 +193,19 @@ def seen_by(
         con.execute("DROP SCHEMA IF EXISTS seen CASCADE")
 
 
-def count_records(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
+def count_records(con: Checks) -> tuple[int, int, int]:
     """Count records, suppressed records and classes."""
-    records, suppressed = fetch_row(con, "SELECT count(*), count(*) FILTER (suppressed) FROM record")
-    (classes,) = fetch_row(con, "SELECT count(*) FROM classes")
+    records, suppressed = con.row("SELECT count(*), count(*) FILTER (suppressed) FROM record")
+    (classes,) = con.row("SELECT count(*) FROM classes")
     return int(records), int(suppressed), int(classes)
 
 
-def count_rows(con: duckdb.DuckDBPyConnection, table: Table) -> int:
+def count_rows(con: Checks, table: Table) -> int:
     """Count the rows of a loaded table."""
-    return int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0])
+    return int(con.row(f"SELECT count(*) FROM {table.name}")[0])
 
 
-def smallest_class(con: duckdb.DuckDBPyConnection) -> int | None:
+def smallest_class(con: Checks) -> int | None:
     """Return k as reached, by records or by people; None if there is no class."""
-    (size,) = fetch_row(con, "SELECT min(size) FROM classes")
+    (size,) = con.row("SELECT min(size) FROM classes")
     return None if size is None else int(size)
-
-
-def fetch_row(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[Any, ...]:
-    """Run a query whose answer is one row."""
-    row = con.execute(sql).fetchone()
-    assert row is not None  # an aggregate always has one row
-    return tuple(row)

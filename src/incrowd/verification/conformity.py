@@ -3,48 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from incrowd.errors import named
-from incrowd.verification.against import compare
+from incrowd.verification.against import check_against
 from incrowd.verification.cells import Shapes, listed
+from incrowd.verification.checks import Checks, Script
 from incrowd.verification.ends import off_grid
-from incrowd.verification.forms import raw_left, wrong_forms
+from incrowd.verification.forms import check_form, check_raw_left
 from incrowd.verification.loading import Tables
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import UNRELEASED, Column, Policy
 from incrowd.verification.source import Table
-from incrowd.verification.sums import sums_moved
-
-if TYPE_CHECKING:
-    import duckdb
+from incrowd.verification.sums import check_sums
 
 _TOLERANCE = 1e-12
 
 
-@dataclass
-class Remarks:
-    """Remarks on a release beside its figures, in sentences."""
-
-    problems: list[str] = field(default_factory=list)
-    unchecked: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, problems: Sequence[str], unchecked: Sequence[str]) -> None:
-        """Say more."""
-        self.problems += problems
-        self.unchecked += unchecked
-
-
 def remark(
-    con: duckdb.DuckDBPyConnection,
-    policy: Policy,
-    tables: Tables,
-    persons: Persons | None,
-    counted: tuple[int, int, int],
-) -> Remarks:
+    con: Checks, policy: Policy, tables: Tables, persons: Persons | None, counted: tuple[int, int, int]
+) -> None:
     """Say where the release does not suit the policy, and which points could not be checked.
 
     Parameters
@@ -54,29 +31,35 @@ def remark(
     counted
         How many records, suppressed records and classes there are.
     """
-    remarks = Remarks()
-    remarks.problems += _columns_too_many(policy, tables.released)
+    remarks, released, raw = con.remarks, tables.released, tables.raw
+    remarks.problems += _columns_too_many(policy, released)
     remarks.problems += _too_much_suppressed(policy, *counted)
     if persons is not None and persons.several:
-        remarks.problems += _joined(policy, tables.released)
+        remarks.problems += _joined(policy, released)
     for column in policy.treated:
-        remarks.add(*_odd_treated(con, column, policy, tables.released, tables.raw))
-    _perturbed(policy, remarks)
+        if column.role != "quasi":
+            check_form(con, column, policy, released)
+            check_sums(con, column, policy, released, raw)
+            if raw is not None:
+                check_raw_left(con, column, policy, released, raw)
+        elif raw is not None:
+            # Its treated values were generalized.
+            remarks.unchecked.append(
+                f"whether the cells of column {column.name!r} are true: its values were treated before"
+            )
+    _perturbed(policy, con)
     for number, column in enumerate(policy.named("quasi")):
-        remarks.add(*_odd_cells(con, number, column, policy, has_raw=tables.raw is not None))
-    return remarks
+        check_cells(con, number, column, policy, has_raw=raw is not None)
 
 
-def remark_truth(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables, remarks: Remarks) -> None:
+def remark_truth(con: Checks, policy: Policy, tables: Tables) -> None:
     """Add the findings of the raw table, or that it is needed."""
-    if tables.raw is None:
-        remarks.unchecked.append(
-            "whether the cells are true, and other columns as they were: that needs the raw table"
-        )
+    if tables.raw is not None:
+        check_against(con, tables.released, tables.raw, policy, placed=tables.placed)
         return
-    compared = compare(con, tables.released, tables.raw, policy, placed=tables.placed)
-    remarks.add(compared.problems, compared.unchecked)
-    remarks.notes += compared.notes
+    con.remarks.unchecked.append(
+        "whether the cells are true, and other columns as they were: that needs the raw table"
+    )
 
 
 def _columns_too_many(policy: Policy, released: Table) -> list[str]:
@@ -119,77 +102,75 @@ def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes:
     return problems
 
 
-def _odd_treated(
-    con: duckdb.DuckDBPyConnection, column: Column, policy: Policy, released: Table, raw: Table | None
-) -> tuple[list[str], list[str]]:
-    """Say which values a treated column cannot have, and which cannot be checked."""
-    treatment = column.treatment
-    assert treatment is not None
-    if column.role == "quasi":
-        # Its treated values were generalized.
-        why = f"whether the cells of column {column.name!r} are true: its values were treated before"
-        return [], [] if raw is None else [why]
-    problems = wrong_forms(con, released, column.name, treatment, column.spelling, policy.null_values)
-    if raw is not None:
-        problems += raw_left(con, released, raw, column.name, treatment, policy.null_values)
-    moved, unknown = sums_moved(con, column, policy, released, raw)
-    return problems + moved, unknown
-
-
-def _perturbed(policy: Policy, remarks: Remarks) -> None:
+def _perturbed(policy: Policy, con: Checks) -> None:
     """Say which values of perturbed sensitive columns the figures are about."""
     for column in policy.named("sensitive"):
         if column.name in policy.unjudged:
-            remarks.unchecked.append(
+            con.remarks.unchecked.append(
                 f"column {column.name!r} is perturbed, and its models are not checked on released values: by "
                 "judge = 'original' the policy asks only for those before, which the file does not have"
             )
         elif column.treatment is not None and column.treatment.perturbs:
-            remarks.notes.append(
+            con.remarks.notes.append(
                 f"the figures of column {column.name!r} are about the values in the file; those before "
                 "it was perturbed are not there"
             )
 
 
-def _odd_cells(
-    con: duckdb.DuckDBPyConnection, number: int, column: Column, policy: Policy, *, has_raw: bool
-) -> tuple[list[str], list[str]]:
-    """Say which cells a quasi-identifier cannot have under the policy, and which cannot be checked."""
-    shapes = Shapes(column)
-    problems, unchecked = [], []
+def check_cells(con: Checks, number: int, column: Column, policy: Policy, *, has_raw: bool = False) -> None:
+    """Check that a quasi-identifier can have its cells under the policy, as far as the policy tells."""
+    shapes, name = Shapes(column), column.name
     rows = con.execute(
         f"SELECT CAST(q{number} AS VARCHAR), sum(records) FROM classes GROUP BY q{number}"
     ).fetchall()
-    limit = math.inf if policy.set_limit is None else policy.set_limit
-    long = sum(int(size) for text, size in rows if listed(text) > limit)
-    if long and column.style in ("auto", "set"):
-        problems.append(f"the column {column.name!r}: {long} records have a list of more than {limit} values")
-    odd = [int(size) for text, size in rows if not shapes.possible(text)]
-    if odd:
-        problems.append(
-            f"the column {column.name!r}: {sum(odd)} records have a cell ({len(odd)} distinct) that is no "
-            "node of its hierarchy and nothing else that it may have"
-        )
-    beside, why = off_grid(column, [text for text, _ in rows])
+    sizes = {text: int(size) for text, size in rows}
+    limit = math.inf if policy.set_limit is None or column.style not in ("auto", "set") else policy.set_limit
+    long = {text for text in sizes if listed(text) > limit}
+    odd = {text for text in sizes if not shapes.possible(text)}
+    beside, why = off_grid(column, sizes)
+    fits = {} if column.levels is None else {text: shapes.level_fits(text, *column.levels) for text in sizes}
+    levels_unknown = bool(policy.algorithm.get("recode_suppressed")) or None in fits.values()
+    misplaced = set() if levels_unknown else {text for text, fit in fits.items() if not fit}
+    if isinstance(con, Script):
+        wrong = misplaced if why else misplaced | beside
+        if not shapes.unknown or wrong:
+            good = [(text, 1) for text in sizes.keys() - long - odd - wrong]
+            what = f"cells that do not suit the policy: {name}"
+            con.check_listed(what, name, f"q{number}", "classes", "records", good)
+        elif limit < math.inf:
+            _check_long(con, number, name, int(limit))
+        return
+    for cells, what in (
+        (long, f"have a list of more than {limit} values"),
+        (odd, f"have a cell ({len(odd)} distinct) that is no node of its hierarchy and nothing else that it "
+         "may have"),
+        (() if why else beside, f"have a range ({len(beside)} distinct) that does not end on its grid, and "
+         "the policy rounds ends outward"),
+        (misplaced, "are not on the levels that it may have"),
+    ):  # fmt: skip
+        if cells:
+            records = sum(sizes[text] for text in cells)
+            con.remarks.problems.append(f"the column {name!r}: {records} records {what}")
+    unchecked = con.remarks.unchecked
     if beside and why:
-        unchecked.append(f"whether the ranges of column {column.name!r} end on its grid: {why}")
-    elif beside:
-        records = sum(int(size) for text, size in rows if text in beside)
-        problems.append(
-            f"the column {column.name!r}: {records} records have a range ({len(beside)} distinct) that does "
-            "not end on its grid, and the policy rounds ends outward"
-        )
+        unchecked.append(f"whether the ranges of column {name!r} end on its grid: {why}")
     if shapes.unknown and not has_raw:
-        unchecked.append(f"whether the cells of column {column.name!r} suit the policy: {shapes.unknown}")
-    if column.levels is not None:
-        fits = [(shapes.level_fits(text, *column.levels), int(size)) for text, size in rows]
-        wrong = sum(size for fit, size in fits if fit is False)
-        if policy.algorithm.get("recode_suppressed") or any(fit is None for fit, _ in fits):
-            unchecked.append(
-                f"whether the cells of column {column.name!r} are on the levels that it may have"
-            )
-        elif wrong:
-            problems.append(
-                f"the column {column.name!r}: {wrong} records are not on the levels that it may have"
-            )
-    return problems, unchecked
+        unchecked.append(f"whether the cells of column {name!r} suit the policy: {shapes.unknown}")
+    if column.levels is not None and levels_unknown:
+        unchecked.append(f"whether the cells of column {name!r} are on the levels that it may have")
+
+
+def _check_long(script: Script, number: int, name: str, limit: int) -> None:
+    r"""Write a check that no cell lists too many values: ``{a, b}`` lists two, and ``\`` escapes a sign."""
+    inner = f"regexp_replace(CAST(q{number} AS VARCHAR)[2:-2], '\\\\.', '', 'g')"
+    is_set = (
+        f"regexp_full_match(CAST(q{number} AS VARCHAR), '\\{{.*\\}}', 's') "
+        f"AND NOT regexp_matches(replace({inner}, ', ', ''), '[,{{}}]')"
+    )
+    parts = f"(len({inner}) - len(replace({inner}, ', ', ''))) // 2 + 1"
+    script.note(f"No cell of {name} lists more than {limit} values.")
+    script.check(
+        f"lists that are too long: {name}",
+        name,
+        f"SELECT coalesce(sum(records), 0) FROM classes WHERE {is_set} AND {parts} > {limit}",
+    )

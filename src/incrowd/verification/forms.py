@@ -9,116 +9,93 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
-from incrowd.verification.classes import fetch_row, written
+from incrowd.errors import named
+from incrowd.verification.checks import Checks, Script
+from incrowd.verification.classes import written
+from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.spellings import Spelling
 from incrowd.verification.treatments import LINKED, Treatment
 
-if TYPE_CHECKING:
-    import duckdb
-
 Form = Callable[[str, int], bool]
 """Says whether a value that so many records have is one that the treatment gives."""
-
-
-def wrong_forms(
-    con: duckdb.DuckDBPyConnection,
-    released: Table,
-    name: str,
-    treatment: Treatment,
-    spelling: Spelling | None,
-    null_values: Sequence[str],
-) -> list[str]:
-    """Say how many records have a value in a treated column that its treatment does not give."""
-    if name not in released.names:
-        return [f"the treated column {name!r} is not in the file"]
-    if treatment.name == LINKED:
-        several = follower_sql(con, released, name, treatment, null_values)
-        wrong = 0 if several is None else fetch_row(con, several)[0]
-        if not wrong:
-            return []
-        return [
-            f"the column {name!r} goes along with {str(treatment.first)!r}, but {wrong} values of that one "
-            "have several here"
-        ]
-    form = form_of(treatment, spelling)
-    if form is None:
-        return []
-    text = written(con, released, name, () if treatment.name == "constant" else null_values)
-    rows = con.execute(
-        f"SELECT v, count(*) FROM (SELECT {text} AS v FROM {released.name} AS t) GROUP BY v"
-    ).fetchall()
-    missing_is_wrong = treatment.name == "constant" and treatment.first != ""
-    odd = [
-        int(records)
-        for value, records in rows
-        if (missing_is_wrong if value is None else not form(value, int(records)))
-    ]
-    if not odd:
-        return []
-    return [
-        f"the column {name!r}: {sum(odd)} records have a value ({len(odd)} distinct) that its treatment "
-        f"{treatment.name} does not give"
-    ]
-
-
 _FOLLOWED = frozenset({"age-at", "keep-first", "keep-last", "mask", "email-domain", "round"})
 """Treatments of which each value goes with one value of a linked column."""
 
 
-def follower_sql(
-    con: duckdb.DuckDBPyConnection,
-    released: Table,
-    name: str,
-    treatment: Treatment,
-    null_values: Sequence[str],
-) -> str | None:
-    """Write the question of how many values a linked column has several for; None where it may."""
+def check_form(con: Checks, column: Column, policy: Policy, released: Table) -> None:
+    """Check that the values of a treated column are of the form that its treatment gives."""
+    name, treatment, problems = column.name, column.treatment, con.remarks.problems
+    assert treatment is not None
+    if name not in released.names:
+        con.never(f"the treated column {named([name])} was in the file")
+        problems.append(f"the treated column {name!r} is not in the file")
+        return
+    _check_follower(con, name, treatment, policy, released)
+    form = form_of(treatment, column.spelling)
+    if form is None:
+        return
+    is_constant = treatment.name == "constant"
+    text = written(con, released, name, () if is_constant else policy.null_values)
+    counted = f"(SELECT {text} AS v, count(*) AS n FROM {released.name} AS t GROUP BY ALL)"
+    may_lack = not is_constant or treatment.first == ""
+    fits, odd = [], []
+    for value, records in con.execute(f"FROM {counted}").fetchall():
+        if not may_lack if value is None else not form(value, int(records)):
+            odd.append(int(records))
+        elif value is not None:
+            fits.append(value)
+    if isinstance(con, Script):
+        good: list[tuple[str | None, int]] = [
+            (value, 1 if form(value, 1) else int(treatment.first) if treatment.first is not True else 5)
+            for value in fits
+        ]
+        good += [(None, 1)] if may_lack else []
+        what = f"values that the treatment {treatment.name} does not give: {name}"
+        con.check_listed(what, name, "v", counted, "n", good)
+    elif odd:
+        problems.append(
+            f"the column {name!r}: {sum(odd)} records have a value ({len(odd)} distinct) that its treatment "
+            f"{treatment.name} does not give"
+        )
+
+
+def _check_follower(con: Checks, name: str, treatment: Treatment, policy: Policy, released: Table) -> None:
+    """Check that a linked column has one value for each of its lead, unless it may have several."""
     lead = str(treatment.first)
     if treatment.name != LINKED or treatment.of not in _FOLLOWED or lead not in released.names:
-        return None
-    value, own = (written(con, released, column, null_values) for column in (lead, name))
-    return (
+        return
+    value, own = (written(con, released, column, policy.null_values) for column in (lead, name))
+    con.check(
+        f"values that go along with one of {lead}",
+        name,
         f"SELECT count(*) FROM (SELECT {value} AS v FROM {released.name} AS t GROUP BY v "
-        f"HAVING count(DISTINCT {own}) > 1)"
+        f"HAVING count(DISTINCT {own}) > 1)",
+        problem=lambda several: (
+            f"the column {name!r} goes along with {lead!r}, but {several} values of that one have several "
+            "here"
+        ),
     )
 
 
-def raw_left(
-    con: duckdb.DuckDBPyConnection,
-    released: Table,
-    raw: Table,
-    name: str,
-    treatment: Treatment,
-    null_values: Sequence[str],
-) -> list[str]:
-    """Say how many records have a raw value of a treated column, where none may be left."""
-    query = raw_left_sql(con, released, raw, name, treatment, null_values)
-    left = 0 if query is None else fetch_row(con, query)[0]
-    if not left:
-        return []
-    return [f"the column {name!r}: {left} records have a value of the raw column, which should be hidden"]
-
-
-def raw_left_sql(
-    con: duckdb.DuckDBPyConnection,
-    released: Table,
-    raw: Table,
-    name: str,
-    treatment: Treatment,
-    null_values: Sequence[str],
-) -> str | None:
-    """Write the question of `raw_left`; None where raw values may be left."""
+def check_raw_left(con: Checks, column: Column, policy: Policy, released: Table, raw: Table) -> None:
+    """Check that no raw value is left in a treated column where none may be."""
+    name, treatment = column.name, column.treatment
+    assert treatment is not None
     if not treatment.hides or name not in released.names or name not in raw.names:
-        return None
-    mine, theirs = (written(con, table, name, null_values) for table in (released, raw))
-    return (
+        return
+    mine, theirs = (written(con, table, name, policy.null_values) for table in (released, raw))
+    con.check(
+        f"raw values that should be hidden: {name}",
+        name,
         f"SELECT count(*) FROM {released.name} AS t WHERE {mine} IN "
-        f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)"
+        f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)",
+        problem=lambda left: (
+            f"the column {name!r}: {left} records have a value of the raw column, which should be hidden"
+        ),
     )
 
 

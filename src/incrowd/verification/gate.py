@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import cell, count_rows, fetch_row, group_of, written
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import cell, count_rows, group_of, written
 from incrowd.verification.loading import Tables
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.result import GateFinding
 from incrowd.verification.source import Table, literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 _A_FIFTH = 0.2
 _HALF = 0.5
@@ -37,7 +35,7 @@ def plain_columns(policy: Policy, released: Sequence[str]) -> list[str]:
     return [name for name in released if name in unnamed or (name in plain and not columns[name].treatment)]
 
 
-def gate_findings(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables) -> list[GateFinding]:
+def gate_findings(con: Checks, policy: Policy, tables: Tables) -> list[GateFinding]:
     """Return the findings of the tables: unique and derived columns, unprotected values, blanked columns."""
     released, raw = tables.released, tables.raw_in_order
     lacks = raw is not None and any(column.name not in raw.names for column in policy.named("quasi"))
@@ -57,9 +55,9 @@ def gate_findings(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables
 _Found = tuple[str, tuple[str, ...], float]
 
 
-def _unique(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> Iterator[_Found]:
+def _unique(con: Checks, policy: Policy, released: Table) -> Iterator[_Found]:
     cells = {name: _cell(released, name, policy) for name in plain_columns(policy, released.names)}
-    (records,) = fetch_row(con, f"SELECT count(*) FROM {released.name}")
+    (records,) = con.row(f"SELECT count(*) FROM {released.name}")
     alone = {name: _alone(con, released, [shown]) / records for name, shown in cells.items()}
     yield from (("unique-column", (name,), share) for name, share in alone.items() if share >= _A_FIFTH)
     left = {name: shown for name, shown in cells.items() if alone[name] < _A_FIFTH}
@@ -72,8 +70,8 @@ def _unique(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> 
                 yield "unique-together", (one, other), share
 
 
-def _unprotected(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> Iterator[_Found]:
-    demands = [*policy.demands, *(each for attacker in policy.attackers for each in attacker.demands)]
+def _unprotected(con: Checks, policy: Policy, released: Table) -> Iterator[_Found]:
+    demands = policy.all_demands
     if not demands:
         # The limits are checked on another table, which this one is a part of.
         return
@@ -90,8 +88,8 @@ def _unprotected(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table
             f"SELECT count(*) AS n, count(DISTINCT {value}) AS kinds FROM {released.name} WHERE {kept} "
             f"GROUP BY {', '.join(quasi)}"
         )
-        all_records, alike = fetch_row(
-            con, f"SELECT sum(n), coalesce(sum(n) FILTER (kinds = 1), 0) FROM ({classes})"
+        all_records, alike = con.row(
+            f"SELECT sum(n), coalesce(sum(n) FILTER (kinds = 1), 0) FROM ({classes})"
         )
         yield "unprotected-sensitive", (column.name,), float(alike) / float(all_records or 1)
 
@@ -105,7 +103,7 @@ class _Values(NamedTuple):
     of_days: bool
 
 
-def _derived(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, raw: Table) -> Iterator[_Found]:
+def _derived(con: Checks, policy: Policy, released: Table, raw: Table) -> Iterator[_Found]:
     quasi = [column.name for column in policy.named("quasi")]
     names = [*quasi, *(name for name in plain_columns(policy, released.names) if name in raw.names)]
     texts = ", ".join(f"{written(con, raw, name, ())} AS v{n}" for n, name in enumerate(names))
@@ -123,27 +121,27 @@ def _derived(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, ra
                 break
 
 
-def _values(con: duckdb.DuckDBPyConnection, text: str) -> _Values:
+def _values(con: Checks, text: str) -> _Values:
     day = f"try_strptime(substr({text}, 1, 10), '%Y-%m-%d')"
     counted = f"count(DISTINCT {text}), count({text}) < count(*), count({text}) = count({day})"
-    known, lacking, of_days = fetch_row(con, f"SELECT {counted} FROM first_rows")
+    known, lacking, of_days = con.row(f"SELECT {counted} FROM first_rows")
     return _Values(text, known, known + lacking, of_days)
 
 
-def _told_by(con: duckdb.DuckDBPyConnection, one: _Values, others: Sequence[_Values]) -> set[str]:
+def _told_by(con: Checks, one: _Values, others: Sequence[_Values]) -> set[str]:
     """Return the columns of which each value of one has one value; a nearly unique one tells nothing."""
-    (rows,) = fetch_row(con, "SELECT count(*) FROM first_rows")
+    (rows,) = con.row("SELECT count(*) FROM first_rows")
     able = [other for other in others if 1 < other.different <= one.different]
     if not able or 2 * one.different > rows:
         return set()
     filled = [f"coalesce('v' || {other.text}, 'm')" for other in able]
     alike = ", ".join(f"min({text}) = max({text}) AS a{n}" for n, text in enumerate(filled))
     all_alike = ", ".join(f"bool_and(a{n})" for n in range(len(able)))
-    holds = fetch_row(con, f"SELECT {all_alike} FROM (SELECT {alike} FROM first_rows GROUP BY {one.text})")
+    holds = con.row(f"SELECT {all_alike} FROM (SELECT {alike} FROM first_rows GROUP BY {one.text})")
     return {other.text for other, true in zip(able, holds, strict=True) if true}
 
 
-def _is_part(con: duckdb.DuckDBPyConnection, part: _Values, whole: _Values) -> bool:
+def _is_part(con: Checks, part: _Values, whole: _Values) -> bool:
     """Say whether a column is the beginning or the end of another one in every row, or a part of its day."""
     if not 1 < part.known < whole.known:
         return False
@@ -154,16 +152,14 @@ def _is_part(con: duckdb.DuckDBPyConnection, part: _Values, whole: _Values) -> b
     # Rows where one is missing say nothing; the first rows rule out most.
     for few in (_FIRST, _ROWS):
         asked = ", ".join(f"bool_and({way})" for way in ways)
-        holds = fetch_row(con, f"SELECT {asked} FROM first_rows WHERE rowid < {few}")
+        holds = con.row(f"SELECT {asked} FROM first_rows WHERE rowid < {few}")
         ways = [way for way, true in zip(ways, holds, strict=True) if true is not False]
         if not ways:
             return False
     return True in holds
 
 
-def _blanked(
-    con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, raw: Table | None
-) -> Iterator[_Found]:
+def _blanked(con: Checks, policy: Policy, released: Table, raw: Table | None) -> Iterator[_Found]:
     quasi = policy.named("quasi")
     shown = [written(con, released, column.name, policy.null_values) for column in quasi]
     blank = [[SUPPRESSED] for _ in quasi]
@@ -176,8 +172,8 @@ def _blanked(
         f"count(*) FILTER ({text} IN ({', '.join(map(literal, cells)) or 'NULL'}) AND NOT ({gone}))"
         for text, cells in zip(shown, blank, strict=True)
     )
-    records, suppressed, *of_column = fetch_row(
-        con, f"SELECT count(*), count(*) FILTER ({gone}), {counted} FROM {released.name} AS t"
+    records, suppressed, *of_column = con.row(
+        f"SELECT count(*), count(*) FILTER ({gone}), {counted} FROM {released.name} AS t"
     )
     for column, number in zip(quasi, of_column, strict=True):
         if number > _HALF * (records - suppressed):
@@ -186,7 +182,7 @@ def _blanked(
         yield "much-suppressed", (), suppressed / records
 
 
-def _texts(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Iterator[list[str | None]]:
+def _texts(con: Checks, table: Table, policy: Policy) -> Iterator[list[str | None]]:
     """Return the different texts of each quasi-identifier in records that are not suppressed, in no order."""
     texts = [written(con, table, column.name, policy.null_values) for column in policy.named("quasi")]
     seen = " OR ".join(f"{text} IS DISTINCT FROM '{SUPPRESSED}'" for text in texts)
@@ -214,10 +210,10 @@ def _cell(released: Table, name: str, policy: Policy) -> str:
     return f"CAST({cell(place, released.types[place], policy.null_values)} AS VARCHAR)"
 
 
-def _alone(con: duckdb.DuckDBPyConnection, released: Table, cells: Sequence[str]) -> int:
+def _alone(con: Checks, released: Table, cells: Sequence[str]) -> int:
     groups = f"SELECT 1 FROM {released.name} GROUP BY {', '.join(cells)} HAVING count(*) = 1"
-    return int(fetch_row(con, f"SELECT count(*) FROM ({groups})")[0])
+    return int(con.row(f"SELECT count(*) FROM ({groups})")[0])
 
 
-def _distinct(con: duckdb.DuckDBPyConnection, released: Table, shown: str) -> int:
-    return int(fetch_row(con, f"SELECT count(*) FROM (SELECT DISTINCT {shown} FROM {released.name})")[0])
+def _distinct(con: Checks, released: Table, shown: str) -> int:
+    return int(con.row(f"SELECT count(*) FROM (SELECT DISTINCT {shown} FROM {released.name})")[0])

@@ -14,17 +14,14 @@ history
 from __future__ import annotations
 
 from math import comb
-from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError
-
-if TYPE_CHECKING:
-    import duckdb
+from incrowd.verification.checks import Checks
 
 _MOST_SETS = 50_000_000
 
 
-def who_share(con: duckdb.DuckDBPyConnection, power: int, *, whoever: bool = False) -> list[str]:
+def who_share(con: Checks, power: int, *, whoever: bool = False) -> list[str]:
     """Write the queries of how many people share the known classes of a person.
 
     The smallest answer is the fewest people. Of a person who is in fewer classes all of them are known.
@@ -62,7 +59,7 @@ def who_share(con: duckdb.DuckDBPyConnection, power: int, *, whoever: bool = Fal
     return found
 
 
-def _by_sets(con: duckdb.DuckDBPyConnection, power: int) -> str:
+def _by_sets(con: Checks, power: int) -> str:
     """Count for each set of so many classes who is in all of them: each such person has the set once."""
     # A set that cannot grow to its full size is left out.
     con.execute(
@@ -79,7 +76,7 @@ def _by_sets(con: duckdb.DuckDBPyConnection, power: int) -> str:
     return f"SELECT min(people) FROM (SELECT count(*) AS people FROM known GROUP BY {classes})"
 
 
-def _by_histories(con: duckdb.DuckDBPyConnection, power: int) -> str:
+def _by_histories(con: Checks, power: int) -> str:
     """Count for all classes of a person who is in all of them, of people in fewer classes than `power`."""
     con.execute(
         "CREATE OR REPLACE TABLE history AS SELECT row_number() OVER () AS history, classes, "

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from incrowd.errors import ParameterError, SchemaError, alike_of, named, setting
-from incrowd.verification.against import as_released
+from incrowd.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
+from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, group_of, written
 from incrowd.verification.double_header import refuse_double_header
-from incrowd.verification.persons import refuse_several_rows
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import CsvFormat, Table
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, point_cells, respell
 from incrowd.verification.tables import load
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class Tables:
         return None if self.raw is None else replace(self.raw, name="raw")
 
 
-def load_tables(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path) -> Tables:
+def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Tables:
     """Load the tables.
 
     Raises
@@ -105,34 +100,32 @@ def load_tables(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources
     return Tables(released, population, raw, placed)
 
 
-def _released(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path) -> Table:
+def _released(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Table:
     needed = [column.name for role in ("quasi", "sensitive") for column in policy.named(role)]
     treated = [column.name for column in policy.treated]
     plain = [column.name for column in policy.named("insensitive")]
     table = load(
-        con, "released", sources.released, sources.released_table, [*needed, *treated, *plain],
+        con.con, "released", sources.released, sources.released_table, [*needed, *treated, *plain],
         replace(sources.csv_format, escaped=sources.escaped), scratch,
         everything=sources.raw is not None or policy.unlisted == "keep",
     )  # fmt: skip
     _refuse_lacking(table, needed)
-    _point_cells(con, table, policy)
+    point_commas(con, table, policy)
     if sources.beside is None:
         return table
     earlier = load(
-        con, "earlier", sources.beside, None, [*needed, *treated],
+        con.con, "earlier", sources.beside, None, [*needed, *treated],
         replace(sources.csv_format, escaped=sources.escaped), scratch, everything=False,
     )  # fmt: skip
     _refuse_lacking(earlier, needed)
-    _point_cells(con, earlier, policy)
+    point_commas(con, earlier, policy)
     common = [
         name for name in dict.fromkeys([*needed, *treated]) if name in table.names and name in earlier.names
     ]
     return _together(con, table, earlier, common, policy.null_values)
 
 
-def _together(
-    con: duckdb.DuckDBPyConnection, one: Table, other: Table, columns: Sequence[str], nulls: Sequence[str]
-) -> Table:
+def _together(con: Checks, one: Table, other: Table, columns: Sequence[str], nulls: Sequence[str]) -> Table:
     """Put the records of two releases into one table; columns of two types become texts."""
     types, cells = [], []
     for number, name in enumerate(columns):
@@ -153,37 +146,34 @@ def _together(
     return Table("pair", f"{one.title} and {other.title}", tuple(columns), tuple(types), in_order=False)
 
 
-def _population(
-    con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path
-) -> Table | None:
+def _population(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Table | None:
     if sources.population is None:
         return None
     quasi, whose = ([column.name for column in policy.named(role)] for role in ("quasi", "person"))
     table = load(
-        con, "population", sources.population, None, [*quasi, *whose], sources.csv_format, scratch,
+        con.con, "population", sources.population, None, [*quasi, *whose], sources.csv_format, scratch,
         everything=False,
     )  # fmt: skip
     _refuse_lacking(table, quasi)
-    refuse_several_rows(con, table, policy)
-    return _respell(con, table, policy)
+    return table
 
 
 def _raw(
-    con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path, released: Table
+    con: Checks, policy: Policy, sources: Sources, scratch: Path, released: Table
 ) -> tuple[Table | None, bool]:
     """Load the raw table, in the order of the released records if a row map tells it; say whether it did."""
     if sources.raw is None:
         return None, False
     table = load(
-        con, "raw", sources.raw, sources.raw_table, [column.name for column in policy.columns],
+        con.con, "raw", sources.raw, sources.raw_table, [column.name for column in policy.columns],
         replace(sources.csv_format, names=tuple(sources.names)), scratch, everything=True,
     )  # fmt: skip
     if table.headed:
-        refuse_double_header(con, table, given_names=bool(sources.names))
-    table = _respell(con, table, policy)
+        refuse_double_header(con.con, table, given_names=bool(sources.names))
+    table = respell_values(con, table, policy)
     if sources.row_map is None:
         return table, False
-    row_map = load(con, "row_map", sources.row_map, None, ["row"], CsvFormat(), scratch, everything=True)
+    row_map = load(con.con, "row_map", sources.row_map, None, ["row"], CsvFormat(), scratch, everything=True)
     if count_rows(con, table) != count_rows(con, released):
         return table, False
     return as_released(con, released, table, row_map), True
@@ -198,15 +188,16 @@ def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
         )
 
 
-def _point_cells(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> None:
+def point_commas(con: Checks, table: Table, policy: Policy) -> None:
     """Write decimal points into the released cells that have commas."""
     for column in policy.named("quasi"):
         place = table.place(column.name)
         if column.has_commas and group_of(table.types[place]) == "text":
+            con.note(f"The cells of {column.name} with decimal points.")
             point_cells(con, table.name, f"c{place}")
 
 
-def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Table:
+def respell_values(con: Checks, table: Table, policy: Policy) -> Table:
     """Write the raw values of quasi-identifiers plainly, as cells of a release are."""
     types = list(table.types)
     for column in policy.named("quasi"):
@@ -219,14 +210,55 @@ def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Ta
 
 
 def write_plainly(
-    con: duckdb.DuckDBPyConnection, table: str, cell: str, declared: str, column: Column, nulls: Sequence[str]
+    con: Checks, table: str, cell: str, declared: str, column: Column, nulls: Sequence[str]
 ) -> str:
     """Write the values of a column plainly, if they are spelled; return their type then."""
     stored = group_of(declared)
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
+    con.note(f"The values of {column.name} as a release writes them.")
     if stored != "text":
         numbers_as_texts(con, table, cell)
-        declared = "VARCHAR"
     respell(con, table, cell, column.name, column.spelling, nulls)
-    return declared
+    return "VARCHAR"
+
+
+def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Table:
+    """Put the raw records in the order of the released ones.
+
+    Parameters
+    ----------
+    row_map
+        Which raw record each released one is, by its number from 1.
+
+    Raises
+    ------
+    TableError
+        The row map does not name every record once.
+    """
+    records = count_rows(con, released)
+    if not (released.in_order and raw.in_order):
+        raise TableError("a row map is for files: records of a database have no numbers")
+    if "row" not in row_map.names:
+        raise TableError(f"{row_map.title}: has no column 'row'; take the row map of this release")
+    row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
+    told = con.row(
+        f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0), coalesce(max({row}), 0) "
+        f"FROM {row_map.name}"
+    )
+    if told != (records, records, 1, records):
+        raise TableError(
+            f"{row_map.title}: does not name each of {records} records once; take the row map of this release"
+        )
+    con.note("The raw records in the order of the release, by the row map.")
+    con.execute(
+        f"CREATE TABLE moved AS SELECT w.* FROM {row_map.name} AS m JOIN {raw.name} AS w "
+        f"ON w.rowid = {row.replace('(c', '(m.c')} - 1 ORDER BY m.rowid"
+    )
+    con.check(
+        "records that the row map does not name once",
+        None,
+        f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
+        f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
+    )
+    return replace(raw, name="moved")

@@ -10,25 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError, setting
 from incrowd.verification import quantities
 from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
-from incrowd.verification.classes import fetch_row
+from incrowd.verification.checks import Checks, Script
 from incrowd.verification.demands import MODELS, Demand
 from incrowd.verification.histories import who_share
 from incrowd.verification.people import sizes_and_people
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import Policy
 from incrowd.verification.result import Finding
-from incrowd.verification.script import Script
 from incrowd.verification.weights import stood_for
 from incrowd.verification.wildcards import check_known, matching
-
-if TYPE_CHECKING:
-    import duckdb
 
 SLACK = 1e-12
 _MOST_SUBSETS = 10_000
@@ -61,13 +56,11 @@ class Measuring:
         What a `*` or a missing cell matches.
     unjudged
         The sensitive columns whose released values the policy's models are not about.
-    script
-        Where the checks are written; None where the figures are only measured.
     against
-        Whom the checks of the script are about.
+        Whom the checks of a script are about.
     """
 
-    con: duckdb.DuckDBPyConnection
+    con: Checks
     quasi: int
     classes: int
     attributes: Mapping[str, Attribute]
@@ -76,7 +69,6 @@ class Measuring:
     unweighed: str | None = None
     wildcards: str = "value"
     unjudged: frozenset[str] = frozenset()
-    script: Script | None = None
     against: str = ""
 
     def find_policy(self, policy: Policy) -> list[Finding]:
@@ -176,22 +168,21 @@ class Measuring:
 
     def _measured(self, demand: Demand, distance: str | None) -> tuple[float | None, bool]:
         """Return the figure of a demand, and whether it meets the limit; a script gets a check of it."""
-        if self.script is not None:
+        if isinstance(self.con, Script):
             words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
             words += [] if distance is None or distance in words else [distance]
             title = f"{demand.model} {demand.quantity}" + (f" ({', '.join(words)})" if words else "")
             limit = f"{'at least' if demand.at_least else 'at most'} {demand.limit:g}"
-            self.script.note(f"{title}{self.against}, {limit}")
+            self.con.note(f"{title}{self.against}, {limit}")
             figure = self._figure(demand, distance)
-            self.script.check(title + self.against, demand.attribute, figure, _holds(demand), demand.limit)
-            return self.script.found()
+            self.con.check(title + self.against, demand.attribute, figure, _holds(demand), demand.limit)
+            return self.con.found()
         if not self.classes:
             # The hierarchies and values that are named must be there all the same.
             if demand.attribute is not None:
                 self._values(demand, distance)
             return None, False
-        reached, holds = fetch_row(
-            self.con,
+        reached, holds = self.con.row(
             f"SELECT reached, coalesce({_holds(demand)}, false) "
             f"FROM (SELECT ({self._figure(demand, distance)}) AS reached)",
         )
@@ -314,7 +305,7 @@ class Measuring:
             case "km-anonymity":
                 if not self._by_person:  # who has one record is in one class
                     return smallest
-                shared = who_share(self.con, settings["power"], whoever=self.script is not None)
+                shared = who_share(self.con, settings["power"], whoever=self.con.is_script)
                 return f"SELECT least({', '.join(f'({query})' for query in shared)})"
             case "maximum-risk":
                 return f"1::DOUBLE / {smallest}"

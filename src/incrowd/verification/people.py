@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from incrowd.errors import TableError
 from incrowd.verification.cells import CellReader
+from incrowd.verification.checks import Checks
 from incrowd.verification.classes import group_of, written
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
-
-if TYPE_CHECKING:
-    import duckdb
 
 _MOST_BYTES = 10**12
 """What may be looked through: a minute or two."""
@@ -102,9 +100,7 @@ class Coverage:
         return self._count(everybody & ~_union(self.sets.values()))
 
 
-def cover(
-    con: duckdb.DuckDBPyConnection, table: Table, quasi: Sequence[Column], null_values: Sequence[str]
-) -> None:
+def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
     """Count whom the cells of each class cover: make the tables `covered` and `uncovered`.
 
     Parameters
@@ -146,9 +142,7 @@ def cover(
     con.execute("CREATE TABLE uncovered AS SELECT ?::HUGEINT AS people", [hidden + coverage.outside()])
 
 
-def alike(
-    con: duckdb.DuckDBPyConnection, table: Table, quasi: Sequence[str], null_values: Sequence[str]
-) -> str:
+def alike(con: Checks, table: Table, quasi: Sequence[str], null_values: Sequence[str]) -> str:
     """Write the question for the combinations of people's values q0, q1, ..., and how many, n, have each."""
     columns = ", ".join(f"{written(con, table, name, null_values)} AS q{at}" for at, name in enumerate(quasi))
     keys = ", ".join(f"q{at}" for at in range(len(quasi)))

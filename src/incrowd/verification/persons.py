@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, named, setting
-from incrowd.verification.classes import cell, count_rows, fetch_row
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import cell, count_rows
 from incrowd.verification.policy import Policy
 from incrowd.verification.source import Table
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Persons:
 
 
 def find_persons(
-    con: duckdb.DuckDBPyConnection, released: Table, raw: Table | None, policy: Policy, *, placed: bool
+    con: Checks, released: Table, raw: Table | None, policy: Policy, *, placed: bool
 ) -> Persons | None:
     """Find out whose record each record of a release is; None where the policy names no column for it.
 
@@ -95,7 +92,7 @@ def find_persons(
     return Persons(people, unnamed, several=True)
 
 
-def refuse_several_rows(con: duckdb.DuckDBPyConnection, population: Table, policy: Policy) -> None:
+def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
     """Refuse a population that says that somebody has several rows: they would count as several people.
 
     Raises
@@ -114,7 +111,7 @@ def refuse_several_rows(con: duckdb.DuckDBPyConnection, population: Table, polic
 
 
 def _number(
-    con: duckdb.DuckDBPyConnection, table: Table, columns: Sequence[str], null_values: Sequence[str]
+    con: Checks, table: Table, columns: Sequence[str], null_values: Sequence[str]
 ) -> tuple[int, int, int]:
     """Make the table `whose`; return the number of records, of people, and of records without a person."""
     places = [table.place(name) for name in columns]
@@ -128,6 +125,6 @@ def _number(
         f"ELSE dense_rank() OVER (ORDER BY {', '.join(keys)}) END AS person "
         f"FROM (SELECT t.rowid AS place, {values} FROM {table.name} AS t)"
     )
-    found = fetch_row(con, "SELECT count(*), count(DISTINCT person), count(*) FILTER (person < 0) FROM whose")
+    found = con.row("SELECT count(*), count(DISTINCT person), count(*) FILTER (person < 0) FROM whose")
     records, people, unnamed = map(int, found)
     return records, people, unnamed

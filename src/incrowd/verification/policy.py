@@ -166,10 +166,14 @@ class Policy:
         )
 
     @property
+    def all_demands(self) -> tuple[Demand, ...]:
+        """The demands, those against attackers included."""
+        return (*self.demands, *(demand for each in self.attackers for demand in each.demands))
+
+    @property
     def models(self) -> tuple[str, ...]:
         """Names of the models that anything is asked of."""
-        theirs = (demand for attacker in self.attackers for demand in attacker.demands)
-        return tuple(demand.model for demand in (*self.demands, *theirs))
+        return tuple(demand.model for demand in self.all_demands)
 
     @property
     def treated(self) -> tuple[Column, ...]:

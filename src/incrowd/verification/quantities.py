@@ -15,12 +15,10 @@ large as parts times values.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.verification.attribute import Attribute
-
-if TYPE_CHECKING:
-    import duckdb
+from incrowd.verification.checks import Checks
 
 _EULER = 0.57721566490153286
 _SLACK = 1e-12
@@ -53,7 +51,7 @@ def diversity(attribute: Attribute, counts: str, settings: dict[str, Any]) -> st
     )
 
 
-def _tabulate_grassberger(con: duckdb.DuckDBPyConnection, counts: str) -> None:
+def _tabulate_grassberger(con: Checks, counts: str) -> None:
     """Make the table `grassberger` (n, g) with Grassberger's G(n) up to the largest count."""
     # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2m + 2) = G(2m) + 2 / (2m + 1), and G(2m + 1) = G(2m).
     con.execute(

@@ -1,4 +1,4 @@
-"""Whom the cells of a script's classes cover: people of a population, or raw records.
+"""Whom the cells of a script's classes cover: people of a population, or raw records; see `against`.
 
 Tables made here
 ----------------
@@ -10,17 +10,6 @@ near
     class, person: the classes that cover a combination.
 covered, uncovered
     See `people`.
-
-Beside a raw table of which it is not known which record each is:
-
-passed
-    p, p0, p1, ...: what the columns have together that are released as they are.
-released_alike, raw_alike
-    class or person, q0, q1, ..., p, n: how many records have the same cells, or values, and the same p.
-suiting_0, suiting_1, ...
-    cell, value: which raw values each cell of a quasi-identifier is true of.
-suits
-    class, person: whose cells are true of which raw values.
 """
 
 from __future__ import annotations
@@ -29,19 +18,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incrowd.errors import ParameterError
-from incrowd.verification.against import Comparison
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import fetch_row, group_of
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import group_of
 from incrowd.verification.people import Covers, alike
 from incrowd.verification.policy import SUPPRESSED, Column
-from incrowd.verification.script import Script
 from incrowd.verification.source import Table
 
 _MOST_PAIRS = 2_000_000_000
 """Classes times combinations that a script may look through."""
 
 
-def cover(script: Script, population: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
+def cover(script: Checks, population: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
     """Write whom the classes cover in the population.
 
     Raises
@@ -53,7 +41,7 @@ def cover(script: Script, population: Table, quasi: Sequence[Column], null_value
     """
     names = [column.name for column in quasi]
     numbers = range(len(quasi))
-    together = alike(script, population, names, null_values)  # type: ignore[arg-type]
+    together = alike(script, population, names, null_values)
     shown = " OR ".join(f"q{number} IS DISTINCT FROM '{SUPPRESSED}'" for number in numbers)
     script.note(
         "The population: the combinations of people's values. Who is * throughout is nobody in particular."
@@ -62,7 +50,7 @@ def cover(script: Script, population: Table, quasi: Sequence[Column], null_value
         f"CREATE TABLE everybody AS SELECT row_number() OVER () AS person, *, {shown} AS is_known "
         f"FROM ({together})"
     )
-    covering = _Covering(script, "classes", "everybody", "near", "covers", "e.is_known")
+    covering = Covering(script, "classes", "everybody", "near", "covers", "e.is_known")
     covering.refuse_many(
         "SELECT (SELECT count(*) FROM classes) * (SELECT count(*) FROM everybody)", "the population's"
     )
@@ -86,69 +74,8 @@ def cover(script: Script, population: Table, quasi: Sequence[Column], null_value
     )
 
 
-def check_as_a_whole(script: Script, comparison: Comparison) -> None:
-    """Write checks of how often everything occurs in both tables, and of whether the cells can be true.
-
-    Raises
-    ------
-    ParameterError
-        There are too many records that differ.
-    """
-    script.note(
-        "Which raw record each record is, is not known. So the tables are compared as a whole.",
-        *(f"Not checked: {what}." for what in comparison.unordered_means()),
-    )
-    script.check(
-        "records that differ from all raw ones in columns that are released as they are",
-        None,
-        comparison.combined(),
-    )
-    script.note("The records that are alike, and the raw records that are.")
-    for table, number, raw in (("released_alike", "class", False), ("raw_alike", "person", True)):
-        script.execute(
-            f"CREATE TABLE {table} AS SELECT row_number() OVER () AS {number}, * "
-            f"FROM ({comparison.bunches(raw=raw)})"
-        )
-    _find_suiting(script, comparison)
-    fitting = "SELECT class, sum(e.n) AS people FROM suits JOIN raw_alike AS e USING (person) GROUP BY class"
-    script.check(
-        "records whose cells are true of too few raw records",
-        None,
-        f"SELECT coalesce(sum(n), 0) FROM released_alike LEFT JOIN ({fitting}) USING (class) "
-        "WHERE coalesce(people, 0) < n",
-    )
-    script.check(
-        "raw records of which the cells of no record are true",
-        None,
-        "SELECT coalesce(sum(n), 0) FROM raw_alike WHERE person NOT IN (SELECT person FROM suits)",
-    )
-
-
-def _find_suiting(script: Script, comparison: Comparison) -> None:
-    """Make the table `suits`."""
-    covering = _Covering(script, "released_alike", "raw_alike", "suits", "suiting", "c.p = e.p")
-    covering.refuse_many(
-        "SELECT sum(r.n * w.n) FROM (SELECT p, count(*) AS n FROM released_alike GROUP BY p) AS r "
-        "JOIN (SELECT p, count(*) AS n FROM raw_alike GROUP BY p) AS w USING (p)",
-        "the raw table's",
-    )
-    hidden = " AND ".join(
-        f"coalesce(q{number} = '{SUPPRESSED}', false)" for number in range(len(comparison.pairs))
-    )
-    shares = {}
-    for number, pair in enumerate(comparison.pairs):
-        if pair.column.style == "mean":
-            continue
-        known = covering.texts(number, f"raw_alike WHERE NOT ({hidden})")
-        script.note(f"Which raw values each cell of {pair.column.name} is true of; * is true of any.")
-        covers, values = comparison.covers(number, known), covering.texts(number, "raw_alike")
-        shares[number] = covering.tell(number, covers, values)
-    script.note("The raw records that suit the cells of each: the column that parts most is looked at first.")
-    covering.meet(shares)
-
-
 @dataclass(frozen=True)
-class _Covering:
+class Covering:
     """Writes down whom classes cover.
 
     Attributes
@@ -167,7 +94,7 @@ class _Covering:
         SQL of which pairs of a class `c` and a combination `e` are looked at.
     """
 
-    script: Script
+    script: Checks
     classes: str
     people: str
     near: str
@@ -188,7 +115,7 @@ class _Covering:
         ------
         ParameterError
         """
-        (found,) = fetch_row(self.script.con, pairs)
+        (found,) = self.script.row(pairs)
         if int(found or 0) > _MOST_PAIRS:
             raise ParameterError(
                 f"{found:,} pairs of classes and of combinations of {whose} values are more than the "
@@ -197,9 +124,7 @@ class _Covering:
 
     def texts(self, number: int, rows: str) -> list[str | None]:
         """List the values of a column in some rows, as texts."""
-        found = self.script.con.execute(
-            f"SELECT DISTINCT CAST(q{number} AS VARCHAR) FROM {rows} ORDER BY ALL"
-        )
+        found = self.script.execute(f"SELECT DISTINCT CAST(q{number} AS VARCHAR) FROM {rows} ORDER BY ALL")
         return [text for (text,) in found.fetchall()]
 
     def tell(self, number: int, covers: Covers, values: Sequence[str | None]) -> float:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import ParameterError, TableError
-from incrowd.verification.classes import count_rows, fetch_row
+from incrowd.verification.checks import Script
+from incrowd.verification.classes import count_rows
 from incrowd.verification.databases import duckdb_name, part_of, quoted_name
 from incrowd.verification.other_kinds import is_json_lines, is_other_kind
-from incrowd.verification.script import Script
 from incrowd.verification.source import CsvFormat, Part, Table, glob_free, literal
 from incrowd.verification.tables import files_of, load_parts, parts_of, title_of
 
@@ -131,7 +131,7 @@ class Reader:
         script, told, table = self.script, list(parts[0].names), f"{wanted.name}_names"
         made = f"CREATE TABLE {table} AS SELECT"
         described = f"(DESCRIBE SELECT * FROM {reader})"
-        found = script.con.execute(f"SELECT column_name FROM {described}").fetchall()
+        found = script.execute(f"SELECT column_name FROM {described}").fetchall()
         header = None if parts[0].header is None or len(parts) > 1 else parts[0].header
         where = f"getvariable('{wanted.variable}')"
         if parts[0].by_name and header is not None:
@@ -163,7 +163,7 @@ class Reader:
 
     def _named(self, header: str, wanted: Wanted) -> list[str]:
         """Read the names as they stand in the file."""
-        rows = self.script.con.execute(header.replace("{}", f"getvariable('{wanted.variable}')", 1))
+        rows = self.script.execute(header.replace("{}", f"getvariable('{wanted.variable}')", 1))
         return [name for (name,) in rows.fetchall()]
 
     def _column(self, known: Sequence[str], name: str, rows: str, *, trimmed: bool) -> str:
@@ -179,7 +179,7 @@ class Reader:
             if Path(given).is_dir():
                 endings = {next(end for end in _ENDINGS if file.name.lower().endswith(end)) for file in files}
                 pattern = f"{glob_free(Path(given))[:-1]}/**/*{min(endings)}'"
-            found = self.script.con.execute(f"SELECT file FROM glob({pattern})").fetchall()
+            found = self.script.execute(f"SELECT file FROM glob({pattern})").fetchall()
             if [Path(file) for (file,) in found] == list(files):
                 return pattern
         listed = ", ".join(glob_free(file) for file in files)
@@ -201,8 +201,8 @@ class Reader:
 
     def _compare(self, seen: Table, name: str, places: Sequence[int]) -> None:
         """Drop the tables that the verifier read, if a script alone reads the same."""
-        con = self.script.con
-        same = count_rows(con, seen) == int(fetch_row(con, f"SELECT count(*) FROM {name}")[0])
+        script = self.script
+        same = count_rows(script, seen) == int(script.row(f"SELECT count(*) FROM {name}")[0])
         columns = ", ".join(f"c{place}" for place in places)
         if places and seen.in_order:
             apart = " OR ".join(f"mine.c{place} IS DISTINCT FROM theirs.c{place}" for place in places)
@@ -210,10 +210,10 @@ class Reader:
                 f"SELECT count(*) FROM {name} AS mine JOIN {seen.name} AS theirs "
                 f"ON mine.rowid = theirs.rowid WHERE {apart}"
             )
-            same = same and not fetch_row(con, query)[0]
+            same = same and not script.row(query)[0]
         elif places:
             query = f"SELECT {columns} FROM {name} EXCEPT ALL SELECT {columns} FROM {seen.name}"
-            same = same and not fetch_row(con, f"SELECT count(*) FROM ({query})")[0]
-        con.execute(f"DROP TABLE {seen.name}")
+            same = same and not script.row(f"SELECT count(*) FROM ({query})")[0]
+        script.con.execute(f"DROP TABLE {seen.name}")
         if not same:
             raise TableError(f"{seen.title}: DuckDB reads other rows by itself; write it as Parquet")

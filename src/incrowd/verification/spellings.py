@@ -12,14 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incrowd.errors import PolicyError, SchemaError
+from incrowd.verification.checks import Checks
 from incrowd.verification.missing import means_missing
 from incrowd.verification.source import literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
 _BLANKS = " \u00a0\u202f"
@@ -126,7 +124,7 @@ def is_spelled(spelling: Spelling | None, stored: str) -> bool:
     )
 
 
-def point_cells(con: duckdb.DuckDBPyConnection, table: str, cell: str) -> None:
+def point_cells(con: Checks, table: str, cell: str) -> None:
     """Write decimal points into the released cells of a column that have commas; others stay as they are."""
     number = "-?[0-9]+(,[0-9]+)?(e[+-][0-9]+)?"
     value = f"({number}|<missing>)"
@@ -143,37 +141,37 @@ def point_cells(con: duckdb.DuckDBPyConnection, table: str, cell: str) -> None:
     )
 
 
-def numbers_as_texts(con: duckdb.DuckDBPyConnection, table: str, cell: str) -> None:
+def numbers_as_texts(con: Checks, table: str, cell: str) -> None:
     """Turn a column of numbers in a table of the connection into texts, whole ones without a fraction."""
     whole = f"regexp_replace(CAST({cell} AS VARCHAR), '[.]0$', '')"
     con.execute(f"ALTER TABLE {table} ALTER {cell} TYPE VARCHAR USING nullif({whole}, 'nan')")
 
 
 def respell(
-    con: duckdb.DuckDBPyConnection, table: str, cell: str, name: str, spelling: Spelling, nulls: Sequence[str]
+    con: Checks,
+    table: str,
+    cell: str,
+    name: str,
+    spelling: Spelling,
+    nulls: Sequence[str],
+    *,
+    checked: bool = True,
 ) -> None:
     """Rewrite a column of texts in a table of the connection as a release would write its values.
+
+    Parameters
+    ----------
+    checked
+        Whether a script checks that there are no other texts.
 
     Raises
     ------
     SchemaError
         When texts are not spelled so; they are counted, not repeated.
     """
-    read_spelled(con, table, cell, name, spelling, nulls)
-    write_plainly(con, table, cell, nulls)
-
-
-def spelled(cell: str, nulls: Sequence[str]) -> str:
-    """Write whether a cell has a value: one that is neither missing nor suppressed."""
     missing = means_missing(cell, nulls) if nulls else "false"
-    return f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
-
-
-def read_spelled(
-    con: duckdb.DuckDBPyConnection, table: str, cell: str, name: str, spelling: Spelling, nulls: Sequence[str]
-) -> None:
-    """Make the table `respelled` (raw, plain) of the distinct texts of a column; see `respell`."""
-    rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {spelled(cell, nulls)}").fetchall()
+    has_value = f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
+    rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {has_value}").fetchall()
     texts = sorted(text for (text,) in rows)
     plain = [spelling.plain(text) for text in texts]
     wrong = sum(text is None for text in plain)
@@ -189,10 +187,12 @@ def read_spelled(
         "unnest(?::VARCHAR[]) AS plain",
         [texts, plain],
     )
-
-
-def write_plainly(con: duckdb.DuckDBPyConnection, table: str, cell: str, nulls: Sequence[str]) -> None:
-    """Rewrite a column of texts by the table `respelled`, and drop that."""
+    if checked:
+        con.check(
+            f"values that were not there when this was written: {name}",
+            name,
+            f"SELECT count(*) FROM {table} WHERE {has_value} AND {cell} NOT IN (SELECT raw FROM respelled)",
+        )
     gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
     con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
     con.execute("DROP TABLE respelled")

@@ -12,24 +12,21 @@ standing
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError, setting
-from incrowd.verification.classes import cell, count_rows, fetch_row, group_of
+from incrowd.verification.checks import Checks
+from incrowd.verification.classes import cell, count_rows, group_of
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.spellings import is_spelled, respell
 from incrowd.verification.wildcards import alone
 
-if TYPE_CHECKING:
-    import duckdb
-
 _MILLION = 1_000_000
 
 
 def find_weights(
-    con: duckdb.DuckDBPyConnection,
+    con: Checks,
     released: Table,
     raw: Table | None,
     policy: Policy,
@@ -71,20 +68,20 @@ def find_weights(
     weight = cell(raw.place(column.name), raw.types[raw.place(column.name)], policy.null_values, "w.")
     number = f"TRY_CAST(CAST({weight} AS VARCHAR) AS DOUBLE)"
     fits = f"coalesce(isfinite({number}) AND {number} > 0 AND {number} <= 1e12, false)"
-    (others,) = fetch_row(con, f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
+    (others,) = con.row(f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
     if others:
         return f"{others:,} rows of the raw table have no number above 0 in column {column.name!r}"
     _add_up(con, released, raw, [each.name for each in policy.named("quasi")], policy.null_values, number)
     return ""
 
 
-def _respelled(con: duckdb.DuckDBPyConnection, raw: Table, column: Column, null_values: Sequence[str]) -> str:
+def _respelled(con: Checks, raw: Table, column: Column, null_values: Sequence[str]) -> str:
     """Write weights plainly where the policy says how they are spelled; return the error, or nothing."""
     place = raw.place(column.name)
     if column.spelling is None or not is_spelled(column.spelling, group_of(raw.types[place])):
         return ""
     try:
-        respell(con, raw.name, f"c{place}", column.name, column.spelling, null_values)
+        respell(con, raw.name, f"c{place}", column.name, column.spelling, null_values, checked=False)
     except SchemaError as error:
         return f"{error}"
     return ""
@@ -115,7 +112,7 @@ def stood_for(quasi: int, wildcards: str) -> str:
 
 
 def _add_up(
-    con: duckdb.DuckDBPyConnection,
+    con: Checks,
     released: Table,
     raw: Table,
     quasi: Sequence[str],

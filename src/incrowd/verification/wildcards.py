@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError
+from incrowd.verification.checks import Checks
 from incrowd.verification.classes import seen_by
 from incrowd.verification.demands import Demand
 from incrowd.verification.policy import SUPPRESSED
 from incrowd.verification.source import literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 def check_known(demand: Demand, wildcards: str) -> None:
@@ -44,7 +41,7 @@ def check_known(demand: Demand, wildcards: str) -> None:
 
 @contextmanager
 def matching(
-    con: duckdb.DuckDBPyConnection,
+    con: Checks,
     known: Sequence[int],
     values: Sequence[str],
     wildcards: str,
@@ -87,9 +84,7 @@ def _hidden(cell: str) -> str:
     return f"({cell} IS NULL OR CAST({cell} AS VARCHAR) = {literal(SUPPRESSED)})"
 
 
-def _match(
-    con: duckdb.DuckDBPyConnection, known: Sequence[int], told: Sequence[str], *, by_person: bool
-) -> None:
+def _match(con: Checks, known: Sequence[int], told: Sequence[str], *, by_person: bool) -> None:
     """Let every class hold all records that its cells and theirs allow."""
     agree = " AND ".join(
         f"(a.q{number} = b.q{number} OR {_hidden(f'a.q{number}')} OR {_hidden(f'b.q{number}')})"
@@ -115,9 +110,7 @@ def _match(
     )
 
 
-def _part(
-    con: duckdb.DuckDBPyConnection, known: Sequence[int], told: Sequence[str], *, by_person: bool
-) -> None:
+def _part(con: Checks, known: Sequence[int], told: Sequence[str], *, by_person: bool) -> None:
     """Make a class of each record that has a cell which matches nothing."""
     keys = ", ".join(f"q{number}" for number in known)
     one = "1::HUGEINT AS records, 1::HUGEINT AS size"

@@ -1,0 +1,288 @@
+"""Checks of a release in DuckDB: `verify` runs them, and a script holds them for who has DuckDB alone.
+
+A script holds what the policy asks for, the names of columns, and cells of the release. It computes all
+figures anew from the file. What is judged in Python stands in it as lists: which cells suit the policy. So a
+cell that the file gets later, and that is not in such a list, fails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.verification.source import literal
+
+if TYPE_CHECKING:
+    import duckdb
+
+_MOST = 200_000
+"""Cells or values of a column that a script may list."""
+_A_LINE = 8
+_STATEMENT = re.compile(r"\s*(CREATE|DROP|SET|RESET|INSERT|UPDATE|DELETE|ALTER|ATTACH)\b")
+_CLAUSE = re.compile(
+    r"(?<!DISTINCT)(?<!LEFT)(?<!CROSS)(?<!ASOF) (?=(?:SELECT|FROM|WHERE|GROUP BY|HAVING|LEFT JOIN|CROSS JOIN|"
+    r"JOIN|UNION ALL|WINDOW|WITH) )"
+)
+
+Cells = Sequence[tuple[str | int | None, ...]]
+
+
+@dataclass
+class Remarks:
+    """Remarks on a release beside its figures, in sentences."""
+
+    problems: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, other: Remarks) -> None:
+        """Say more."""
+        self.problems += other.problems
+        self.unchecked += other.unchecked
+        self.notes += other.notes
+
+
+class Checks:
+    """Runs the checks of `verify` on a connection, and puts those that fail into words.
+
+    Attributes
+    ----------
+    con
+        The connection itself.
+    remarks
+        What was found so far.
+    checks
+        How many checks there were.
+    """
+
+    is_script: ClassVar[bool] = False
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self.con = con
+        self.remarks = Remarks()
+        self.checks = 0
+
+    def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
+        """Run a statement."""
+        return self.con.execute(sql, parameters)
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        """Run a query whose answer is one row."""
+        row = self.con.execute(sql).fetchone()
+        assert row is not None  # an aggregate always has one row
+        return tuple(row)
+
+    def note(self, *texts: str) -> None:
+        """Write a comment into a script."""
+
+    def check(
+        self,
+        what: str,
+        attribute: str | None,
+        reached: str,
+        holds: str = "reached = 0",
+        asked: float | None = 0,
+        *,
+        problem: Callable[[int], str] | None = None,
+    ) -> None:
+        """Check a figure; without more it is a count of what may not be there.
+
+        Parameters
+        ----------
+        what, attribute
+            What is counted, and of which column, in the words of a script.
+        reached, holds
+            SQL of the figure, and of whether it is as it should be, given `reached`.
+        asked
+            What it should be.
+        problem
+            Says it in the words of `verify`; None where only a script has the check.
+        """
+        self.checks += 1
+        if problem is not None:
+            (count,) = self.row(reached)
+            if count:
+                self.remarks.problems.append(problem(count))
+
+    def show(self, query: str) -> None:
+        """Let a script print the rows of a query."""
+
+    def never(self, what: str) -> None:
+        """Write a check into a script that always fails: the table for the comparison was not there."""
+
+    @contextmanager
+    def apart(self, table: str) -> Iterator[Remarks]:
+        """Let checks not decide the verdict by themselves; a script has a table of their own for them."""
+        before, self.remarks = self.remarks, Remarks()
+        yield self.remarks
+        self.remarks = before
+
+    def fill(self, table: str, columns: str, rows: Cells) -> None:
+        """Make a table of all of its rows.
+
+        Parameters
+        ----------
+        columns
+            Their names and types.
+
+        Raises
+        ------
+        ParameterError
+            There are too many rows for a script.
+        """
+        self.con.execute(f"CREATE TABLE {table}({columns})")
+        if rows:
+            lists = (f"unnest(?::{column.partition(' ')[2]}[])" for column in columns.split(", "))
+            self.con.execute(
+                f"INSERT INTO {table} SELECT {', '.join(lists)}",
+                [list(each) for each in zip(*rows, strict=True)],
+            )
+
+
+class Script(Checks):
+    """Runs statements on a connection, and writes those down that make something.
+
+    Questions are answered and not written down: what they find out is of this file alone.
+
+    Attributes
+    ----------
+    lines
+        What is written.
+    aside
+        How many checks are in tables of their own.
+    """
+
+    is_script = True
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(con)
+        self.lines: list[str] = []
+        self.aside = 0
+        self._into = "checks"
+
+    def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
+        """Run a statement; write it down if it makes something."""
+        if not _STATEMENT.match(sql):
+            return self.con.execute(sql, parameters)
+        if parameters:
+            sql = "".join(chain(*zip_longest(sql.split("?"), map(_array, parameters), fillvalue="")))
+        self.lines.append(f"{formatted(sql)};")
+        return self.con.execute(sql)
+
+    def note(self, *texts: str) -> None:
+        """Write a comment, after a blank line."""
+        self.lines += ["", *(f"-- {line}" for text in texts for line in text.splitlines() or [""])]
+
+    def check(
+        self,
+        what: str,
+        attribute: str | None,
+        reached: str,
+        holds: str = "reached = 0",
+        asked: float | None = 0,
+        *,
+        problem: Callable[[int], str] | None = None,
+    ) -> None:
+        """Write a check."""
+        self.checks += 1
+        column = "NULL" if attribute is None else literal(attribute)
+        limit = "NULL" if asked is None else repr(float(asked))
+        self.execute(
+            f"INSERT INTO main.{self._into} SELECT {self.checks}, {literal(what)}, {column}, reached, "
+            f"{limit}, coalesce({holds}, false) FROM (SELECT ({reached})::DOUBLE AS reached)"
+        )
+
+    def show(self, query: str) -> None:
+        """Print the rows of a query."""
+        self.lines.append(f"{query};")
+
+    def never(self, what: str) -> None:
+        """Write a check that always fails."""
+        self.check(f"{what}, when this was written", None, "0", "reached = 1", 1)
+
+    @contextmanager
+    def apart(self, table: str) -> Iterator[Remarks]:
+        """Write checks into a table of their own."""
+        self.execute(f"CREATE TABLE {table} AS FROM checks LIMIT 0")
+        before, self._into = self.checks, table
+        yield Remarks()
+        self._into = "checks"
+        self.aside += self.checks - before
+
+    def fill(self, table: str, columns: str, rows: Cells) -> None:
+        """Write a table."""
+        if len(rows) > _MOST:
+            raise ParameterError(
+                f"{len(rows):,} cells or values are more than the {_MOST:,} of a column that a script lists; "
+                "use verify"
+            )
+        self.execute(f"CREATE TABLE {table}({columns})")
+        values = [f"({', '.join(map(_value, row))})" for row in rows]
+        for start in range(0, len(values), 1000):
+            some = values[start : start + 1000]
+            lines = [", ".join(some[at : at + _A_LINE]) for at in range(0, len(some), _A_LINE)]
+            self.execute(f"INSERT INTO {table} VALUES\n" + ",\n".join(lines))
+
+    def check_listed(
+        self,
+        what: str,
+        column: str,
+        cell: str,
+        rows: str,
+        amount: str,
+        good: Sequence[tuple[str | None, int]],
+    ) -> None:
+        """Write a check that all cells are among those of a list; one may need some records to be there."""
+        name = f"fitting_{self.checks + 1}"
+        self.note(f"Cells of {column} that suit the policy, and how many records have each at least.")
+        told = sorted(good, key=lambda each: (each[0] is None, each[0] or ""))
+        self.fill(name, "cell VARCHAR, least BIGINT", told)
+        self.check(
+            what,
+            column,
+            f"SELECT coalesce(sum(mine.{amount}), 0) FROM {rows} AS mine WHERE NOT EXISTS (SELECT 1 "
+            f"FROM {name} AS good WHERE good.cell IS NOT DISTINCT FROM CAST(mine.{cell} AS VARCHAR) "
+            f"AND mine.{amount} >= good.least)",
+        )
+
+    def found(self) -> tuple[float | None, bool]:
+        """Return the result of the last check."""
+        reached, holds = self.row(f"SELECT reached, holds FROM main.checks WHERE number = {self.checks}")
+        return reached, bool(holds)
+
+
+def _value(value: str | int | None) -> str:
+    return "NULL" if value is None else str(value) if isinstance(value, int) else literal(value)
+
+
+def _array(texts: Iterable[str]) -> str:
+    """Write texts as an array."""
+    written = list(map(literal, texts))
+    if len(written) > _MOST:
+        raise ParameterError(
+            f"{len(written):,} values are more than the {_MOST:,} of a column that a script lists; use verify"
+        )
+    return (
+        "["
+        + ",\n".join(", ".join(written[at : at + _A_LINE]) for at in range(0, len(written), _A_LINE))
+        + "]"
+    )
+
+
+def formatted(sql: str) -> str:
+    """Begin a line before each clause; text in quotes is left alone.
+
+    Examples
+    --------
+    >>> print(formatted("SELECT 'a FROM b' FROM t"))
+    SELECT 'a FROM b'
+    FROM t
+    """
+    parts = re.split(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""", sql)
+    # A blank before a clause is where a line may end; one that belongs to a quoted text is not among them.
+    return "".join(part if number % 2 else _CLAUSE.sub("\n", part) for number, part in enumerate(parts))
