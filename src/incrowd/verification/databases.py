@@ -1,15 +1,12 @@
-"""Tables of databases, read whole by sessions of the verifier's own."""
+"""Tables of databases, read whole."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import secrets
-import threading
-import weakref
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from incrowd.dialects.addresses import Address
 from incrowd.errors import MissingExtraError, TableError
@@ -17,8 +14,6 @@ from incrowd.verification.source import Part, literal
 
 if TYPE_CHECKING:
     import duckdb
-
-T = TypeVar("T")
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 _ROWS = 10_000
@@ -38,7 +33,7 @@ _AS_TEXT = {
 _COLUMNS = """
 WITH RECURSIVE kept AS (
     SELECT attnum, attname::text AS name, atttypid AS type FROM pg_catalog.pg_attribute
-    WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+    WHERE attrelid = to_regclass({0}) AND attnum > 0 AND NOT attisdropped
 ), made AS (
     SELECT attnum, name, type, 0 AS depth FROM kept
     UNION ALL
@@ -151,87 +146,31 @@ def _field(value: Any) -> str:
 
 
 def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
+    """Read a table whole; everything travels as text."""
+    dialect = address.dialect
     try:
-        connection = address.dialect.connect(address.url)
+        session = dialect(address.url)
     except MissingExtraError:
         raise
     except Exception:
         raise TableError(
             f"{address}: no connection; look at host, port, database, user and password"
         ) from None
-    cursor = connection.cursor()
-
-    def fetch() -> tuple[list[tuple[str, str]], Any]:
-        # Who still waits, since a second signal came, cannot be closed from elsewhere.
-        with connection, cursor:
-            return _fetched(cursor, parts)
-
-    described, arrow = _until_a_signal(cursor, fetch)
-    if not described:
-        raise TableError(f"{address}: there is no table {'.'.join(parts)}")
+    with contextlib.closing(session):
+        session.execute("SET extra_float_digits = 1")  # all digits that a number has
+        described = session.fetch(_COLUMNS.format(dialect.text(quoted_name(*parts)))).rows()
+        if not described:
+            raise TableError(f"{address}: there is no table {'.'.join(parts)}")
+        texts = ", ".join(
+            f"{_AS_TEXT.get(kind, '{0}::text').format(quoted_name(name))} AS c{place}"
+            for place, (name, kind) in enumerate(described)
+        )
+        rows = session.fetch(f"SELECT {texts} FROM {quoted_name(*parts)}")
     fetched = f"fetched_{secrets.token_hex(8)}"
-    con.register(fetched, arrow)
+    con.register(fetched, rows)
     types = tuple(_AS_THEY_ARE.get(kind, "VARCHAR") for _, kind in described)
     casts = ", ".join(f"CAST(c{place} AS {kind}) AS c{place}" for place, kind in enumerate(types))
     return Part(f"(SELECT {casts} FROM {fetched})", tuple(name for name, _ in described), types)
-
-
-def _fetched(cursor: Any, parts: list[str]) -> tuple[list[tuple[str, str]], Any]:
-    """Return the names and types of a table's columns, and its rows; everything travels as text."""
-    cursor.execute("SET extra_float_digits = 1")  # all digits that a number has
-    cursor.execute(_COLUMNS, (quoted_name(*parts),))
-    described = cursor.fetchall()
-    if not described:
-        return [], None
-    texts = ", ".join(
-        f"{_AS_TEXT.get(kind, '{0}::text').format(quoted_name(name))} AS c{place}"
-        for place, (name, kind) in enumerate(described)
-    )
-    cursor.execute(f"SELECT {texts} FROM {quoted_name(*parts)}")
-    return described, cursor.fetch_arrow_table()
-
-
-def _until_a_signal(cursor: Any, work: Callable[[], T]) -> T:
-    """Wait for the server in another thread, so that a signal is heard, which cancels the query."""
-    outcome: list[T] = []
-    failed: list[Exception] = []
-    began, done = threading.Event(), threading.Event()
-
-    def run() -> None:
-        began.set()
-        try:
-            outcome.append(work())
-        except Exception as error:
-            failed.append(error)
-        done.set()
-
-    # A process that is ended from another thread runs finalizers first.
-    end = weakref.finalize(done, _cancel, cursor)
-    end.atexit = False
-    try:
-        threading.Thread(target=run, daemon=True).start()
-        # A library may have a wait go on after Ctrl-C, so Python looks for signals now and then.
-        while not done.wait(0.1):
-            pass
-    finally:
-        while began.is_set() and not done.wait(0.1):
-            _cancel(cursor)
-        end.detach()
-    if failed:
-        raise failed[0]
-    return outcome[0]
-
-
-def _cancel(cursor: Any) -> None:
-    """Ask the server to give up, which takes a connection: no longer than a second is waited for it."""
-
-    def ask() -> None:
-        with contextlib.suppress(Exception):
-            cursor.adbc_cancel()
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(1.0)
 
 
 _READERS = {"postgresql": _postgresql, "duckdb": _duckdb}
