@@ -16,7 +16,7 @@ from incrowd.io.streams import scan
 from incrowd.verification import double_header as verified
 from incrowd.verification.source import CsvFormat as VerifiedFormat
 from incrowd.verification.source import connect
-from incrowd.verification.tables import load
+from incrowd.verification.tables import Wanted, load
 
 BELOW = "30,10115,2000\n41,80331,\n30,,9000\n"
 TWO_ROWS = {
@@ -166,9 +166,8 @@ def verifier(tmp_path_factory):
 def test_the_verifier_decides_alike(verifier, table):
     folder, con = verifier
     table.write_csv(folder / "raw.csv", quote_style="always" if table.width == 1 else "necessary")
-    loaded = load(
-        con, "raw", str(folder / "raw.csv"), None, table.columns, VerifiedFormat(","), folder, everything=True
-    )
+    wanted = Wanted("raw", str(folder / "raw.csv"), None, table.columns, VerifiedFormat(","), everything=True)
+    loaded = load(con, wanted, folder)
     try:
         verified.refuse_double_header(con, loaded, given_names=False)
     except ic.TableError:

@@ -21,9 +21,10 @@ from pathlib import Path
 from incrowd.dialects.addresses import is_address
 from incrowd.errors import ParameterError, TableError, setting
 from incrowd.verification.account import differences
+from incrowd.verification.against import check_against
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import smallest_class
-from incrowd.verification.conformity import remark, remark_truth
+from incrowd.verification.conformity import remark
 from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.figures import find_figures
 from incrowd.verification.gate import gate_findings
@@ -186,7 +187,7 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
 
 def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) -> Verification:
     """Check the tables that were loaded."""
-    persons = find_persons(con, tables.released, tables.raw, policy, placed=tables.placed)
+    persons = find_persons(con, tables, policy)
     counted, findings, unweighed = find_figures(con, policy, tables, persons)
     records, suppressed, classes = counted
     remarks = con.remarks
@@ -200,7 +201,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         why = "nothing tells who is in both releases" if only_limits else persons.unknown
         remarks.unchecked.append(f"how many people the classes have: {why}")
     if not only_limits:
-        remark_truth(con, policy, tables)
+        check_against(con, tables, policy)
     return Verification(
         file=tables.released.title,
         records=records,

@@ -20,6 +20,7 @@ from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, group_of, written
 from incrowd.verification.ends import mean_slack
 from incrowd.verification.forms import check_raw_left
+from incrowd.verification.loading import Tables
 from incrowd.verification.people import Coverage, Covers
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.script_cover import Covering
@@ -41,15 +42,8 @@ class Pair:
     stored: str
 
 
-def check_against(con: Checks, released: Table, raw: Table, policy: Policy, *, placed: bool) -> None:
+def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
     """Check that every cell is true of its record, and every other column as it was.
-
-    Parameters
-    ----------
-    raw
-        In the order of the release, if that is known.
-    placed
-        Whether a row map told which raw record each released one is, so that record N is record N.
 
     Raises
     ------
@@ -58,6 +52,12 @@ def check_against(con: Checks, released: Table, raw: Table, policy: Policy, *, p
     ParameterError
         There is too much to compare or to list in a script.
     """
+    released, raw = tables.released, tables.raw
+    if raw is None:
+        con.remarks.unchecked.append(
+            "whether the cells are true, and other columns as they were: that needs the raw table"
+        )
+        return
     remarks, quasi = con.remarks, policy.named("quasi")
     passed = [name for name in raw.names if is_passed(name, policy)]
     remarks.problems += [
@@ -75,12 +75,10 @@ def check_against(con: Checks, released: Table, raw: Table, policy: Policy, *, p
     con.note("The columns of both tables.")
     con.check(
         "columns that the raw table lacks",
-        None,
         "SELECT count(*) FROM released_names WHERE name NOT IN (SELECT name FROM raw_names)",
     )
     con.check(
         "columns of the raw table that are missing",
-        None,
         f"SELECT count(*) FROM raw_names WHERE name IN ({', '.join(map(literal, passed)) or 'NULL'}) "
         "AND name NOT IN (SELECT name FROM released_names)",
     )
@@ -95,24 +93,19 @@ def check_against(con: Checks, released: Table, raw: Table, policy: Policy, *, p
     elif all(column.treatment is not None for column in quasi):
         remarks.unchecked.append("whether the cells are true: every quasi-identifier was treated before")
     else:
-        _compare(Comparison.of(con, released, raw, policy), policy.keep_order, placed=placed)
-
-
-def _compare(comparison: Comparison, keep_order: bool | None, *, placed: bool) -> None:
-    notes = comparison.con.remarks.notes
-    in_order = comparison.released.in_order and comparison.raw.in_order
-    if in_order and keep_order and not placed:
-        notes += comparison.ordered_columns()
-    if in_order and (keep_order or placed):
-        comparison.check_in_order()
-    elif in_order and keep_order is None:
-        comparison.check_either_way()
-    else:
-        comparison.check_as_a_whole()
-        notes.append(
-            "the tables are compared as a whole: it is not noticed if records of one class have exchanged "
-            "values; with the row map of files each record is compared by itself"
-        )
+        comparison = Comparison.of(con, released, raw, policy)
+        if tables.same_order(policy):
+            if not tables.placed:
+                remarks.notes += comparison.ordered_columns()
+            comparison.check_in_order()
+        elif released.in_order and raw.in_order and policy.keep_order is None:
+            comparison.check_either_way()
+        else:
+            comparison.check_as_a_whole()
+            remarks.notes.append(
+                "the tables are compared as a whole: it is not noticed if records of one class have "
+                "exchanged values; with the row map of files each record is compared by itself"
+            )
 
 
 def is_passed(name: str, policy: Policy) -> bool:
@@ -193,7 +186,6 @@ class Comparison:
         )
         con.check(
             "checks that fail both in the order of the raw table and as a whole",
-            None,
             f"SELECT least({', '.join(failed)})",
         )
 
@@ -244,7 +236,6 @@ class Comparison:
         con.note("Each cell beside its raw value.")
         con.check(
             "records that were suppressed before and are not now",
-            None,
             self._set_beside(),
             problem=lambda wrong: (
                 f"{wrong} records that are suppressed in the raw table are not in the release"
@@ -276,8 +267,8 @@ class Comparison:
         mine, theirs = self._passed_as_one_type(name)
         self.con.check(
             f"records that differ from the raw table: {name}",
-            name,
             f"SELECT count(*) FROM {self._both} WHERE {mine} IS DISTINCT FROM {theirs}",
+            column=name,
             problem=lambda wrong: f"the column {name!r} differs from the raw table in {wrong} records",
         )
 
@@ -328,8 +319,8 @@ class Comparison:
             )
         self.con.check(
             f"cells that are not true of their records: {column.name}",
-            column.name,
             f"SELECT count(*) FROM beside WHERE {wrong}",
+            column=column.name,
         )
 
     def _true_means(self, number: int) -> str:
@@ -376,7 +367,6 @@ class Comparison:
         )
         con.check(
             "records that differ from all raw ones in columns that are released as they are",
-            None,
             self._combined(),
             problem=lambda extra: (
                 f"the column(s) {named(self.passed)} differ from the raw table in {extra} records"
@@ -507,13 +497,11 @@ class Comparison:
         )
         con.check(
             "records whose cells are true of too few raw records",
-            None,
             f"SELECT coalesce(sum(n), 0) FROM released_alike LEFT JOIN ({fitting}) USING (class) "
             "WHERE coalesce(people, 0) < n",
         )
         con.check(
             "raw records of which the cells of no record are true",
-            None,
             "SELECT coalesce(sum(n), 0) FROM raw_alike WHERE person NOT IN (SELECT person FROM suits)",
         )
 

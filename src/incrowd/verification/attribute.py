@@ -55,13 +55,7 @@ class Attribute:
     """
 
     def __init__(
-        self,
-        con: Checks,
-        place: int,
-        column: Column,
-        declared: str,
-        *,
-        by_person: bool = False,
+        self, con: Checks, place: int, column: Column, declared: str, *, by_person: bool = False
     ) -> None:
         self.con = con
         self.by_person = by_person
@@ -160,7 +154,9 @@ class Attribute:
                 f"column {self.column.name!r} has no value that is written as the value to protect"
             )
         code = f"(SELECT min(v) FROM {tables} WHERE CAST(value AS VARCHAR) = {literal(found)})"
-        self.con.check("the value to protect occurs", self.column.name, code, "reached IS NOT NULL", None)
+        self.con.check(
+            "the value to protect occurs", code, "reached IS NOT NULL", None, column=self.column.name
+        )
         return code
 
     def _spelled_in(self, spellings: Sequence[str], text: str) -> str | None:
@@ -240,16 +236,16 @@ class Attribute:
         name = self.column.name
         self.con.check(
             f"every value is in the hierarchy of {name}",
-            name,
             f"SELECT count(*) FROM texts_{tables} WHERE v NOT IN (SELECT v FROM above_{tables})",
+            column=name,
         )
         if isinstance(self.column.hierarchy, dict):
             self.con.check(
                 f"the values are those that the hierarchy of {name} is made of",
-                name,
                 f"SELECT count(*) FROM texts_{tables} WHERE value IS NOT NULL",
                 f"reached = {leaves}",
                 leaves,
+                column=name,
             )
 
     def check_kind(self) -> None:
@@ -268,7 +264,9 @@ class Attribute:
             taken[asked] = f"({taken[asked]} OR (SELECT count({self.cell}) = 0 FROM main.member))"
         kind = taken.get(self._kind, f"NOT ({numbers} OR {days})")
         told = {"number": "numbers", "date": "dates"}.get(self._kind, "texts")
-        self.con.check(f"the values are {told}", self.column.name, f"{kind}::INTEGER", "reached = 1", 1)
+        self.con.check(
+            f"the values are {told}", f"{kind}::INTEGER", "reached = 1", 1, column=self.column.name
+        )
 
     def _kind_tests(self, *, declared: bool) -> dict[str, str]:
         """Write whether a cell's text is a number, and whether it is a date; declared ones are freer."""

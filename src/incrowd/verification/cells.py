@@ -156,12 +156,7 @@ class CellReader:
     """
 
     def __init__(
-        self,
-        column: Column,
-        values: Sequence[str | None],
-        *,
-        stored: str = "text",
-        of_people: bool = False,
+        self, column: Column, values: Sequence[str | None], *, stored: str = "text", of_people: bool = False
     ) -> None:
         self._of_people = of_people
         self._tree: Tree | None = None

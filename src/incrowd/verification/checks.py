@@ -83,18 +83,18 @@ class Checks:
     def check(
         self,
         what: str,
-        attribute: str | None,
         reached: str,
         holds: str = "reached = 0",
         asked: float | None = 0,
         *,
+        column: str | None = None,
         problem: Callable[[int], str] | None = None,
     ) -> None:
         """Check a figure; without more it is a count of what may not be there.
 
         Parameters
         ----------
-        what, attribute
+        what, column
             What is counted, and of which column, in the words of a script.
         reached, holds
             SQL of the figure, and of whether it is as it should be, given `reached`.
@@ -181,19 +181,19 @@ class Script(Checks):
     def check(
         self,
         what: str,
-        attribute: str | None,
         reached: str,
         holds: str = "reached = 0",
         asked: float | None = 0,
         *,
+        column: str | None = None,
         problem: Callable[[int], str] | None = None,
     ) -> None:
         """Write a check."""
         self.checks += 1
-        column = "NULL" if attribute is None else literal(attribute)
+        about = "NULL" if column is None else literal(column)
         limit = "NULL" if asked is None else repr(float(asked))
         self.execute(
-            f"INSERT INTO main.{self._into} SELECT {self.checks}, {literal(what)}, {column}, reached, "
+            f"INSERT INTO main.{self._into} SELECT {self.checks}, {literal(what)}, {about}, reached, "
             f"{limit}, coalesce({holds}, false) FROM (SELECT ({reached})::DOUBLE AS reached)"
         )
 
@@ -203,7 +203,7 @@ class Script(Checks):
 
     def never(self, what: str) -> None:
         """Write a check that always fails."""
-        self.check(f"{what}, when this was written", None, "0", "reached = 1", 1)
+        self.check(f"{what}, when this was written", "0", "reached = 1", 1)
 
     @contextmanager
     def apart(self, table: str) -> Iterator[Remarks]:
@@ -244,10 +244,10 @@ class Script(Checks):
         self.fill(name, "cell VARCHAR, least BIGINT", told)
         self.check(
             what,
-            column,
             f"SELECT coalesce(sum(mine.{amount}), 0) FROM {rows} AS mine WHERE NOT EXISTS (SELECT 1 "
             f"FROM {name} AS good WHERE good.cell IS NOT DISTINCT FROM CAST(mine.{cell} AS VARCHAR) "
             f"AND mine.{amount} >= good.least)",
+            column=column,
         )
 
     def found(self) -> tuple[float | None, bool]:

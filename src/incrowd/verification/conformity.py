@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from incrowd.errors import named
-from incrowd.verification.against import check_against
 from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.ends import off_grid
@@ -13,7 +12,7 @@ from incrowd.verification.forms import check_form, check_raw_left
 from incrowd.verification.loading import Tables
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import UNRELEASED, Column, Policy
-from incrowd.verification.source import Table
+from incrowd.verification.source import Table, literal
 from incrowd.verification.sums import check_sums
 
 _TOLERANCE = 1e-12
@@ -32,7 +31,7 @@ def remark(
         How many records, suppressed records and classes there are.
     """
     remarks, released, raw = con.remarks, tables.released, tables.raw
-    remarks.problems += _columns_too_many(policy, released)
+    check_columns(con, policy, released)
     remarks.problems += _too_much_suppressed(policy, *counted)
     if persons is not None and persons.several:
         remarks.problems += _joined(policy, released)
@@ -52,31 +51,27 @@ def remark(
         check_cells(con, number, column, policy, has_raw=raw is not None)
 
 
-def remark_truth(con: Checks, policy: Policy, tables: Tables) -> None:
-    """Add the findings of the raw table, or that it is needed."""
-    if tables.raw is not None:
-        check_against(con, tables.released, tables.raw, policy, placed=tables.placed)
-        return
-    con.remarks.unchecked.append(
-        "whether the cells are true, and other columns as they were: that needs the raw table"
-    )
-
-
-def _columns_too_many(policy: Policy, released: Table) -> list[str]:
-    """Say which columns were released that the policy does not release; names are compared literally."""
+def check_columns(con: Checks, policy: Policy, released: Table) -> None:
+    """Check that no column was released that the policy does not release; names are compared literally."""
     roles = {column.name: column.role for column in policy.columns if column.treatment is None}
-    treated = {column.name for column in policy.treated}
-    problems = [
-        f"the {roles[name]} column {name!r} is in the file"
-        for name in released.names
-        if roles.get(name) in UNRELEASED
+    treated = [column.name for column in policy.treated]
+    unreleased = [name for name, role in roles.items() if role in UNRELEASED]
+    if policy.unlisted == "keep":
+        wrong = f"name IN ({', '.join(map(literal, unreleased))})" if unreleased else "false"
+    else:
+        known = [name for name in (*roles, *treated) if name not in unreleased]
+        wrong = f"name NOT IN ({', '.join(map(literal, known))})"
+    con.note("No column that the policy does not release.")
+    con.check("columns too many", f"SELECT count(*) FROM released_names WHERE {wrong}")
+    con.remarks.problems += [
+        f"the {roles[name]} column {name!r} is in the file" for name in released.names if name in unreleased
     ]
     if policy.unlisted != "keep":
-        more = [name for name in released.names if name not in roles and name not in treated]
-        problems += [
-            f"the column {name!r} is in the file, and the policy does not release it" for name in more
+        con.remarks.problems += [
+            f"the column {name!r} is in the file, and the policy does not release it"
+            for name in released.names
+            if name not in roles and name not in treated
         ]
-    return problems
 
 
 def _joined(policy: Policy, released: Table) -> list[str]:
@@ -171,6 +166,6 @@ def _check_long(script: Script, number: int, name: str, limit: int) -> None:
     script.note(f"No cell of {name} lists more than {limit} values.")
     script.check(
         f"lists that are too long: {name}",
-        name,
         f"SELECT coalesce(sum(records), 0) FROM classes WHERE {is_set} AND {parts} > {limit}",
+        column=name,
     )

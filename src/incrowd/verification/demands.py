@@ -218,10 +218,7 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
         _per_attribute("t", at_least=False),
     ),
     "alpha-k-anonymity": ({"alpha": _share(), "k": _SIZE, "value": Parameter(str), **_SENSITIVE}, _alpha_k),
-    "lkc-privacy": (
-        {"L": _SIZE, "K": _SIZE, "C": _share(), "value": Parameter(str), **_ATTRIBUTE},
-        _lkc,
-    ),
+    "lkc-privacy": ({"L": _SIZE, "K": _SIZE, "C": _share(), "value": Parameter(str), **_ATTRIBUTE}, _lkc),
     "beta-likeness": (
         {"beta": _amount(), "kind": Parameter(("basic", "enhanced"), "basic"), **_SENSITIVE},
         _per_attribute("beta", at_least=False),
@@ -243,10 +240,7 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
     ),
     "maximum-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
     "average-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
-    "records-at-risk": (
-        {"share": _share(), "threshold": _share()},
-        _plain("share", at_least=False),
-    ),
+    "records-at-risk": ({"share": _share(), "threshold": _share()}, _plain("share", at_least=False)),
     "profitability": (
         {
             "attack": Parameter(("allowed", "none"), "allowed"),

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
-from incrowd.errors import ParameterError, TableError, alike_of, named
+from incrowd.errors import ParameterError, TableError, named
 from incrowd.verification.against import check_against
 from incrowd.verification.checks import Script
 from incrowd.verification.classes import count_rows
-from incrowd.verification.conformity import check_cells
+from incrowd.verification.conformity import check_cells, check_columns
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.figures import find_figures
 from incrowd.verification.forms import check_form
-from incrowd.verification.loading import Sources, Tables, as_released, point_commas, respell_values
+from incrowd.verification.loading import (
+    Sources,
+    Tables,
+    as_released,
+    point_commas,
+    refuse_lacking,
+    respell_values,
+    wanted_tables,
+)
 from incrowd.verification.persons import Persons, find_persons
-from incrowd.verification.policy import UNRELEASED, Policy, read_policy
+from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
-from incrowd.verification.script_tables import Reader, Wanted
-from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
+from incrowd.verification.script_tables import Reader
+from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.tables import title_of
 
 
@@ -83,7 +91,7 @@ def checks_as_sql(  # noqa: PLR0913
         connect(scratch, in_order=True) as con,
     ):
         script = Script(con)
-        _write(script, Reader(script, sources.csv_format, scratch), sources, policy_file, policy)
+        _write(script, Reader(script, scratch), sources, policy_file, policy)
     return "\n".join(script.lines) + "\n"
 
 
@@ -91,7 +99,7 @@ def _write(script: Script, reader: Reader, sources: Sources, policy_file: Path, 
     """Write all of a script."""
     found = _load(script, reader, sources, policy_file, policy)
     released, raw, placed = found["released"], found.get("raw"), "row_map" in found
-    _check_columns(script, policy)
+    check_columns(script, policy, released)
     point_commas(script, released, policy)
     if raw is not None:
         raw = respell_values(script, raw, policy)
@@ -100,15 +108,15 @@ def _write(script: Script, reader: Reader, sources: Sources, policy_file: Path, 
             return
         if placed:
             raw = as_released(script, released, raw, found["row_map"])
-    persons = _find_people(script, released, raw, policy, placed=placed)
-    find_figures(script, policy, Tables(released, found.get("population"), raw, placed), persons)
+    tables = Tables(released, found.get("population"), raw, placed)
+    find_figures(script, policy, tables, _find_people(script, tables, policy))
     for number, column in enumerate(policy.named("quasi")):
         check_cells(script, number, column, policy)
     for column in policy.treated:
         if column.role != "quasi":
             check_form(script, column, policy, released)
     if raw is not None:
-        check_against(script, released, raw, policy, placed=placed)
+        check_against(script, tables, policy)
     _end(script)
 
 
@@ -116,20 +124,7 @@ def _load(
     script: Script, reader: Reader, sources: Sources, policy_file: Path, policy: Policy
 ) -> dict[str, Table]:
     """Write how the tables are read; return those that there are, by their names."""
-    quasi = [column.name for column in policy.named("quasi")]
-    whose = [column.name for column in policy.named("person")]
-    wanted = [
-        Wanted(
-            "released", sources.released, sources.released_table, _looked_at(policy), sources.raw is not None
-        )
-    ]
-    if sources.population is not None:
-        wanted.append(Wanted("population", sources.population, None, [*quasi, *whose]))
-    if sources.raw is not None:
-        named_columns = [column.name for column in policy.columns]
-        wanted.append(Wanted("raw", sources.raw, sources.raw_table, named_columns, True))
-    if sources.row_map is not None:
-        wanted.append(Wanted("row_map", sources.row_map, None, ["row"], True))
+    wanted = wanted_tables(policy, sources, by_script=True)
     _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
     places = {each.name: reader.place(each) for each in wanted}
     script.note("What is found: a row for each check.")
@@ -140,33 +135,13 @@ def _load(
     script.note("The columns that the policy speaks of. One that is missing ends the script with an error.")
     found = {}
     for each in wanted:
-        _refuse_lacking(each, places[each.name][1][0].names, quasi, policy)
+        refuse_lacking(script, each, places[each.name][1][0].names, policy)
         found[each.name] = reader.load(each, places[each.name])
     if "raw" in found and found["raw"].headed:
         refuse_double_header(script.con, found["raw"], given_names=False)
     if not count_rows(script, found["released"]):
         raise TableError(f"{found['released'].title}: the file holds no records")
     return found
-
-
-def _refuse_lacking(wanted: Wanted, names: Sequence[str], quasi: Sequence[str], policy: Policy) -> None:
-    needed = {"released": _needed(policy), "population": quasi}.get(wanted.name, ())
-    lacking = [name for name in needed if name not in names]
-    if lacking:
-        raise ParameterError(
-            f"{title_of(wanted.given)}: the policy's column(s) {named(lacking)} are not in the file"
-            + alike_of(lacking, names)
-        )
-
-
-def _needed(policy: Policy) -> list[str]:
-    """Name the columns that a release must have."""
-    return [column.name for column in (*policy.named("quasi"), *policy.named("sensitive"))]
-
-
-def _looked_at(policy: Policy) -> list[str]:
-    """Name the columns of a release that are looked at, each once."""
-    return list(dict.fromkeys([*_needed(policy), *(column.name for column in policy.treated)]))
 
 
 def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:
@@ -193,23 +168,6 @@ def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bo
     script.execute("SET preserve_insertion_order = true")
 
 
-def _check_columns(script: Script, policy: Policy) -> None:
-    roles = {column.name: column.role for column in policy.columns if column.treatment is None}
-    treated = [column.name for column in policy.treated]
-    forbidden = [name for name, role in roles.items() if role in UNRELEASED]
-    if policy.unlisted == "keep":
-        wrong = f"name IN ({_texts(forbidden)})" if forbidden else "false"
-    else:
-        known = [name for name in (*roles, *treated) if name not in forbidden]
-        wrong = f"name NOT IN ({_texts(known)})"
-    script.note("No column that the policy does not release.")
-    script.check("columns too many", None, f"SELECT count(*) FROM released_names WHERE {wrong}")
-
-
-def _texts(texts: Sequence[str]) -> str:
-    return ", ".join(map(literal, texts))
-
-
 def _check_same_rows(script: Script, released: Table, raw: Table) -> bool:
     """Write a check that there are as many raw records as released ones; return whether there are.
 
@@ -217,7 +175,6 @@ def _check_same_rows(script: Script, released: Table, raw: Table) -> bool:
     """
     script.check(
         "records more or less than in the raw table",
-        None,
         f"SELECT (SELECT count(*) FROM {released.name}) - (SELECT count(*) FROM {raw.name})",
     )
     if count_rows(script, released) == count_rows(script, raw):
@@ -226,26 +183,17 @@ def _check_same_rows(script: Script, released: Table, raw: Table) -> bool:
     return False
 
 
-def _find_people(
-    script: Script, released: Table, raw: Table | None, policy: Policy, *, placed: bool
-) -> Persons | None:
+def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | None:
     """Write down whose record each record is; None where the policy names no column for it.
-
-    Parameters
-    ----------
-    placed
-        Whether a row map told the order.
 
     Raises
     ------
     ParameterError
         It is not known.
     """
-    if not policy.named("person"):
+    persons = find_persons(script, tables, policy)
+    if persons is None:
         return None
-    script.note("Whose each record is; a record that does not say so is a person of its own.")
-    persons = find_persons(script, released, raw, policy, placed=placed)
-    assert persons is not None
     if persons.unknown:
         _refuse_open(policy, persons.unknown)
         script.note(
@@ -254,25 +202,14 @@ def _find_people(
         )
         return persons
     names = [column.name for column in policy.named("person")]
-    if not policy.linked and all(name in released.names for name in names):
-        script.check(
-            f"records of a person that {named(names)} joins",
-            None,
-            "SELECT count(*) - count(DISTINCT person) FROM whose",
-        )
-    tells_itself = all(
-        column.treatment is not None and column.name in released.names for column in policy.named("person")
-    )
-    ordered = raw is not None and released.in_order and raw.in_order and (placed or policy.keep_order)
-    if not (tells_itself or ordered):
-        # Whose each record is, is not known. It does not matter as long as nobody has two.
-        script.check(
-            "rows of the raw table of somebody who has another",
-            None,
-            "SELECT count(*) - count(DISTINCT person) FROM whose",
-        )
-        return persons
-    return Persons(persons.people, persons.unnamed, several=True)
+    count = "SELECT count(*) - count(DISTINCT person) FROM whose"
+    if not policy.linked and all(name in tables.released.names for name in names):
+        script.check(f"records of a person that {named(names)} joins", count)
+    if persons.in_order:
+        return replace(persons, several=True)
+    # Whose each record is, is not known. It does not matter as long as nobody has two.
+    script.check("rows of the raw table of somebody who has another", count)
+    return persons
 
 
 def _refuse_open(policy: Policy, unknown: str) -> None:

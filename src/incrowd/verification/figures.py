@@ -54,12 +54,11 @@ def find_figures(
     con.note("Suppressed records have * in every quasi-identifier and are in no class.")
     con.check(
         "share of suppressed records",
-        None,
         "SELECT count(*) FILTER (suppressed)::DOUBLE / count(*) FROM record",
         f"reached <= {policy.max_suppression + SLACK!r}::DOUBLE",
         policy.max_suppression,
     )
-    con.check("classes", None, "SELECT count(*) FROM classes", "reached > 0", 1)
+    con.check("classes", "SELECT count(*) FROM classes", "reached > 0", 1)
     attributes = {}
     for place, column in enumerate(sensitive):
         stored = released.types[released.place(column.name)]
@@ -68,7 +67,7 @@ def find_figures(
         attributes[column.name].check_kind()
     if tables.population is not None:
         _count_population(con, policy, tables.population)
-    unweighed = find_weights(con, released, tables.raw, policy, persons, placed=tables.placed)
+    unweighed = find_weights(con, tables, policy, persons)
     if con.is_script:
         _refuse_unknown(policy, tables.population, unweighed)
     measuring = Measuring(
@@ -92,7 +91,6 @@ def _count_population(con: Checks, policy: Policy, population: Table) -> None:
         refuse_several_rows(con, population, policy)
         con.check(
             "rows of the population of somebody who has another",
-            None,
             "SELECT count(*) - count(DISTINCT person) FROM whose",
         )
     population = respell_values(con, population, policy)

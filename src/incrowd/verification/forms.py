@@ -71,9 +71,9 @@ def _check_follower(con: Checks, name: str, treatment: Treatment, policy: Policy
     value, own = (written(con, released, column, policy.null_values) for column in (lead, name))
     con.check(
         f"values that go along with one of {lead}",
-        name,
         f"SELECT count(*) FROM (SELECT {value} AS v FROM {released.name} AS t GROUP BY v "
         f"HAVING count(DISTINCT {own}) > 1)",
+        column=name,
         problem=lambda several: (
             f"the column {name!r} goes along with {lead!r}, but {several} values of that one have several "
             "here"
@@ -90,9 +90,9 @@ def check_raw_left(con: Checks, column: Column, policy: Policy, released: Table,
     mine, theirs = (written(con, table, name, policy.null_values) for table in (released, raw))
     con.check(
         f"raw values that should be hidden: {name}",
-        name,
         f"SELECT count(*) FROM {released.name} AS t WHERE {mine} IN "
         f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)",
+        column=name,
         problem=lambda left: (
             f"the column {name!r}: {left} records have a value of the raw column, which should be hidden"
         ),

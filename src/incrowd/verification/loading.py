@@ -13,7 +13,7 @@ from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import CsvFormat, Table
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, point_cells, respell
-from incrowd.verification.tables import load
+from incrowd.verification.tables import Wanted, load
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Tables:
     population, raw
         None where they are not given.
     placed
-        Whether the raw records are in the order of the released ones.
+        Whether a row map told which raw record each released one is, so that the raw records are in the
+        order of the released ones.
     """
 
     released: Table
@@ -78,10 +79,40 @@ class Tables:
     raw: Table | None
     placed: bool
 
+    def same_order(self, policy: Policy) -> bool:
+        """Whether record N of the release is known to be record N of the raw table."""
+        in_order = self.raw is not None and self.released.in_order and self.raw.in_order
+        return in_order and (self.placed or bool(policy.keep_order))
+
     @property
     def raw_in_order(self) -> Table | None:
         """The raw table in its own order, also where there is a row map."""
         return None if self.raw is None else replace(self.raw, name="raw")
+
+
+def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) -> list[Wanted]:
+    """List the tables of a check, the release first."""
+    quasi, sensitive, plain, whose = (
+        [column.name for column in policy.named(role)]
+        for role in ("quasi", "sensitive", "insensitive", "person")
+    )
+    limited = [*quasi, *sensitive, *(column.name for column in policy.treated)]
+    released = limited if by_script else [*limited, *plain]
+    csv_format = sources.csv_format
+    own = replace(csv_format, escaped=sources.escaped)
+    everything = sources.raw is not None or (policy.unlisted == "keep" and not by_script)
+    found = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
+    if sources.beside is not None:
+        found.append(Wanted("earlier", sources.beside, None, limited, own))
+    if sources.population is not None:
+        found.append(Wanted("population", sources.population, None, [*quasi, *whose], csv_format))
+    if sources.raw is not None:
+        unnamed = replace(csv_format, names=tuple(sources.names))
+        columns = [column.name for column in policy.columns]
+        found.append(Wanted("raw", sources.raw, sources.raw_table, columns, unnamed, everything=True))
+    if sources.row_map is not None:
+        found.append(Wanted("row_map", sources.row_map, None, ["row"], CsvFormat(), everything=True))
+    return found
 
 
 def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Tables:
@@ -94,98 +125,61 @@ def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) ->
     TableError
         A table cannot be read.
     """
-    released = _released(con, policy, sources, scratch)
-    population = _population(con, policy, sources, scratch)
-    raw, placed = _raw(con, policy, sources, scratch, released)
-    return Tables(released, population, raw, placed)
+    found: dict[str, Table] = {}
+    for each in wanted_tables(policy, sources):
+        if each.name == "row_map" and count_rows(con, found["raw"]) != count_rows(con, found["released"]):
+            continue
+        table = load(con.con, each, scratch)
+        refuse_lacking(con, each, table.names, policy)
+        if each.name in ("released", "earlier"):
+            point_commas(con, table, policy)
+        if each.name == "raw":
+            if table.headed:
+                refuse_double_header(con.con, table, given_names=bool(sources.names))
+            table = respell_values(con, table, policy)
+        found[each.name] = table
+    released, raw, placed = found["released"], found.get("raw"), "row_map" in found
+    if "earlier" in found:
+        released = _together(con, released, found["earlier"], policy)
+    if raw is not None and placed:
+        raw = as_released(con, released, raw, found["row_map"])
+    return Tables(released, found.get("population"), raw, placed)
 
 
-def _released(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Table:
-    needed = [column.name for role in ("quasi", "sensitive") for column in policy.named(role)]
-    treated = [column.name for column in policy.treated]
-    plain = [column.name for column in policy.named("insensitive")]
-    table = load(
-        con.con, "released", sources.released, sources.released_table, [*needed, *treated, *plain],
-        replace(sources.csv_format, escaped=sources.escaped), scratch,
-        everything=sources.raw is not None or policy.unlisted == "keep",
-    )  # fmt: skip
-    _refuse_lacking(table, needed)
-    point_commas(con, table, policy)
-    if sources.beside is None:
-        return table
-    earlier = load(
-        con.con, "earlier", sources.beside, None, [*needed, *treated],
-        replace(sources.csv_format, escaped=sources.escaped), scratch, everything=False,
-    )  # fmt: skip
-    _refuse_lacking(earlier, needed)
-    point_commas(con, earlier, policy)
-    common = [
-        name for name in dict.fromkeys([*needed, *treated]) if name in table.names and name in earlier.names
-    ]
-    return _together(con, table, earlier, common, policy.null_values)
+def refuse_lacking(con: Checks, wanted: Wanted, names: Sequence[str], policy: Policy) -> None:
+    """Refuse a table that has not the columns that are looked at."""
+    roles = {"population": ("quasi",), "raw": (), "row_map": ()}.get(wanted.name, ("quasi", "sensitive"))
+    lacking = [column.name for role in roles for column in policy.named(role) if column.name not in names]
+    if not lacking:
+        return
+    what = f"{wanted.title}: the policy's column(s) {named(lacking)} are not in the file"
+    near = alike_of(lacking, names)
+    if con.is_script:
+        raise ParameterError(what + near)
+    raise SchemaError(f"{what}; check the header's spelling and the delimiter{near}")
 
 
-def _together(con: Checks, one: Table, other: Table, columns: Sequence[str], nulls: Sequence[str]) -> Table:
+def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
     """Put the records of two releases into one table; columns of two types become texts."""
-    types, cells = [], []
-    for number, name in enumerate(columns):
+    needed = (*policy.named("quasi"), *policy.named("sensitive"), *policy.treated)
+    types: dict[str, str] = {}
+    cells: list[list[str]] = [[], []]
+    for name in dict.fromkeys(column.name for column in needed):
+        if name not in one.names or name not in other.names:
+            continue
         declared = [table.types[table.place(name)] for table in (one, other)]
         alike = declared[0] == declared[1]
-        types.append(declared[0] if alike else "VARCHAR")
-        cells.append(
-            [
-                f"{f't.c{table.place(name)}' if alike else written(con, table, name, nulls)} AS c{number}"
-                for table in (one, other)
-            ]
-        )
+        types[name] = declared[0] if alike else "VARCHAR"
+        for table, own in zip((one, other), cells, strict=True):
+            cell = f"t.c{table.place(name)}" if alike else written(con, table, name, policy.null_values)
+            own.append(f"{cell} AS c{len(own)}")
     queries = (
-        f"SELECT {', '.join(column)} FROM {table.name} AS t"
-        for column, table in zip(zip(*cells, strict=True), (one, other), strict=True)
+        f"SELECT {', '.join(own)} FROM {table.name} AS t"
+        for table, own in zip((one, other), cells, strict=True)
     )
     con.execute(f"CREATE TABLE pair AS {' UNION ALL '.join(queries)}")
-    return Table("pair", f"{one.title} and {other.title}", tuple(columns), tuple(types), in_order=False)
-
-
-def _population(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Table | None:
-    if sources.population is None:
-        return None
-    quasi, whose = ([column.name for column in policy.named(role)] for role in ("quasi", "person"))
-    table = load(
-        con.con, "population", sources.population, None, [*quasi, *whose], sources.csv_format, scratch,
-        everything=False,
-    )  # fmt: skip
-    _refuse_lacking(table, quasi)
-    return table
-
-
-def _raw(
-    con: Checks, policy: Policy, sources: Sources, scratch: Path, released: Table
-) -> tuple[Table | None, bool]:
-    """Load the raw table, in the order of the released records if a row map tells it; say whether it did."""
-    if sources.raw is None:
-        return None, False
-    table = load(
-        con.con, "raw", sources.raw, sources.raw_table, [column.name for column in policy.columns],
-        replace(sources.csv_format, names=tuple(sources.names)), scratch, everything=True,
-    )  # fmt: skip
-    if table.headed:
-        refuse_double_header(con.con, table, given_names=bool(sources.names))
-    table = respell_values(con, table, policy)
-    if sources.row_map is None:
-        return table, False
-    row_map = load(con.con, "row_map", sources.row_map, None, ["row"], CsvFormat(), scratch, everything=True)
-    if count_rows(con, table) != count_rows(con, released):
-        return table, False
-    return as_released(con, released, table, row_map), True
-
-
-def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
-    lacking = [name for name in needed if name not in table.names]
-    if lacking:
-        raise SchemaError(
-            f"{table.title}: the policy's column(s) {named(lacking)} are not in the file; check the header's "
-            f"spelling and the delimiter{alike_of(lacking, table.names)}"
-        )
+    title = f"{one.title} and {other.title}"
+    return Table("pair", title, tuple(types), tuple(types.values()), in_order=False)
 
 
 def point_commas(con: Checks, table: Table, policy: Policy) -> None:
@@ -257,7 +251,6 @@ def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Tab
     )
     con.check(
         "records that the row map does not name once",
-        None,
         f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
         f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
     )

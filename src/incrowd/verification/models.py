@@ -175,7 +175,9 @@ class Measuring:
             limit = f"{'at least' if demand.at_least else 'at most'} {demand.limit:g}"
             self.con.note(f"{title}{self.against}, {limit}")
             figure = self._figure(demand, distance)
-            self.con.check(title + self.against, demand.attribute, figure, _holds(demand), demand.limit)
+            self.con.check(
+                title + self.against, figure, _holds(demand), demand.limit, column=demand.attribute
+            )
             return self.con.found()
         if not self.classes:
             # The hierarchies and values that are named must be there all the same.
@@ -184,7 +186,7 @@ class Measuring:
             return None, False
         reached, holds = self.con.row(
             f"SELECT reached, coalesce({_holds(demand)}, false) "
-            f"FROM (SELECT ({self._figure(demand, distance)}) AS reached)",
+            f"FROM (SELECT ({self._figure(demand, distance)}) AS reached)"
         )
         return _whole(reached) if demand.model == "l-diversity" else reached, bool(holds)
 

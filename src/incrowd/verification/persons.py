@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from incrowd.errors import TableError, named, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
+from incrowd.verification.loading import Tables
 from incrowd.verification.policy import Policy
 from incrowd.verification.source import Table
 
@@ -35,61 +36,57 @@ class Persons:
         Whether somebody has several records, so that people are counted by the table `whose`.
     unknown
         Why people cannot be counted, in words; empty where they can.
+    in_order
+        Whether `whose` says of each record of the release whose it is.
     """
 
     people: int = 0
     unnamed: int = 0
     several: bool = False
     unknown: str = ""
+    in_order: bool = False
 
 
-def find_persons(
-    con: Checks, released: Table, raw: Table | None, policy: Policy, *, placed: bool
-) -> Persons | None:
-    """Find out whose record each record of a release is; None where the policy names no column for it.
-
-    Parameters
-    ----------
-    raw
-        The raw table, in the order of the release where that is known.
-    placed
-        Whether a row map told the order.
-    """
-    columns = [column.name for column in policy.named("person")]
+def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
+    """Find out whose record each record of a release is; None where the policy names no column for it."""
+    columns, (released, raw) = policy.named("person"), (tables.released, tables.raw)
     if not columns:
         return None
-    if all(column.treatment is not None for column in policy.named("person")) and all(
-        name in released.names for name in columns
-    ):
+    con.note("Whose each record is; a record that does not say so is a person of its own.")
+    names = [column.name for column in columns]
+    if all(column.treatment is not None and column.name in released.names for column in columns):
         # Different people have different pseudonyms, so the release says itself whose its records are.
-        records, people, unnamed = _number(con, released, columns, policy.null_values)
-        return Persons(people, unnamed, several=people < records)
-    against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
+        records, people, unnamed = _number(con, released, names, policy.null_values)
+        return Persons(people, unnamed, several=people < records, in_order=True)
     if raw is None:
-        return Persons(
-            unknown=f"the release does not say whose its records are; name the raw table ({against}) and "
-            f"the row map ({row_map}), internal/rows.parquet of a saved folder"
-        )
-    lacking = [name for name in columns if name not in raw.names]
+        return Persons(unknown=raw_wanted("the release does not say whose its records are"))
+    lacking = [name for name in names if name not in raw.names]
     if lacking:
         return Persons(unknown=f"the raw table {raw.title} has no column {named(lacking)}")
     if count_rows(con, released) != count_rows(con, raw):
         return Persons(unknown="the release and the raw table have not the same records")
-    records, people, unnamed = _number(con, raw, columns, policy.null_values)
-    if people == records:
-        return Persons(people, unnamed)
-    in_order = released.in_order and raw.in_order
-    if not in_order:
+    records, people, unnamed = _number(con, raw, names, policy.null_values)
+    same_order, row_map = tables.same_order(policy), setting("row_map=", "--row-map")
+    if same_order or people == records:
+        return Persons(people, unnamed, several=people < records, in_order=same_order)
+    if not (released.in_order and raw.in_order):
         return Persons(
             unknown="records of a database have no numbers; take both tables as files, and name the row map "
             f"({row_map})"
         )
-    if not (placed or policy.keep_order):
-        return Persons(
-            unknown="it is not known which raw record each record is; name the row map "
-            f"({row_map}), internal/rows.parquet of a saved folder"
-        )
-    return Persons(people, unnamed, several=True)
+    return Persons(
+        unknown="it is not known which raw record each record is; name the row map "
+        f"({row_map}), internal/rows.parquet of a saved folder"
+    )
+
+
+def raw_wanted(why: str) -> str:
+    """Say that the raw table and the row map would tell."""
+    against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
+    return (
+        f"{why}; name the raw table ({against}) and the row map ({row_map}), internal/rows.parquet of a "
+        "saved folder"
+    )
 
 
 def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:

@@ -16,8 +16,8 @@ from incrowd.verification.checks import Script
 from incrowd.verification.classes import count_rows
 from incrowd.verification.databases import duckdb_name, part_of, quoted_name
 from incrowd.verification.other_kinds import is_json_lines, is_other_kind
-from incrowd.verification.source import CsvFormat, Part, Table, glob_free, literal
-from incrowd.verification.tables import files_of, load_parts, parts_of, title_of
+from incrowd.verification.source import Part, Table, glob_free, literal
+from incrowd.verification.tables import Wanted, files_of, load_parts, parts_of
 
 _READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"
 _WAY_OUT = "write the table into a Parquet or CSV file, or a DuckDB database, first"
@@ -25,51 +25,18 @@ _ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A table that a script reads.
-
-    Attributes
-    ----------
-    name
-        What it is called in the script.
-    given
-        A file, a folder, a pattern or the address of a DuckDB database.
-    table
-        The table of a database.
-    columns
-        The columns that are looked for.
-    everything
-        Whether the others are read, too.
-    """
-
-    name: str
-    given: str
-    table: str | None
-    columns: Sequence[str]
-    everything: bool = False
-
-    @property
-    def variable(self) -> str:
-        """The variable of the script that says where the files are."""
-        return "release" if self.name == "released" else self.name
-
-
-@dataclass(frozen=True)
 class Reader:
-    """Writes down how tables are read.
+    """Writes into a script how tables are read.
 
     Attributes
     ----------
     script
         Where it is written.
-    csv_format
-        How CSV files are written.
     scratch
         A private folder.
     """
 
     script: Script
-    csv_format: CsvFormat
     scratch: Path
 
     def place(self, wanted: Wanted) -> tuple[str, tuple[Part, ...]]:
@@ -84,20 +51,18 @@ class Reader:
         """
         if is_address(wanted.given):
             return self._attached(wanted)
-        if wanted.table is not None:
-            raise ParameterError("a table is named for databases; leave it out for files")
-        files = files_of(wanted.given)
+        files = files_of(wanted)
         for file in files:
             if is_other_kind(file) and not is_json_lines(file):
                 raise ParameterError(f"{file}: DuckDB does not read this kind of file by itself; {_WAY_OUT}")
-        parts = tuple(parts_of(self.script.con, wanted.given, wanted.columns, self.csv_format, self.scratch))
+        parts = tuple(parts_of(self.script.con, wanted, self.scratch))
         [plainly, *others] = dict.fromkeys(part.plainly for part in parts)
         if plainly is None or others:
             why = "its files are written in several ways" if others else "it is written otherwise"
             raise ParameterError(f"{wanted.given}: {_READS}, and {why}; {_WAY_OUT}")
         where = self._where(wanted.given, files)
-        self.script.execute(f"SET VARIABLE {wanted.variable} = {where}")
-        return plainly.replace("{}", f"getvariable('{wanted.variable}')", 1), parts
+        self.script.execute(f"SET VARIABLE {_variable(wanted)} = {where}")
+        return plainly.replace("{}", f"getvariable('{_variable(wanted)}')", 1), parts
 
     def load(self, wanted: Wanted, place: tuple[str, tuple[Part, ...]]) -> Table:
         """Write down that a table is read, and make it.
@@ -108,17 +73,13 @@ class Reader:
             DuckDB by itself reads another table.
         """
         script, (reader, parts) = self.script, place
-        title = title_of(wanted.given)
         known, rows = self._name(wanted, reader, parts)
         read = [name for name in known if wanted.everything or name in wanted.columns]
         columns = [self._column(known, name, rows, trimmed=parts[0].trimmed) for name in read]
         script.execute(
             f"CREATE TABLE {wanted.name} AS SELECT {', '.join(columns) or '1 AS nothing'} FROM {rows}"
         )
-        seen = load_parts(
-            script.con, f"{wanted.name}_seen", title, parts, wanted.columns, everything=wanted.everything,
-            in_order=not is_address(wanted.given),
-        )  # fmt: skip
+        seen = load_parts(script.con, replace(wanted, name=f"{wanted.name}_seen"), parts)
         self._compare(seen, wanted.name, [known.index(name) for name in read])
         return replace(seen, name=wanted.name)
 
@@ -133,12 +94,11 @@ class Reader:
         described = f"(DESCRIBE SELECT * FROM {reader})"
         found = script.execute(f"SELECT column_name FROM {described}").fetchall()
         header = None if parts[0].header is None or len(parts) > 1 else parts[0].header
-        where = f"getvariable('{wanted.variable}')"
+        where = f"getvariable('{_variable(wanted)}')"
         if parts[0].by_name and header is not None:
             script.execute(f"{made} name FROM ({header.replace('{}', where, 1)})")
             script.check(
                 f"columns that are not in the file any more: {wanted.name}",
-                None,
                 f"SELECT count(*) FROM (SELECT unnest([{', '.join(map(literal, told))}]) AS name) "
                 f"WHERE name NOT IN (SELECT name FROM {table})",
             )
@@ -148,13 +108,11 @@ class Reader:
             return told, reader
         if header is None or self._named(header, wanted) != told:
             raise ParameterError(
-                f"{title_of(wanted.given)}: DuckDB has other names for its columns; rename those that "
-                "differ in case"
+                f"{wanted.title}: DuckDB has other names for its columns; rename those that differ in case"
             )
         script.execute(f"{made} name FROM ({header.replace('{}', where, 1)})")
         script.check(
             f"the columns are where they were: {wanted.name}",
-            None,
             f"SELECT (list(name ORDER BY rowid) = [{', '.join(map(literal, told))}])::INTEGER FROM {table}",
             "reached = 1",
             1,
@@ -163,7 +121,7 @@ class Reader:
 
     def _named(self, header: str, wanted: Wanted) -> list[str]:
         """Read the names as they stand in the file."""
-        rows = self.script.execute(header.replace("{}", f"getvariable('{wanted.variable}')", 1))
+        rows = self.script.execute(header.replace("{}", f"getvariable('{_variable(wanted)}')", 1))
         return [name for (name,) in rows.fetchall()]
 
     def _column(self, known: Sequence[str], name: str, rows: str, *, trimmed: bool) -> str:
@@ -195,7 +153,7 @@ class Reader:
         if wanted.table is None:
             raise ParameterError(f"{address}: name a table of the database")
         part = part_of(self.script.con, wanted.given, wanted.table, self.scratch)
-        base = f"base_of_{wanted.variable}"
+        base = f"base_of_{_variable(wanted)}"
         self.script.execute(f"ATTACH {literal(str(address.path))} AS {base} (READ_ONLY)")
         return f"{base}.{duckdb_name(wanted.table)}", (part,)
 
@@ -217,3 +175,8 @@ class Reader:
         script.con.execute(f"DROP TABLE {seen.name}")
         if not same:
             raise TableError(f"{seen.title}: DuckDB reads other rows by itself; write it as Parquet")
+
+
+def _variable(wanted: Wanted) -> str:
+    """Name the variable of a script that says where the files are."""
+    return "release" if wanted.name == "released" else wanted.name

@@ -170,11 +170,7 @@ def connect(spill: Path, *, in_order: bool = False) -> duckdb.DuckDBPyConnection
 
 
 def open_file(
-    con: duckdb.DuckDBPyConnection,
-    path: Path,
-    wanted: Collection[str],
-    csv_format: CsvFormat,
-    scratch: Path,
+    con: duckdb.DuckDBPyConnection, path: Path, wanted: Collection[str], csv_format: CsvFormat, scratch: Path
 ) -> Part:
     """Find out how to read a file: another kind by its name, else CSV or Parquet by its content.
 

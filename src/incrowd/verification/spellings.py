@@ -190,8 +190,8 @@ def respell(
     if checked:
         con.check(
             f"values that were not there when this was written: {name}",
-            name,
             f"SELECT count(*) FROM {table} WHERE {has_value} AND {cell} NOT IN (SELECT raw FROM respelled)",
+            column=name,
         )
     gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
     con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")

@@ -148,24 +148,24 @@ def _check_units(
     )
     con.check(
         f"numbers whose worth is not told: {name}",
-        name,
         f"SELECT (SELECT coalesce(sum(others), 0) FROM ({mine})) + (SELECT coalesce(sum(others), 0) "
         f"FROM ({theirs}))",
+        column=name,
     )
     sums = (f"(SELECT coalesce(sum(total), 0) FROM ({side}))" for side in (mine, theirs))
     moved = f"abs({' - '.join(sums)})"
     # Half of a base, and a billionth of the base and of the numbers: releases round doubles.
     con.check(
         f"the sum moved by more than half of the base: {name}",
-        name,
         f"SELECT ({moved} * 2000000000 > {base_units}::HUGEINT * 1000000002 + 2 * "
         f"(SELECT coalesce(sum(size), 0) FROM ({theirs})))::INTEGER",
+        column=name,
     )
     if grouped:
         con.check(
             f"groups whose sum moved by the base or more: {name}",
-            name,
             f"SELECT count(*) FROM ({theirs}) AS raw_sums LEFT JOIN ({mine}) AS sums "
             "ON sums.g IS NOT DISTINCT FROM raw_sums.g "
             f"WHERE abs(coalesce(sums.total, 0) - raw_sums.total) >= {base_units}",
+            column=name,
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -27,31 +27,41 @@ def title_of(named: str) -> str:
     return str(Address(named)) if is_address(named) else named
 
 
-def load(
-    con: duckdb.DuckDBPyConnection,
-    name: str,
-    named: str,
-    table: str | None,
-    wanted: Collection[str],
-    csv_format: CsvFormat,
-    scratch: Path,
-    *,
-    everything: bool,
-) -> Table:
-    """Load a table into the connection.
+@dataclass(frozen=True)
+class Wanted:
+    """A table that is read.
 
-    Parameters
+    Attributes
     ----------
     name
-        Its name there.
-    named
+        Its name in the connection.
+    given
         A file, a folder, a pattern or the address of a database.
     table
         The table of a database.
-    wanted
+    columns
         The columns that are looked for.
+    csv_format
+        How CSV files are written.
     everything
         Whether the other columns are loaded, too.
+    """
+
+    name: str
+    given: str
+    table: str | None
+    columns: Collection[str]
+    csv_format: CsvFormat
+    everything: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name in messages."""
+        return title_of(self.given)
+
+
+def load(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Table:
+    """Load a table into the connection.
 
     Raises
     ------
@@ -60,60 +70,42 @@ def load(
     TableError
         It cannot be read, or its files have different columns.
     """
-    if is_address(named):
-        if table is None:
-            raise ParameterError(
-                f"an address is no file; name a table of its database with {setting('table=', '--table')}, "
-                f"or {setting('against_table=', '--against-table')} of the raw one"
-            )
-        part = part_of(con, named, table, scratch)
-        return load_parts(con, name, title_of(named), [part], wanted, everything=everything)
-    if table is not None:
-        raise ParameterError("a table is named for databases; leave it out for files")
-    parts = parts_of(con, named, wanted, csv_format, scratch)
-    return load_parts(con, name, named, parts, wanted, everything=everything, in_order=True)
+    if not is_address(wanted.given):
+        return load_parts(con, wanted, parts_of(con, wanted, scratch))
+    if wanted.table is None:
+        raise ParameterError(
+            f"an address is no file; name a table of its database with {setting('table=', '--table')}, "
+            f"or {setting('against_table=', '--against-table')} of the raw one"
+        )
+    return load_parts(con, wanted, [part_of(con, wanted.given, wanted.table, scratch)])
 
 
-def load_parts(
-    con: duckdb.DuckDBPyConnection,
-    name: str,
-    title: str,
-    parts: Sequence[Part] | Iterator[Part],
-    wanted: Collection[str],
-    *,
-    everything: bool,
-    in_order: bool = False,
-) -> Table:
+def load_parts(con: duckdb.DuckDBPyConnection, wanted: Wanted, parts: Iterable[Part]) -> Table:
     """Load the parts of a table into the connection, one below the other; see `load`."""
     first: Part | None = None
     for part in parts:
-        places = [n for n, column in enumerate(part.names) if everything or column in wanted]
+        places = [n for n, column in enumerate(part.names) if wanted.everything or column in wanted.columns]
         # Without any a count of the rows is left.
         columns = (
             ", ".join(f"trim(c{n}, ' ') AS c{n}" if part.trimmed else f"c{n}" for n in places)
             or "1 AS nothing"
         )
-        verb = f"CREATE TABLE {name} AS" if first is None else f"INSERT INTO {name}"
-        with reworded(Path(title)):
+        verb = f"CREATE TABLE {wanted.name} AS" if first is None else f"INSERT INTO {wanted.name}"
+        with reworded(Path(wanted.title)):
             con.execute(f"{verb} SELECT {columns} FROM {part.relation}")
         first = first or part
     assert first is not None
-    return Table(name, title, first.names, first.types, in_order, first.headed)
+    in_order = not is_address(wanted.given)
+    return Table(wanted.name, wanted.title, first.names, first.types, in_order, first.headed)
 
 
-def parts_of(
-    con: duckdb.DuckDBPyConnection,
-    named: str,
-    wanted: Collection[str],
-    csv_format: CsvFormat,
-    scratch: Path,
-) -> Iterator[Part]:
+def parts_of(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Iterator[Part]:
     """Open the files of a table: each with the columns of the first, and those that its folders tell."""
-    files = files_of(named)
-    told = _told_by_folders(named, files)
+    files = files_of(wanted)
+    told = _told_by_folders(wanted.given, files)
     first: Part | None = None
     for file, partition in zip(files, told, strict=True):
-        part = open_file(con, file, wanted, csv_format, scratch)
+        part = open_file(con, file, wanted.columns, wanted.csv_format, scratch)
         new = [column for column in partition if column not in part.names]
         if new:
             values = (f"{literal(v)} AS c{n}" if (v := partition[c]) is not None else f"NULL::VARCHAR AS c{n}"
@@ -132,14 +124,19 @@ def parts_of(
         yield part
 
 
-def files_of(named: str) -> list[Path]:
+def files_of(wanted: Wanted) -> list[Path]:
     """List the files of a path, a folder or a pattern, in order.
 
     Raises
     ------
+    ParameterError
+        A table of a database is named, too.
     TableError
-        It names no file.
+        There is no file.
     """
+    if wanted.table is not None:
+        raise ParameterError("a table is named for databases; leave it out for files")
+    named = wanted.given
     path = Path(named)
     if path.is_dir():
         found = [

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incrowd.errors import SchemaError, setting
+from incrowd.errors import SchemaError
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows, group_of
-from incrowd.verification.persons import Persons
+from incrowd.verification.loading import Tables
+from incrowd.verification.persons import Persons, raw_wanted
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.spellings import is_spelled, respell
@@ -25,25 +26,8 @@ from incrowd.verification.wildcards import alone
 _MILLION = 1_000_000
 
 
-def find_weights(
-    con: Checks,
-    released: Table,
-    raw: Table | None,
-    policy: Policy,
-    persons: Persons | None,
-    *,
-    placed: bool,
-) -> str | None:
+def find_weights(con: Checks, tables: Tables, policy: Policy, persons: Persons | None) -> str | None:
     """Add up the weights of each class; return why that cannot be done, in words, or nothing.
-
-    Parameters
-    ----------
-    raw
-        The raw table, in the order of the release where that is known.
-    persons
-        Who the people are, where the policy names columns for it.
-    placed
-        Whether a row map told the order.
 
     Returns
     -------
@@ -52,17 +36,17 @@ def find_weights(
     named = policy.named("weight")
     if not named:
         return None
-    column = named[0]
+    column, (released, raw) = named[0], (tables.released, tables.raw)
     if raw is None:
-        return _wanted("the release has no sampling weights")
+        return raw_wanted("the release has no sampling weights")
     if column.name not in raw.names:
         return f"the raw table {raw.title} has no column {column.name!r}"
     if persons is not None and (persons.several or persons.unknown):
         return "people may have several rows, whose weights do not add up"
     if count_rows(con, released) != count_rows(con, raw):
         return "the release and the raw table have not the same records"
-    if not (released.in_order and raw.in_order and (placed or policy.keep_order)):
-        return _wanted("it is not known which raw record each record is")
+    if not tables.same_order(policy):
+        return raw_wanted("it is not known which raw record each record is")
     if wrong := _respelled(con, raw, column, policy.null_values):
         return wrong
     weight = cell(raw.place(column.name), raw.types[raw.place(column.name)], policy.null_values, "w.")
@@ -112,12 +96,7 @@ def stood_for(quasi: int, wildcards: str) -> str:
 
 
 def _add_up(
-    con: Checks,
-    released: Table,
-    raw: Table,
-    quasi: Sequence[str],
-    null_values: Sequence[str],
-    number: str,
+    con: Checks, released: Table, raw: Table, quasi: Sequence[str], null_values: Sequence[str], number: str
 ) -> None:
     """Make the table `standing`; sums of millionths are exact."""
     keys = ", ".join(
@@ -129,12 +108,4 @@ def _add_up(
         "CREATE TABLE standing AS SELECT class, sum(weight)::HUGEINT AS millionths FROM classes "
         f"JOIN (SELECT {keys}, greatest(round({number} * {_MILLION}), 1)::HUGEINT AS weight "
         f"FROM {released.name} AS r JOIN {raw.name} AS w ON r.rowid = w.rowid) AS e ON {same} GROUP BY class"
-    )
-
-
-def _wanted(why: str) -> str:
-    against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
-    return (
-        f"{why}; name the raw table ({against}) and the row map ({row_map}), internal/rows.parquet of a "
-        "saved folder"
     )

@@ -41,12 +41,7 @@ def check_known(demand: Demand, wildcards: str) -> None:
 
 @contextmanager
 def matching(
-    con: Checks,
-    known: Sequence[int],
-    values: Sequence[str],
-    wildcards: str,
-    *,
-    by_person: bool,
+    con: Checks, known: Sequence[int], values: Sequence[str], wildcards: str, *, by_person: bool
 ) -> Iterator[None]:
     """Let `classes` and `member` hold whom each class matches; the parameters are those of `seen_by`.
 
