@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from incrowd.errors import ParameterError, TableError, named
+from incrowd.verification import script_tables
 from incrowd.verification.against import check_against
 from incrowd.verification.checks import Script
 from incrowd.verification.classes import count_rows
@@ -27,7 +28,6 @@ from incrowd.verification.loading import (
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
-from incrowd.verification.script_tables import Reader
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.tables import title_of
 
@@ -91,13 +91,13 @@ def checks_as_sql(  # noqa: PLR0913
         connect(scratch, in_order=True) as con,
     ):
         script = Script(con)
-        _write(script, Reader(script, scratch), sources, policy_file, policy)
+        _write(script, scratch, sources, policy_file, policy)
     return "\n".join(script.lines) + "\n"
 
 
-def _write(script: Script, reader: Reader, sources: Sources, policy_file: Path, policy: Policy) -> None:
+def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy) -> None:
     """Write all of a script."""
-    found = _load(script, reader, sources, policy_file, policy)
+    found = _load(script, scratch, sources, policy_file, policy)
     released, raw, placed = found["released"], found.get("raw"), "row_map" in found
     check_columns(script, policy, released)
     point_commas(script, released, policy)
@@ -121,12 +121,12 @@ def _write(script: Script, reader: Reader, sources: Sources, policy_file: Path, 
 
 
 def _load(
-    script: Script, reader: Reader, sources: Sources, policy_file: Path, policy: Policy
+    script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy
 ) -> dict[str, Table]:
     """Write how the tables are read; return those that there are, by their names."""
     wanted = wanted_tables(policy, sources, by_script=True)
     _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
-    places = {each.name: reader.place(each) for each in wanted}
+    places = [script_tables.place(script, each, scratch) for each in wanted]
     script.note("What is found: a row for each check.")
     script.execute(
         'CREATE TABLE checks(number INTEGER, "check" VARCHAR, "column" VARCHAR, reached DOUBLE, '
@@ -134,9 +134,9 @@ def _load(
     )
     script.note("The columns that the policy speaks of. One that is missing ends the script with an error.")
     found = {}
-    for each in wanted:
-        refuse_lacking(script, each, places[each.name][1][0].names, policy)
-        found[each.name] = reader.load(each, places[each.name])
+    for each, (reader, parts) in zip(wanted, places, strict=True):
+        refuse_lacking(script, each, parts[0].names, policy)
+        found[each.name] = script_tables.load(script, each, reader, parts)
     if "raw" in found and found["raw"].headed:
         refuse_double_header(script.con, found["raw"], given_names=False)
     if not count_rows(script, found["released"]):
