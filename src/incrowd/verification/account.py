@@ -21,17 +21,10 @@ def differences(account: Path, released: str, policy: Path, records: int) -> tup
     ----------
     released
         The release: a file or a folder; of a database only the records are compared.
-    records
-        How many records it has.
 
     Returns
     -------
     Problems, and what could not be checked.
-
-    Raises
-    ------
-    TableError
-        When the account cannot be read.
     """
     said = _read(account)
     problems = []

@@ -131,8 +131,6 @@ class Comparison:
 
     Attributes
     ----------
-    con
-        Where both are loaded.
     pairs
         The quasi-identifiers whose cells can be compared.
     passed

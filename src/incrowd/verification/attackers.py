@@ -16,17 +16,7 @@ _NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "km-anonymity")
 
 @dataclass(frozen=True)
 class Attacker:
-    """Somebody who knows some of the quasi-identifiers.
-
-    Attributes
-    ----------
-    name
-        As the policy has it.
-    knows
-        Quasi-identifiers, each once.
-    demands
-        What must hold against this attacker.
-    """
+    """Somebody who knows some of the quasi-identifiers, and the demands against them."""
 
     name: str
     knows: tuple[str, ...]
@@ -35,11 +25,6 @@ class Attacker:
 
 def read_attackers(data: object, quasi: Sequence[str], sensitive: Sequence[str]) -> tuple[Attacker, ...]:
     """Read the ``[[attackers]]`` of a policy.
-
-    Parameters
-    ----------
-    quasi, sensitive
-        Names of the columns of these roles.
 
     Raises
     ------

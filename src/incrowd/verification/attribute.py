@@ -46,10 +46,6 @@ class Attribute:
     ----------
     place
         Its place among the sensitive columns: the column is ``s{place}`` of the table `member`.
-    column
-        What the policy says of it.
-    declared
-        DuckDB's type of the column.
     by_person
         Whether people are counted in place of records.
     """

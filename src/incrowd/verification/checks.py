@@ -52,12 +52,8 @@ class Checks:
 
     Attributes
     ----------
-    con
-        The connection itself.
     remarks
         What was found so far.
-    checks
-        How many checks there were.
     """
 
     is_script: ClassVar[bool] = False
@@ -98,8 +94,6 @@ class Checks:
             What is counted, and of which column, in the words of a script.
         reached, holds
             SQL of the figure, and of whether it is as it should be, given `reached`.
-        asked
-            What it should be.
         problem
             Says it in the words of `verify`; None where only a script has the check.
         """
@@ -123,12 +117,7 @@ class Checks:
         self.remarks = before
 
     def fill(self, table: str, columns: str, rows: Cells) -> None:
-        """Make a table of all of its rows.
-
-        Parameters
-        ----------
-        columns
-            Their names and types.
+        """Make a table of all of its rows; the columns have names and types.
 
         Raises
         ------
@@ -151,8 +140,6 @@ class Script(Checks):
 
     Attributes
     ----------
-    lines
-        What is written.
     aside
         How many checks are in tables of their own.
     """

@@ -157,8 +157,6 @@ def seen_by(con: Checks, known: Sequence[int], values: Sequence[str], *, by_pers
         Numbers of the quasi-identifiers that are known.
     values
         Names of the sensitive columns in `member`.
-    by_person
-        Whether people are counted.
     """
     keys = ", ".join(f"q{number}" for number in known)
     told = [*values, *(["person"] if by_person else [])]

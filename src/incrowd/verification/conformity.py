@@ -25,8 +25,6 @@ def remark(
 
     Parameters
     ----------
-    persons
-        Who was counted, if the policy names a person.
     counted
         How many records, suppressed records and classes there are.
     """

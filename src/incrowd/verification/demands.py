@@ -16,12 +16,8 @@ class Demand:
 
     Attributes
     ----------
-    model, quantity
-        The model, and the name of what is limited.
     attribute
         The sensitive column that it looks at; None where it looks at none, or at all together.
-    limit
-        The limit.
     at_least
         Whether the quantity must reach the limit; else it must not exceed it.
     settings
@@ -61,11 +57,6 @@ class Demand:
         A class has at most as many people as records, and just the same values. Example: a class of three
         records has at most three people. So 4-anonymity fails, whoever they are. Whether 2-anonymity holds is
         not known.
-
-        Parameters
-        ----------
-        holds
-            Whether the limit is met by records.
         """
         if self.model == "l-diversity":
             return bool(self.settings["kind"] == "distinct")
@@ -93,12 +84,7 @@ class Parameter:
     needed: bool = False
 
     def read(self, value: object, what: str) -> Any:
-        """Check a value.
-
-        Raises
-        ------
-        PolicyError
-        """
+        """Check a value."""
         if isinstance(self.kind, tuple):
             if value not in self.kind or not isinstance(value, str):
                 raise PolicyError(f"{what} is {value!r}; it must be one of {', '.join(self.kind)}")
@@ -262,8 +248,6 @@ def read_demands(data: object, sensitive: Sequence[str], *, of: str = "") -> tup
 
     Parameters
     ----------
-    sensitive
-        Names of the sensitive columns.
     of
         Whose models they are, in words that messages end with.
 

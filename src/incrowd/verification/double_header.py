@@ -31,10 +31,6 @@ def refuse_double_header(con: duckdb.DuckDBPyConnection, table: Table, *, given_
     ----------
     given_names
         Whether the columns were named by the caller.
-
-    Raises
-    ------
-    TableError
     """
     words = _words(con, table)
     # The first records say of nearly every table that it is one.

@@ -184,13 +184,7 @@ def _check_same_rows(script: Script, released: Table, raw: Table) -> bool:
 
 
 def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | None:
-    """Write down whose record each record is; None where the policy names no column for it.
-
-    Raises
-    ------
-    ParameterError
-        It is not known.
-    """
+    """Write down whose record each record is, unless limits need to know and nothing tells."""
     persons = find_persons(script, tables, policy)
     if persons is None:
         return None
@@ -213,13 +207,7 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
 
 
 def _refuse_open(policy: Policy, unknown: str) -> None:
-    """Refuse limits that may hold by records and not by people.
-
-    Raises
-    ------
-    ParameterError
-        Which says why people cannot be counted.
-    """
+    """Refuse limits that may hold by records and not by people."""
     if not all(demand.same_by_people(holds=True) for demand in policy.all_demands):
         raise ParameterError(f"no SQL script can count the people of this release: {unknown}")
 

@@ -76,12 +76,7 @@ def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:
 
 
 def mean_slack(column: Column, cell: str) -> tuple[str, int]:
-    """Return how far a mean may be from its cell, because it was rounded.
-
-    Parameters
-    ----------
-    cell
-        SQL of the cell as a text.
+    """Return how far a mean may be from its cell (SQL of a text), because it was rounded.
 
     Returns
     -------

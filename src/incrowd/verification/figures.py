@@ -26,17 +26,8 @@ def find_figures(
     -------
     counted
         How many records, suppressed records and classes there are.
-    findings
-        One for each limit.
     unweighed
         Why people cannot be counted by sampling weights; see `find_weights`.
-
-    Raises
-    ------
-    ParameterError
-        A script cannot check a limit.
-    TableError
-        There are no records.
     """
     released, quasi = tables.released, policy.named("quasi")
     # The score looks at all sensitive columns, a joint model at all the others, too.
@@ -99,13 +90,7 @@ def _count_population(con: Checks, policy: Policy, population: Table) -> None:
 
 
 def _refuse_unknown(policy: Policy, population: Table | None, unweighed: str | None) -> None:
-    """Refuse limits of a script on values that are not in the file, or on people without a population.
-
-    Raises
-    ------
-    ParameterError
-        Which names what it is.
-    """
+    """Refuse limits of a script on values that are not in the file, or on people without a population."""
     demands = policy.all_demands
     if any(demand.looks_at(policy.unjudged) for demand in demands):
         raise ParameterError(

@@ -32,11 +32,6 @@ def who_share(con: Checks, power: int, *, whoever: bool = False) -> list[str]:
         How many classes are known; 0 for all.
     whoever
         Whether the questions are for other people, too: then one of them may have no answer.
-
-    Raises
-    ------
-    PolicyError
-        There are too many sets of classes.
     """
     con.execute(
         "CREATE OR REPLACE TABLE visited AS SELECT person, class, row_number() OVER mine AS place, "

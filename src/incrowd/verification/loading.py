@@ -18,24 +18,9 @@ from incrowd.verification.tables import Wanted, load
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the tables of a check are.
+    """Where the tables of a check are: paths or addresses, as `verify` is given them.
 
-    Parameters
-    ----------
-    released, raw, population
-        Paths or addresses; None for what is not given.
-    released_table, raw_table
-        Tables of databases.
-    row_map
-        A file.
-    names
-        The columns of a raw CSV file that has no header.
-    escaped
-        Whether texts of the release have ``'`` in front where a spreadsheet would run them.
-    csv_format
-        Of all tables.
-    beside
-        An earlier release, whose records are counted as those of the release.
+    The records of the release `beside` it are counted with its own.
     """
 
     released: str
@@ -67,8 +52,6 @@ class Tables:
 
     Parameters
     ----------
-    population, raw
-        None where they are not given.
     placed
         Whether a row map told which raw record each released one is, so that the raw records are in the
         order of the released ones.
@@ -116,15 +99,7 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
 
 
 def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) -> Tables:
-    """Load the tables.
-
-    Raises
-    ------
-    SchemaError
-        The policy names columns that a table lacks.
-    TableError
-        A table cannot be read.
-    """
+    """Load the tables."""
     found: dict[str, Table] = {}
     for each in wanted_tables(policy, sources):
         if each.name == "row_map" and count_rows(con, found["raw"]) != count_rows(con, found["released"]):

@@ -36,24 +36,14 @@ class Measuring:
 
     Attributes
     ----------
-    con
-        Where the tables of `classes.group` are.
-    quasi
-        Number of quasi-identifiers.
-    classes
-        Number of classes.
     persons
         Who the people of the records are, where the policy names columns for it. If nobody can tell, the
         figures are about records, and a limit holds or fails only where people would not change that.
-    attributes
-        The sensitive columns by name.
     has_population
         Whether the people whom each class covers were counted; see `people`.
     unweighed
         Why the people whom the records stand for by sampling weights are not known; empty where they are,
         None where the policy names no weights.
-    wildcards
-        What a `*` or a missing cell matches.
     unjudged
         The sensitive columns whose released values the policy's models are not about.
     against
@@ -147,13 +137,7 @@ class Measuring:
         )
 
     def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
-        """Measure the demands against an attacker; see `find`.
-
-        Parameters
-        ----------
-        known
-            Numbers of the quasi-identifiers that the attacker knows.
-        """
+        """Measure the demands against an attacker, who knows the quasi-identifiers of some numbers."""
         for demand in attacker.demands:
             check_known(demand, self.wildcards)
         told = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"

@@ -33,11 +33,6 @@ def is_json_lines(path: Path) -> bool:
 def as_parquet(path: Path, scratch: Path, sheet: str | None = None) -> Path | None:
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
 
-    Parameters
-    ----------
-    sheet
-        The sheet that is read of a workbook; of other files it says nothing.
-
     Returns
     -------
     None where the file is named for none of these kinds.
@@ -46,8 +41,6 @@ def as_parquet(path: Path, scratch: Path, sheet: str | None = None) -> Path | No
     ------
     TableError
         It cannot be read.
-    MissingExtraError
-        A library for it is not installed.
     """
     read = _READERS.get(path.suffix.lower())
     if read is None:
@@ -124,13 +117,6 @@ def _labelled(cells: Mapping[str, list[Any]], said: Any) -> pl.DataFrame:
     """Make a table of values as pyreadstat reads them.
 
     A column in which some cell has a label, or a letter as missing code, is one of texts.
-
-    Parameters
-    ----------
-    cells
-        The values of each column.
-    said
-        What pyreadstat says of the file.
     """
     import polars as pl
 

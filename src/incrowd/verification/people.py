@@ -101,19 +101,7 @@ class Coverage:
 
 
 def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
-    """Count whom the cells of each class cover: make the tables `covered` and `uncovered`.
-
-    Parameters
-    ----------
-    con
-        Where the tables of `classes.group` are.
-    table
-        The population, loaded; it has the quasi-identifiers, not generalized.
-    quasi
-        The quasi-identifiers.
-    null_values
-        Texts that mean missing.
-    """
+    """Count in a population whom the cells of each class cover: make the tables `covered` and `uncovered`."""
     names = [column.name for column in quasi]
     rows = con.execute(alike(con, table, names, null_values)).fetchall()
     # Who is `*` throughout is nobody in particular, and in no class.
@@ -151,13 +139,7 @@ def alike(con: Checks, table: Table, quasi: Sequence[str], null_values: Sequence
 
 
 def sizes_and_people(quasi: int, wildcards: str) -> str:
-    """Write the question for the records and the people of each class: size, people.
-
-    Parameters
-    ----------
-    quasi
-        Number of quasi-identifiers.
-    """
+    """Write the question for the records and the people of each class: size, people."""
     if wildcards != "conservative":
         return "SELECT size, people FROM main.covered"
     # Each record of such a class counts alone, and so does whoever it is.

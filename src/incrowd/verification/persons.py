@@ -90,12 +90,7 @@ def raw_wanted(why: str) -> str:
 
 
 def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
-    """Refuse a population that says that somebody has several rows: they would count as several people.
-
-    Raises
-    ------
-    TableError
-    """
+    """Refuse a population that says that somebody has several rows: they would count as several people."""
     columns = [column.name for column in policy.named("person")]
     if not columns or any(name not in population.names for name in columns):
         return

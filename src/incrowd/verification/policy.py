@@ -51,18 +51,12 @@ class Column:
 
     Attributes
     ----------
-    name, role, kind
-        As the policy has them.
-    hierarchy
-        A file, a builder's spec or nothing.
     style
         How its cells are written: its own style, else that of the policy.
     levels
         Least and largest level of full-domain recoding; None for no bound.
     spelling
         How its texts write numbers or dates, where the policy says so.
-    treatment
-        What became of its values besides recoding, where the policy says so.
     grid
         What the ends of its ranges are rounded to: a width, a part of the calendar or `USUAL`; None where
         they are exact.
@@ -113,10 +107,6 @@ class Policy:
 
     Attributes
     ----------
-    demands
-        What must hold against somebody who knows every quasi-identifier.
-    attackers
-        Who knows less, and what must hold against each.
     keep_order
         Whether record N of the release is record N of the raw table. None where the policy does not tell: a
         file of version 1, which knew no other order unless it asked for one.
@@ -124,8 +114,6 @@ class Policy:
         Largest number of values that a cell may list; None for no limit, as in files of version 1.
     wildcards
         What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
-    linked
-        Whether it says that rows of a person can be joined.
     accepted
         Findings of the gate that it accepts: ``finding``, ``why``, and ``column`` where it is about one.
     judge

@@ -80,8 +80,6 @@ class Covering:
 
     Attributes
     ----------
-    script
-        Where it is written.
     classes
         A table (class, q0, q1, ...) of cells.
     people
@@ -106,14 +104,8 @@ class Covering:
 
         Parameters
         ----------
-        pairs
-            SQL of how many there are.
         whose
             Whose combinations of values these are, in words.
-
-        Raises
-        ------
-        ParameterError
         """
         (found,) = self.script.row(pairs)
         if int(found or 0) > _MOST_PAIRS:
@@ -142,13 +134,7 @@ class Covering:
         return covered / max(1, len(cells) * len(values))
 
     def meet(self, shares: dict[int, float]) -> None:
-        """Make the table of who is covered, column by column, first the one that parts most.
-
-        Parameters
-        ----------
-        shares
-            What `tell` returned for each column.
-        """
+        """Make the table of who is covered, column by column, first the one with the smallest share."""
         pairs = f"{self.classes} AS c CROSS JOIN {self.people} AS e"
         made = f"CREATE OR REPLACE TABLE {self.near} AS SELECT c.class, e.person FROM"
         if not shares:

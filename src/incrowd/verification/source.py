@@ -84,10 +84,6 @@ class Part:
     ----------
     relation
         SQL that stands after FROM; its columns are called c0, c1, ...
-    names
-        The columns' names.
-    types
-        DuckDB's type of each column.
     trimmed
         Whether blanks around values are no part of them.
     plainly
@@ -117,10 +113,6 @@ class Table:
 
     Attributes
     ----------
-    name
-        Its name in the connection.
-    title
-        What it is called in messages.
     names, types
         The columns' names and DuckDB's types; all of them, also those that were not loaded.
     in_order
@@ -178,15 +170,6 @@ def open_file(
     ----------
     wanted
         Names of columns that are looked for: the delimiter is the one under which most are in the header.
-    scratch
-        A private folder, for a copy in UTF-8 if the file is in another encoding.
-
-    Raises
-    ------
-    ParameterError
-        An unknown encoding.
-    TableError
-        The file cannot be read, or two columns have the same name.
     """
     copy = as_parquet(path, scratch, csv_format.sheet)
     if copy is not None:
@@ -343,12 +326,6 @@ class _CsvFile:
 
     Attributes
     ----------
-    path
-        The file that the user named.
-    codec
-        Its encoding.
-    zipped
-        Whether it is gzipped.
     copy
         The file that is read: the same, or a private copy in UTF-8, which is not gzipped.
     """

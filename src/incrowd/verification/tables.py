@@ -33,12 +33,8 @@ class Wanted:
 
     Attributes
     ----------
-    name
-        Its name in the connection.
     given
         A file, a folder, a pattern or the address of a database.
-    table
-        The table of a database.
     columns
         The columns that are looked for.
     csv_format

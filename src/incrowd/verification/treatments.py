@@ -50,12 +50,8 @@ class Treatment:
 
     Attributes
     ----------
-    name
-        Of the treatment.
     first
         The setting that stands at its name; True where nothing is said.
-    settings
-        The others.
     """
 
     name: str
@@ -94,12 +90,7 @@ class Treatment:
 
 
 def read_treatment(entry: object, where: str) -> Treatment | None:
-    """Read the setting ``treat`` of a column; None where it has none.
-
-    Raises
-    ------
-    PolicyError
-    """
+    """Read the setting ``treat`` of a column; None where it has none."""
     if entry is None:
         return None
     if isinstance(entry, str):

@@ -40,15 +40,11 @@ def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str)
         A file (``.txt`` tab-indented, ``.csv``, ``.json``, ``.yaml``, ``.yml``) or a builder's spec.
     values
         The distinct texts of the column; every one must be a leaf.
-    column
-        The column's name, for errors.
 
     Raises
     ------
     HierarchyError
         The source is no tree or lacks a value of the column.
-    PolicyError
-        The spec names no builder that verify knows.
     """
     tree = tree_in(source) if isinstance(source, Path) else tree_of(source, values, column)
     unknown = [value for value in values if value not in tree.leaves]

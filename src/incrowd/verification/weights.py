@@ -75,11 +75,6 @@ def stood_for(quasi: int, wildcards: str) -> str:
     """Write the query of the fewest people whom a class stands for, in millionths.
 
     Where cells match any, the tables that `matching` makes have to be there.
-
-    Parameters
-    ----------
-    quasi
-        Number of quasi-identifiers.
     """
     own = "main.classes JOIN standing USING (class)"
     match wildcards:

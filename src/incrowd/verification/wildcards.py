@@ -21,12 +21,7 @@ from incrowd.verification.source import literal
 
 
 def check_known(demand: Demand, wildcards: str) -> None:
-    """Refuse a model that means nothing where cells match others, or none.
-
-    Raises
-    ------
-    PolicyError
-    """
+    """Refuse a model that means nothing where cells match others, or none."""
     settings = demand.settings
     unknown = {
         "km-anonymity": True,
