@@ -17,7 +17,7 @@ from typing import Any, Self
 from incrowd.errors import TableError, alike_of, named
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import count_rows, group_of, written
+from incrowd.verification.classes import count_rows, written
 from incrowd.verification.ends import mean_slack
 from incrowd.verification.forms import check_raw_left
 from incrowd.verification.loading import Tables
@@ -121,8 +121,7 @@ def _pair(con: Checks, column: Column, released: Table, raw: Table, null_values:
         written(con, table, column.name, null_values, letter)
         for table, letter in ((released, "r"), (raw, "w"))
     ]
-    kind = group_of(raw.types[raw.place(column.name)])
-    return Pair(column, texts[0], texts[1], kind)
+    return Pair(column, texts[0], texts[1], raw.kind_of(column.name))
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from copy import copy
 from incrowd.errors import PolicyError, SchemaError
 from incrowd.verification.cells import moment_of
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import as_written, group_of
+from incrowd.verification.classes import as_written
 from incrowd.verification.policy import Column
 from incrowd.verification.recipes import exact_number
-from incrowd.verification.source import literal
+from incrowd.verification.source import group_of, literal
 from incrowd.verification.tree_files import read_tree
 
 # A number as people write it without a second thought; anything else makes a column of texts a category.

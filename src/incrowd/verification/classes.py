@@ -23,45 +23,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from incrowd.verification.checks import Checks
-from incrowd.verification.missing import means_missing
 from incrowd.verification.policy import SUPPRESSED
-from incrowd.verification.source import Table, literal
-
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
-_FLOATS = ("FLOAT", "DOUBLE")
+from incrowd.verification.source import Table, group_of, literal
+from incrowd.verification.spellings import means_missing
 
 
-def group_of(declared: str) -> str:
-    """Return our kind of a DuckDB type: number, float, date or text (all the rest)."""
-    if declared in _EXACT or declared.startswith("DECIMAL"):
-        return "number"
-    if declared in _FLOATS:
-        return "float"
-    return "date" if declared == "DATE" or declared.startswith("TIMESTAMP") else "text"
-
-
-def cell(place: int, declared: str, null_values: Sequence[str], table: str = "") -> str:
+def cell(table: Table, name: str, null_values: Sequence[str], alias: str = "") -> str:
     """Write the SQL of a column's cells, NULL where missing; texts as they are, numbers and dates typed.
 
     Parameters
     ----------
-    table
-        The table's alias and a dot, where there are several.
+    alias
+        What the table is called where there are several.
     """
-    name = f"{table}c{place}"
+    declared = table.type_of(name)
+    read = f"{alias}.c{table.place(name)}" if alias else f"c{table.place(name)}"
     match group_of(declared):
         case "number" | "date":
-            value = name
+            value = read
         case "float":  # not-a-number is missing; adding 0 makes -0.0 and 0.0 one value
-            value = f"CASE WHEN isnan({name}) THEN NULL ELSE {name} + 0 END"
+            value = f"CASE WHEN isnan({read}) THEN NULL ELSE {read} + 0 END"
         case _:
-            value = f"CAST({name} AS VARCHAR)"
+            value = f"CAST({read} AS VARCHAR)"
     if not null_values:
         return value
     # A time with a zone is what a clock in UTC shows, whatever the session's zone.
-    read = f"timezone('UTC', {name})" if declared == "TIMESTAMP WITH TIME ZONE" else name
-    return f"CASE WHEN {means_missing(f'CAST({read} AS VARCHAR)', null_values)} THEN NULL ELSE {value} END"
+    shown = f"timezone('UTC', {read})" if declared == "TIMESTAMP WITH TIME ZONE" else read
+    return f"CASE WHEN {means_missing(f'CAST({shown} AS VARCHAR)', null_values)} THEN NULL ELSE {value} END"
 
 
 def written(con: Checks, table: Table, name: str, null_values: Sequence[str], alias: str = "t") -> str:
@@ -72,9 +60,8 @@ def written(con: Checks, table: Table, name: str, null_values: Sequence[str], al
     alias
         What the table is called where the SQL will stand.
     """
-    place = table.place(name)
-    declared = table.types[place]
-    value = cell(place, declared, null_values, f"{alias}.")
+    declared = table.type_of(name)
+    value = cell(table, name, null_values, alias)
     if declared == "TIMESTAMP WITH TIME ZONE":
         value = f"timezone('UTC', {value})"
     return as_written(con, value, declared, f"{table.name} AS {alias}")
@@ -115,8 +102,7 @@ def group(
     """
 
     def cells(names: Sequence[str], letter: str) -> list[str]:
-        found = ((table.place(name), f"{letter}{number}") for number, name in enumerate(names))
-        return [f"{cell(at, table.types[at], null_values)} AS {alias}" for at, alias in found]
+        return [f"{cell(table, name, null_values)} AS {letter}{at}" for at, name in enumerate(names)]
 
     stars = " AND ".join(
         f"coalesce(CAST(c{table.place(name)} AS VARCHAR) = {literal(SUPPRESSED)}, false)" for name in quasi

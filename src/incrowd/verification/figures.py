@@ -52,7 +52,7 @@ def find_figures(
     con.check("classes", "SELECT count(*) FROM classes", "reached > 0", 1)
     attributes = {}
     for place, column in enumerate(sensitive):
-        stored = released.types[released.place(column.name)]
+        stored = released.type_of(column.name)
         stored = write_plainly(con, "member", f"s{place}", stored, column, policy.null_values)
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
         attributes[column.name].check_kind()

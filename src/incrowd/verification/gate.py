@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import cell, count_rows, group_of, written
+from incrowd.verification.classes import cell, count_rows, written
 from incrowd.verification.loading import Tables
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.result import GateFinding
@@ -164,7 +164,7 @@ def _blanked(con: Checks, policy: Policy, released: Table, raw: Table | None) ->
     shown = [written(con, released, column.name, policy.null_values) for column in quasi]
     blank = [[SUPPRESSED] for _ in quasi]
     if raw is not None:
-        types = [group_of(raw.types[raw.place(column.name)]) for column in quasi]
+        types = [raw.kind_of(column.name) for column in quasi]
         both = (_texts(con, table, policy) for table in (released, raw))
         blank = list(map(_for_all, quasi, *both, types))
     gone = " AND ".join(f"{text} IS NOT DISTINCT FROM '{SUPPRESSED}'" for text in shown)
@@ -206,8 +206,7 @@ def _for_all(column: Column, cells: list[str | None], values: list[str | None], 
 
 
 def _cell(released: Table, name: str, policy: Policy) -> str:
-    place = released.place(name)
-    return f"CAST({cell(place, released.types[place], policy.null_values)} AS VARCHAR)"
+    return f"CAST({cell(released, name, policy.null_values)} AS VARCHAR)"
 
 
 def _alone(con: Checks, released: Table, cells: Sequence[str]) -> int:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from incrowd.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import count_rows, group_of, written
+from incrowd.verification.classes import count_rows, written
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.policy import Column, Policy
-from incrowd.verification.source import CsvFormat, Table
+from incrowd.verification.source import CsvFormat, Table, group_of
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, point_cells, respell
 from incrowd.verification.tables import Wanted, load
 
@@ -142,7 +142,7 @@ def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
     for name in dict.fromkeys(column.name for column in needed):
         if name not in one.names or name not in other.names:
             continue
-        declared = [table.types[table.place(name)] for table in (one, other)]
+        declared = [table.type_of(name) for table in (one, other)]
         alike = declared[0] == declared[1]
         types[name] = declared[0] if alike else "VARCHAR"
         for table, own in zip((one, other), cells, strict=True):
@@ -160,10 +160,9 @@ def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
 def point_commas(con: Checks, table: Table, policy: Policy) -> None:
     """Write decimal points into the released cells that have commas."""
     for column in policy.named("quasi"):
-        place = table.place(column.name)
-        if column.has_commas and group_of(table.types[place]) == "text":
+        if column.has_commas and table.kind_of(column.name) == "text":
             con.note(f"The cells of {column.name} with decimal points.")
-            point_cells(con, table.name, f"c{place}")
+            point_cells(con, table.name, f"c{table.place(column.name)}")
 
 
 def respell_values(con: Checks, table: Table, policy: Policy) -> Table:

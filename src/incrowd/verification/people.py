@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from incrowd.errors import TableError
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import group_of, written
+from incrowd.verification.classes import written
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
@@ -114,7 +114,7 @@ def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Seque
         CellReader(
             column,
             list({row[number] for row in known}),
-            stored=group_of(table.types[table.place(column.name)]),
+            stored=table.kind_of(column.name),
             of_people=True,
         )
         for number, column in enumerate(quasi)

@@ -106,11 +106,8 @@ def _number(
     con: Checks, table: Table, columns: Sequence[str], null_values: Sequence[str]
 ) -> tuple[int, int, int]:
     """Make the table `whose`; return the number of records, of people, and of records without a person."""
-    places = [table.place(name) for name in columns]
-    values = ", ".join(
-        f"{cell(place, table.types[place], null_values, 't.')} AS p{n}" for n, place in enumerate(places)
-    )
-    keys = [f"p{n}" for n in range(len(places))]
+    values = ", ".join(f"{cell(table, name, null_values, 't')} AS p{n}" for n, name in enumerate(columns))
+    keys = [f"p{n}" for n in range(len(columns))]
     missing = " AND ".join(f"{key} IS NULL" for key in keys)
     con.execute(
         f"CREATE OR REPLACE TABLE whose AS SELECT place, CASE WHEN {missing} THEN -1 - place "

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from incrowd.errors import ParameterError
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import group_of
 from incrowd.verification.people import Covers, alike
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.source import Table
@@ -57,7 +56,7 @@ def cover(script: Checks, population: Table, quasi: Sequence[Column], null_value
     shares = {}
     for number, column in enumerate(quasi):
         values = covering.texts(number, "everybody WHERE is_known")
-        stored = group_of(population.types[population.place(column.name)])
+        stored = population.kind_of(column.name)
         script.note(f"Which values of the population each cell of {column.name} covers; * covers any.")
         reader = CellReader(column, values, stored=stored, of_people=True)
         shares[number] = covering.tell(number, reader.covers, values)

@@ -31,6 +31,9 @@ from incrowd.verification.other_kinds import as_parquet, is_json_lines
 if TYPE_CHECKING:
     import duckdb
 
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
+_FLOATS = ("FLOAT", "DOUBLE")
 _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -131,6 +134,23 @@ class Table:
     def place(self, name: str) -> int:
         """Return the place of a column by its name, compared literally."""
         return self.names.index(name)
+
+    def type_of(self, name: str) -> str:
+        """Return DuckDB's type of a column."""
+        return self.types[self.place(name)]
+
+    def kind_of(self, name: str) -> str:
+        """Return our kind of a column; see `group_of`."""
+        return group_of(self.type_of(name))
+
+
+def group_of(declared: str) -> str:
+    """Return our kind of a DuckDB type: number, float, date or text (all the rest)."""
+    if declared in _EXACT or declared.startswith("DECIMAL"):
+        return "number"
+    if declared in _FLOATS:
+        return "float"
+    return "date" if declared == "DATE" or declared.startswith("TIMESTAMP") else "text"
 
 
 def literal(text: str) -> str:

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 from incrowd.errors import SchemaError
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import cell, count_rows, group_of
+from incrowd.verification.classes import cell, count_rows
 from incrowd.verification.loading import Tables
 from incrowd.verification.persons import Persons, raw_wanted
 from incrowd.verification.policy import Column, Policy
-from incrowd.verification.source import Table
+from incrowd.verification.source import Table, group_of
 from incrowd.verification.spellings import is_spelled, respell
 from incrowd.verification.wildcards import alone
 
@@ -49,7 +49,7 @@ def find_weights(con: Checks, tables: Tables, policy: Policy, persons: Persons |
         return raw_wanted("it is not known which raw record each record is")
     if wrong := _respelled(con, raw, column, policy.null_values):
         return wrong
-    weight = cell(raw.place(column.name), raw.types[raw.place(column.name)], policy.null_values, "w.")
+    weight = cell(raw, column.name, policy.null_values, "w")
     number = f"TRY_CAST(CAST({weight} AS VARCHAR) AS DOUBLE)"
     fits = f"coalesce(isfinite({number}) AND {number} > 0 AND {number} <= 1e12, false)"
     (others,) = con.row(f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
@@ -95,8 +95,7 @@ def _add_up(
 ) -> None:
     """Make the table `standing`; sums of millionths are exact."""
     keys = ", ".join(
-        f"{cell(released.place(name), released.types[released.place(name)], null_values, 'r.')} AS q{place}"
-        for place, name in enumerate(quasi)
+        f"{cell(released, name, null_values, 'r')} AS q{place}" for place, name in enumerate(quasi)
     )
     same = " AND ".join(f"e.q{place} IS NOT DISTINCT FROM classes.q{place}" for place in range(len(quasi)))
     con.execute(
