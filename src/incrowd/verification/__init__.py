@@ -137,9 +137,9 @@ def verify(  # noqa: PLR0913
         against_table,
         None if population is None else _named(population, only_file=True),
         None if row_map is None else _named(row_map, only_file=True),
-        tuple(names),
-        escaped,
         CsvFormat(delimiter, encoding, sheet=sheet),
+        names,
+        escaped,
     )
     policy = read_policy(Path(_named(policy_path, only_file=True)))
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy

@@ -72,17 +72,8 @@ def checks_as_sql(  # noqa: PLR0913
     >>> checks_as_sql("safe.csv", "policy.toml")  # doctest: +SKIP
     """
     raw, people, rows = (None if each is None else fspath(each) for each in (against, population, row_map))
-    sources = Sources(
-        fspath(path),
-        table,
-        raw,
-        against_table,
-        people,
-        rows,
-        names=(),
-        escaped=False,
-        csv_format=CsvFormat(delimiter, encoding),
-    )
+    csv_format = CsvFormat(delimiter, encoding)
+    sources = Sources(fspath(path), table, raw, against_table, people, rows, csv_format)
     policy_file = Path(policy_path)
     policy = read_policy(policy_file)
     with (

@@ -12,7 +12,7 @@ from incrowd.verification.classes import count_rows, written
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import CsvFormat, Table, group_of
-from incrowd.verification.spellings import is_spelled, numbers_as_texts, point_cells, respell
+from incrowd.verification.spellings import is_spelled, means_missing, point_cells
 from incrowd.verification.tables import Wanted, load
 
 
@@ -29,9 +29,9 @@ class Sources:
     raw_table: str | None
     population: str | None
     row_map: str | None
-    names: Sequence[str]
-    escaped: bool
     csv_format: CsvFormat
+    names: Sequence[str] = ()
+    escaped: bool = False
     beside: str | None = None
 
     def __post_init__(self) -> None:
@@ -178,16 +178,62 @@ def respell_values(con: Checks, table: Table, policy: Policy) -> Table:
 
 
 def write_plainly(
-    con: Checks, table: str, cell: str, declared: str, column: Column, nulls: Sequence[str]
+    con: Checks,
+    table: str,
+    cell: str,
+    declared: str,
+    column: Column,
+    nulls: Sequence[str],
+    *,
+    in_script: bool = True,
 ) -> str:
-    """Write the values of a column plainly, if they are spelled; return their type then."""
-    stored = group_of(declared)
+    """Write the values of a column as a release would, if they are spelled; return their type then.
+
+    Parameters
+    ----------
+    in_script
+        Whether a script says so, and checks that there are no other values.
+
+    Raises
+    ------
+    SchemaError
+        Texts are not spelled as the policy says; they are counted, not repeated.
+    """
+    stored, name = group_of(declared), column.name
     if column.spelling is None or not is_spelled(column.spelling, stored):
         return declared
-    con.note(f"The values of {column.name} as a release writes them.")
+    if in_script:
+        con.note(f"The values of {name} as a release writes them.")
     if stored != "text":
-        numbers_as_texts(con, table, cell)
-    respell(con, table, cell, column.name, column.spelling, nulls)
+        # Whole numbers are written without a fraction.
+        text = f"regexp_replace(CAST({cell} AS VARCHAR), '[.]0$', '')"
+        con.execute(f"ALTER TABLE {table} ALTER {cell} TYPE VARCHAR USING nullif({text}, 'nan')")
+    missing = means_missing(cell, nulls) if nulls else "false"
+    has_value = f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
+    rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {has_value}").fetchall()
+    texts = sorted(text for (text,) in rows)
+    plain = [text for text in map(column.spelling.plain, texts) if text is not None]
+    if len(plain) < len(texts):
+        raise SchemaError(
+            f"column {name!r}: {len(texts) - len(plain)} of {len(texts)} distinct values are not spelled as "
+            "the policy says; name those that mean missing in null_values"
+        )
+    if all(text.endswith("T00:00:00") for text in plain):
+        plain = [text.partition("T")[0] for text in plain]
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE respelled AS SELECT unnest(?::VARCHAR[]) AS raw, "
+        "unnest(?::VARCHAR[]) AS plain",
+        [texts, plain],
+    )
+    if in_script:
+        con.check(
+            f"values that were not there when this was written: {name}",
+            f"SELECT count(*) FROM {table} WHERE {has_value} AND {cell} NOT IN (SELECT raw FROM respelled)",
+            column=name,
+        )
+    gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
+    con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
+    con.execute("DROP TABLE respelled")
     return "VARCHAR"
 
 

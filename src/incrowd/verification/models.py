@@ -101,16 +101,12 @@ class Measuring:
             A hierarchy that a distance needs is no tree, or lacks a value.
         """
         estimated = demand.model == "k-map" and not self.has_population and self.unweighed is not None
+        finding = Finding(
+            demand.model, demand.attribute, demand.limit, None, None,
+            quantity=demand.quantity, settings=demand.shown,
+        )  # fmt: skip
         if (estimated and self.unweighed) or demand.looks_at(self.unjudged):
-            return Finding(
-                demand.model,
-                demand.attribute,
-                demand.limit,
-                None,
-                None,
-                quantity=demand.quantity,
-                settings=demand.shown,
-            )
+            return finding
         if demand.needs_people and not self.has_population and not estimated:
             raise PolicyError(
                 f"{demand.model} compares the release with a population; name it with "
@@ -122,15 +118,12 @@ class Measuring:
         reached, holds = self._measured(demand, distance)
         by_records = self.persons is not None and bool(self.persons.unknown)
         is_known = not by_records or not self.classes or demand.same_by_people(holds=holds)
-        return Finding(
-            demand.model,
-            demand.attribute,
-            demand.limit,
-            reached,
-            holds if is_known else None,
-            distance,
-            demand.quantity,
-            "records" if self.persons is None or by_records else "people",
+        return replace(
+            finding,
+            reached=reached,
+            holds=holds if is_known else None,
+            distance=distance,
+            unit="records" if self.persons is None or by_records else "people",
             settings=demand.shown
             | ({} if distance is None else {"distance": distance})
             | ({"population": "estimated by weights"} if estimated else {}),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from incrowd.errors import PolicyError, SchemaError
+from incrowd.errors import PolicyError
 from incrowd.verification.checks import Checks
 from incrowd.verification.source import literal
 
@@ -145,63 +145,6 @@ def point_cells(con: Checks, table: str, cell: str) -> None:
         f"UPDATE {table} SET {cell} = replace(replace({cell}, ',', '.'), ';', ',') "
         f"WHERE regexp_full_match({cell}, {literal('|'.join(forms))})"
     )
-
-
-def numbers_as_texts(con: Checks, table: str, cell: str) -> None:
-    """Turn a column of numbers in a table of the connection into texts, whole ones without a fraction."""
-    whole = f"regexp_replace(CAST({cell} AS VARCHAR), '[.]0$', '')"
-    con.execute(f"ALTER TABLE {table} ALTER {cell} TYPE VARCHAR USING nullif({whole}, 'nan')")
-
-
-def respell(
-    con: Checks,
-    table: str,
-    cell: str,
-    name: str,
-    spelling: Spelling,
-    nulls: Sequence[str],
-    *,
-    checked: bool = True,
-) -> None:
-    """Rewrite a column of texts in a table of the connection as a release would write its values.
-
-    Parameters
-    ----------
-    checked
-        Whether a script checks that there are no other texts.
-
-    Raises
-    ------
-    SchemaError
-        When texts are not spelled so; they are counted, not repeated.
-    """
-    missing = means_missing(cell, nulls) if nulls else "false"
-    has_value = f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
-    rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {has_value}").fetchall()
-    texts = sorted(text for (text,) in rows)
-    plain = [spelling.plain(text) for text in texts]
-    wrong = sum(text is None for text in plain)
-    if wrong:
-        raise SchemaError(
-            f"column {name!r}: {wrong} of {len(texts)} distinct values are not spelled as the policy says; "
-            "name those that mean missing in null_values"
-        )
-    if plain and all(text is not None and text.endswith("T00:00:00") for text in plain):
-        plain = [text.partition("T")[0] for text in plain if text is not None]
-    con.execute(
-        "CREATE OR REPLACE TEMP TABLE respelled AS SELECT unnest(?::VARCHAR[]) AS raw, "
-        "unnest(?::VARCHAR[]) AS plain",
-        [texts, plain],
-    )
-    if checked:
-        con.check(
-            f"values that were not there when this was written: {name}",
-            f"SELECT count(*) FROM {table} WHERE {has_value} AND {cell} NOT IN (SELECT raw FROM respelled)",
-            column=name,
-        )
-    gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
-    con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
-    con.execute("DROP TABLE respelled")
 
 
 def means_missing(text: str, null_values: Sequence[str]) -> str:

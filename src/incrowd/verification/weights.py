@@ -16,11 +16,10 @@ from collections.abc import Sequence
 from incrowd.errors import SchemaError
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
-from incrowd.verification.loading import Tables
+from incrowd.verification.loading import Tables, write_plainly
 from incrowd.verification.persons import Persons, raw_wanted
-from incrowd.verification.policy import Column, Policy
-from incrowd.verification.source import Table, group_of
-from incrowd.verification.spellings import is_spelled, respell
+from incrowd.verification.policy import Policy
+from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
 
 _MILLION = 1_000_000
@@ -47,27 +46,18 @@ def find_weights(con: Checks, tables: Tables, policy: Policy, persons: Persons |
         return "the release and the raw table have not the same records"
     if not tables.same_order(policy):
         return raw_wanted("it is not known which raw record each record is")
-    if wrong := _respelled(con, raw, column, policy.null_values):
-        return wrong
-    weight = cell(raw, column.name, policy.null_values, "w")
+    place, declared, nulls = f"c{raw.place(column.name)}", raw.type_of(column.name), policy.null_values
+    try:
+        write_plainly(con, raw.name, place, declared, column, nulls, in_script=False)
+    except SchemaError as error:
+        return f"{error}"
+    weight = cell(raw, column.name, nulls, "w")
     number = f"TRY_CAST(CAST({weight} AS VARCHAR) AS DOUBLE)"
     fits = f"coalesce(isfinite({number}) AND {number} > 0 AND {number} <= 1e12, false)"
     (others,) = con.row(f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
     if others:
         return f"{others:,} rows of the raw table have no number above 0 in column {column.name!r}"
-    _add_up(con, released, raw, [each.name for each in policy.named("quasi")], policy.null_values, number)
-    return ""
-
-
-def _respelled(con: Checks, raw: Table, column: Column, null_values: Sequence[str]) -> str:
-    """Write weights plainly where the policy says how they are spelled; return the error, or nothing."""
-    place = raw.place(column.name)
-    if column.spelling is None or not is_spelled(column.spelling, group_of(raw.types[place])):
-        return ""
-    try:
-        respell(con, raw.name, f"c{place}", column.name, column.spelling, null_values, checked=False)
-    except SchemaError as error:
-        return f"{error}"
+    _add_up(con, released, raw, [each.name for each in policy.named("quasi")], nulls, number)
     return ""
 
 
