@@ -10,8 +10,9 @@ each released one is. Otherwise, and in databases, the tables are compared as a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Self
 
 from incrowd.errors import TableError, alike_of, named
@@ -116,14 +117,6 @@ def is_passed(name: str, policy: Policy) -> bool:
     return policy.unlisted == "keep"
 
 
-def _pair(con: Checks, column: Column, released: Table, raw: Table, null_values: Sequence[str]) -> Pair:
-    texts = [
-        written(con, table, column.name, null_values, letter)
-        for table, letter in ((released, "r"), (raw, "w"))
-    ]
-    return Pair(column, texts[0], texts[1], raw.kind_of(column.name))
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A release beside its raw table, which has as many rows.
@@ -145,9 +138,15 @@ class Comparison:
     @classmethod
     def of(cls, con: Checks, released: Table, raw: Table, policy: Policy) -> Self:
         """Compare two tables, which have the policy's quasi-identifiers, by a policy."""
-        plain = [column for column in policy.named("quasi") if column.treatment is None]
         passed = [name for name in raw.names if is_passed(name, policy) and name in released.names]
-        pairs = [_pair(con, column, released, raw, policy.null_values) for column in plain]
+        pairs = []
+        for column in policy.named("quasi"):
+            if column.treatment is None:
+                cell, value = (
+                    written(con, table, column.name, policy.null_values, letter)
+                    for table, letter in ((released, "r"), (raw, "w"))
+                )
+                pairs.append(Pair(column, cell, value, raw.kind_of(column.name)))
         return cls(con, released, raw, pairs, passed)
 
     def _passed_as_one_type(self, name: str) -> tuple[str, str]:
@@ -240,16 +239,7 @@ class Comparison:
         )
         con.execute(f"DELETE FROM beside WHERE {self._hidden('w')}")
         for number, pair in enumerate(self.pairs):
-            judged = self._judged(number, pair)
-            if con.is_script:
-                self._list_true(
-                    number, pair.column, {(text, value) for text, value, _, fits in judged if fits}
-                )
-            elif wrong := self._untrue(number, pair.column, judged):
-                con.remarks.problems.append(
-                    f"the column {pair.column.name!r}: {wrong} records have a cell that is not true of "
-                    "their raw value"
-                )
+            self._check_cells(number, pair)
 
     def _hidden(self, letter: str) -> str:
         """Write whether a raw record is suppressed: nobody is behind it, and no value."""
@@ -270,37 +260,34 @@ class Comparison:
         )
 
     def _set_beside(self) -> str:
-        """Make the table `beside` (q0, w0, q1, w1, ...) of cells and raw values.
-
-        Returns
-        -------
-        The question of how many records that are suppressed in the raw table are not in the release.
-        """
+        """Make the table `beside` (q0, w0, ...); return SQL of how many are suppressed in the raw one alone."""
         columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
         shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
         self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {self._both}")
         return f"SELECT count(*) FROM beside WHERE ({self._hidden('w')}) AND ({shown})"
 
-    def _judged(self, number: int, pair: Pair) -> list[tuple[str | None, str | None, int, bool]]:
-        """List the cells of a column with their raw values, how many have both, and whether they are true."""
-        found = self.con.execute(
+    def _check_cells(self, number: int, pair: Pair) -> None:
+        """Check that the cells of a column are true of the raw values beside them."""
+        con, column = self.con, pair.column
+        found = con.execute(
             f"SELECT q{number}, w{number}, count(*) FROM beside GROUP BY q{number}, w{number}"
         ).fetchall()
-        reader = CellReader(pair.column, list({value for _, value, _ in found}), stored=pair.stored)
-        return [(text, value, int(count), reader.covers(text, value)) for text, value, count in found]
-
-    def _untrue(
-        self, number: int, column: Column, judged: Sequence[tuple[str | None, str | None, int, bool]]
-    ) -> int:
-        untrue = [(text, count) for text, _, count, is_true in judged if not is_true]
+        reader = CellReader(column, list({value for _, value, _ in found}), stored=pair.stored)
+        is_true = [reader.covers(text, value) for text, value, _ in found]
+        if con.is_script:
+            self._list_true(number, column, [row[:2] for row in compress(found, is_true)])
+            return
+        untrue = [(text, count) for (text, _, count), fits in zip(found, is_true, strict=True) if not fits]
         if untrue and column.style == "mean":
-            means = set(self.con.execute(self._true_means(number)).fetchall())
+            means = set(con.execute(self._true_means(number)).fetchall())
             untrue = [(text, count) for text, count in untrue if (text,) not in means]
-        return sum(count for _, count in untrue)
+        if untrue:
+            con.remarks.problems.append(
+                f"the column {column.name!r}: {sum(count for _, count in untrue)} records have a cell that "
+                "is not true of their raw value"
+            )
 
-    def _list_true(
-        self, number: int, column: Column, pairs: Collection[tuple[str | None, str | None]]
-    ) -> None:
+    def _list_true(self, number: int, column: Column, pairs: Sequence[tuple[str | None, ...]]) -> None:
         """List in a script which raw values each cell is true of, and check by the list."""
         rows = sorted(pairs, key=lambda row: tuple((each is None, each or "") for each in row))
         self.con.note(f"Which raw values each cell of {column.name} is true of.")
@@ -388,13 +375,7 @@ class Comparison:
             )
 
     def _combined(self) -> str:
-        """Make the table `passed` (p, p0, p1, ...): the combinations of columns that are released as they
-        are.
-
-        Returns
-        -------
-        The question of how many records have another combination than the raw ones.
-        """
+        """Make the table `passed` (p, p0, p1, ...) of combinations; return SQL of how many records differ."""
         rows = [f"SELECT {self._passed_of(raw)} FROM {self._rows_of(raw)}" for raw in (False, True)]
         passed = ", ".join(f"p{n}" for n in range(max(len(self.passed), 1)))
         self.con.execute(
@@ -404,13 +385,7 @@ class Comparison:
         return f"SELECT count(*) FROM ({' EXCEPT ALL '.join(rows)})"
 
     def _bunches(self, *, raw: bool) -> str:
-        """Write the question for the records that are alike: q0, q1, ..., p, n; see `_combined`.
-
-        Parameters
-        ----------
-        raw
-            Whether the raw records are meant: then q0, q1, ... are values and no cells.
-        """
+        """Write SQL of the released or raw records that are alike: q0, q1, ..., p, n; see `_combined`."""
         texts = ", ".join(f"{pair.value if raw else pair.cell} AS q{n}" for n, pair in enumerate(self.pairs))
         keys = ", ".join(f"rows.q{n}" for n in range(len(self.pairs)))
         same = " AND ".join(

@@ -61,7 +61,6 @@ class Checks:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
         self.remarks = Remarks()
-        self.checks = 0
 
     def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
         """Run a statement."""
@@ -97,7 +96,6 @@ class Checks:
         problem
             Says it in the words of `verify`; None where only a script has the check.
         """
-        self.checks += 1
         if problem is not None:
             (count,) = self.row(reached)
             if count:
@@ -140,8 +138,8 @@ class Script(Checks):
 
     Attributes
     ----------
-    aside
-        How many checks are in tables of their own.
+    checks, aside
+        How many checks are written, and how many of these in tables of their own.
     """
 
     is_script = True
@@ -149,6 +147,7 @@ class Script(Checks):
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         super().__init__(con)
         self.lines: list[str] = []
+        self.checks = 0
         self.aside = 0
         self._into = "checks"
 

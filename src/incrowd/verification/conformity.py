@@ -31,8 +31,12 @@ def remark(
     remarks, released, raw = con.remarks, tables.released, tables.raw
     check_columns(con, policy, released)
     remarks.problems += _too_much_suppressed(policy, *counted)
-    if persons is not None and persons.several:
-        remarks.problems += _joined(policy, released)
+    joining = [column.name for column in policy.named("person") if column.name in released.names]
+    if joining and not policy.linked and persons is not None and persons.several:
+        remarks.problems.append(
+            f"column {named(joining)} joins the records of a person, and the policy does not say "
+            "linked = true: its limits are about single records"
+        )
     for column in policy.treated:
         if column.role != "quasi":
             check_form(con, column, policy, released)
@@ -70,17 +74,6 @@ def check_columns(con: Checks, policy: Policy, released: Table) -> None:
             for name in released.names
             if name not in roles and name not in treated
         ]
-
-
-def _joined(policy: Policy, released: Table) -> list[str]:
-    """Say which columns join the records of people who have several, where the policy does not say so."""
-    names = [column.name for column in policy.named("person") if column.name in released.names]
-    if policy.linked or not names:
-        return []
-    return [
-        f"column {named(names)} joins the records of a person, and the policy does not say linked = true: "
-        "its limits are about single records"
-    ]
 
 
 def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes: int) -> list[str]:

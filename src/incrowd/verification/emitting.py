@@ -94,7 +94,11 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
     point_commas(script, released, policy)
     if raw is not None:
         raw = respell_values(script, raw, policy)
-        if not _check_same_rows(script, released, raw):
+        amounts = (f"(SELECT count(*) FROM {table.name})" for table in (released, raw))
+        script.check("records more or less than in the raw table", f"SELECT {' - '.join(amounts)}")
+        if count_rows(script, released) != count_rows(script, raw):
+            # Nothing else of both is compared.
+            script.never("the tables had as many records")
             _end(script)
             return
         if placed:
@@ -159,28 +163,14 @@ def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bo
     script.execute("SET preserve_insertion_order = true")
 
 
-def _check_same_rows(script: Script, released: Table, raw: Table) -> bool:
-    """Write a check that there are as many raw records as released ones; return whether there are.
-
-    If not, nothing else of both is compared, and the script never says that the policy is satisfied.
-    """
-    script.check(
-        "records more or less than in the raw table",
-        f"SELECT (SELECT count(*) FROM {released.name}) - (SELECT count(*) FROM {raw.name})",
-    )
-    if count_rows(script, released) == count_rows(script, raw):
-        return True
-    script.never("the tables had as many records")
-    return False
-
-
 def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | None:
     """Write down whose record each record is, unless limits need to know and nothing tells."""
     persons = find_persons(script, tables, policy)
     if persons is None:
         return None
     if persons.unknown:
-        _refuse_open(policy, persons.unknown)
+        if not all(demand.same_by_people(holds=True) for demand in policy.all_demands):
+            raise ParameterError(f"no SQL script can count the people of this release: {persons.unknown}")
         script.note(
             f"Not counted: the people. {persons.unknown[:1].upper()}{persons.unknown[1:]}.",
             "What holds by records holds by people, too.",
@@ -195,12 +185,6 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
     # Whose each record is, is not known. It does not matter as long as nobody has two.
     script.check("rows of the raw table of somebody who has another", count)
     return persons
-
-
-def _refuse_open(policy: Policy, unknown: str) -> None:
-    """Refuse limits that may hold by records and not by people."""
-    if not all(demand.same_by_people(holds=True) for demand in policy.all_demands):
-        raise ParameterError(f"no SQL script can count the people of this release: {unknown}")
 
 
 def _end(script: Script) -> None:

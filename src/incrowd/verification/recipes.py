@@ -69,11 +69,13 @@ def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
         "prefix": _prefix,
         "dates": _dates,
     }
-    build = builders[recipe_named(spec, column)]
+    name = recipe_named(spec, column)
+    if name in ("flat", "prefix") and spec[name] is not True:
+        raise PolicyError(f"column {column!r}: the builder must be written {name} = true")
     tree = Tree()
     tree.add(_ROOT, -1)
     try:
-        for value, groups in build(spec, values, column):
+        for value, groups in builders[name](spec, values, column):
             if value == _ROOT:
                 raise TreeError("the root is no value")
             node = 0
@@ -89,8 +91,6 @@ def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
 
 
 def _flat(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
-    if spec["flat"] is not True:
-        raise PolicyError(f"column {column!r}: the builder must be written flat = true")
     for value in values:
         yield value, ()
 
@@ -173,8 +173,6 @@ def is_bin(cell: str, spec: dict[str, Any], column: str) -> bool:
 
 
 def _prefix(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
-    if spec["prefix"] is not True:
-        raise PolicyError(f"column {column!r}: the builder must be written prefix = true")
     longest = max(map(len, values), default=0)
     for value in values:
         padded = value.ljust(longest, "\0")

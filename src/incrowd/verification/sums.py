@@ -18,7 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from incrowd.errors import ParameterError, setting
-from incrowd.verification.checks import Checks
+from incrowd.verification.checks import Checks, Script
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.forms import decimal_of
 from incrowd.verification.policy import Column, Policy
@@ -62,7 +62,7 @@ def check_sums(con: Checks, column: Column, policy: Policy, released: Table, raw
         con.remarks.unchecked.append(f"{what}it has values that are no numbers")
         return
     base = Decimal(str(treatment.first))
-    if con.is_script:
+    if isinstance(con, Script):
         _check_units(con, column.name, sides, worth, base, count_rows(con, raw), grouped=within is not None)
         return
     (after, _), (before, size) = (_sums(con, side, worth) for side in sides)
@@ -113,7 +113,7 @@ def _unit(number: Fraction) -> Fraction:
 
 
 def _check_units(
-    con: Checks,
+    con: Script,
     name: str,
     sides: Sequence[str],
     worth: Mapping[str, Decimal],
