@@ -260,7 +260,7 @@ class Comparison:
         )
 
     def _set_beside(self) -> str:
-        """Make the table `beside` (q0, w0, ...); return SQL of how many are suppressed in the raw one alone."""
+        """Make the table `beside` (q0, w0, ...); return SQL of how many suppressed raw records are shown."""
         columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
         shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
         self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {self._both}")

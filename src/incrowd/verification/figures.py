@@ -77,13 +77,7 @@ def find_figures(
 
 def _count_population(con: Checks, policy: Policy, population: Table) -> None:
     """Count whom the classes cover in a population, whose rows must be of different people."""
-    whose = [column.name for column in policy.named("person")]
-    if whose and all(name in population.names for name in whose):
-        refuse_several_rows(con, population, policy)
-        con.check(
-            "rows of the population of somebody who has another",
-            "SELECT count(*) - count(DISTINCT person) FROM whose",
-        )
+    refuse_several_rows(con, population, policy)
     population = respell_values(con, population, policy)
     count = script_cover.cover if con.is_script else cover
     count(con, population, policy.named("quasi"), policy.null_values)

@@ -23,6 +23,9 @@ from incrowd.verification.loading import Tables
 from incrowd.verification.policy import Policy
 from incrowd.verification.source import Table
 
+SHARED = "SELECT count(*) - count(DISTINCT person) FROM whose"
+"""SQL of how many records are of somebody who has another."""
+
 
 @dataclass(frozen=True)
 class Persons:
@@ -100,6 +103,7 @@ def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
             f"{population.title}: the population has several rows of one person, who would count as several "
             "people; keep one row each"
         )
+    con.check("rows of the population of somebody who has another", SHARED)
 
 
 def _number(
