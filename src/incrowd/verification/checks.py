@@ -85,7 +85,7 @@ class Checks:
         column: str | None = None,
         problem: Callable[[int], str] | None = None,
     ) -> None:
-        """Check a figure; without more it is a count of what may not be there.
+        """Check a figure, by default a count that must be 0.
 
         Parameters
         ----------
