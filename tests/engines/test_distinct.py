@@ -73,6 +73,16 @@ def test_enumerated_texts():
 
 
 @pytest.mark.usefixtures("rows_are_many")
+def test_texts_that_begin_alike_or_begin_others():
+    middle = ["", "x", "longer than a word", "longer than a wore"]
+    texts = [f"Street of {part * 3}{number}" for part in middle for number in range(60)]
+    texts += [f"{'0' * 100}{number:020}" for number in range(50)] + ["0" * 100, "0" * 99]
+    texts += [mark * length for mark in ["\0", "a", "é"] for length in range(1, 40)]
+    random.Random(2).shuffle(texts)
+    agrees(pl.Series(texts), texts)
+
+
+@pytest.mark.usefixtures("rows_are_many")
 @given(st.lists(st.none() | st.text(MARKS, max_size=20), max_size=60))
 def test_texts_of_any_kind(values):
     agrees(pl.Series(values, dtype=pl.String), values)

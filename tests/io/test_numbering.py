@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.io import numbering
-from incrowd.io.numbering import in_order_of_texts, numbered
+from incrowd.io.numbering import numbered
 from incrowd.treatments.coded import Coded, Codes
 
 ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, None])), max_size=9)
@@ -54,17 +53,6 @@ def test_columns_are_numbered_once_and_sooner_where_somebody_knows_how():
     codes.offer_texts("who", lambda: codes.of("who", column))
     assert codes.texts("who", column) is codes.of("who", column)
     assert codes.texts("else", pl.Series(["c"])).rows().to_list() == ["c"]
-
-
-@pytest.mark.parametrize("piece", [1, 7, numbering._PIECE])
-@given(start=st.text("ab\0é", max_size=4), texts=st.lists(st.none() | st.text("ab\0é𝄞", max_size=20)))
-def test_texts_are_put_in_the_order_of_python(piece, start, texts):
-    texts = [None if text is None else start + text for text in texts]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "_PIECE", piece)
-        place = in_order_of_texts(pl.Series(texts, dtype=pl.String)).tolist()
-    assert len(set(place)) == len(place)
-    assert [texts[number] for number in place] == sorted(text for text in texts if text is not None)
 
 
 @given(data=st.data(), dtype=st.sampled_from([pl.Int8, pl.UInt8, pl.Int64, pl.UInt64, pl.Int128]))

@@ -63,7 +63,7 @@ def dictionary(
 
 def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct texts in order, and each row's place among them."""
-    from incrowd.io.numbering import in_order_of_texts, numbered
+    from incrowd.io.numbering import numbered
     from incrowd.kernels.jit import PARALLEL_FROM
     from incrowd.reading.missing import null_values_of
     from incrowd.table.domain import Dictionary
@@ -74,7 +74,7 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
         ids, first = numbered(series.to_physical().to_frame())
         distinct = series.gather(first).cast(pl.String)
         distinct = null_values_of(null_values).without(distinct) if null_values else distinct
-        order = in_order_of_texts(distinct)
+        order = distinct.arg_sort(nulls_last=True).head(len(distinct) - distinct.null_count()).to_numpy()
         texts = _alone(distinct.gather(order), series)
         found = Dictionary(texts, len(order) < len(distinct), in_order=True)
         return found, _placed(ids, order, len(distinct))

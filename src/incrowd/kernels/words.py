@@ -24,12 +24,3 @@ def first_weighs_least(data, start):
     low = _byte(data, at, 0, 0) | _byte(data, at, 1, 8) | _byte(data, at, 2, 16) | _byte(data, at, 3, 24)
     high = _byte(data, at, 4, 32) | _byte(data, at, 5, 40) | _byte(data, at, 6, 48) | _byte(data, at, 7, 56)
     return low | high
-
-
-@inner
-def first_weighs_most(data, start):
-    """Read a word of which the first byte has the highest bits, so that words are ordered as their bytes."""
-    at = np.uint64(start)
-    high = _byte(data, at, 0, 56) | _byte(data, at, 1, 48) | _byte(data, at, 2, 40) | _byte(data, at, 3, 32)
-    low = _byte(data, at, 4, 24) | _byte(data, at, 5, 16) | _byte(data, at, 6, 8) | _byte(data, at, 7, 0)
-    return high | low
