@@ -206,6 +206,7 @@ def test_csv_is_read_as_in_memory(tmp_path, encoding, zipped, ends):
         (b"\n\n", "the file is empty"),
         (b"a,b\n", "no rows below its header"),
         (b"a,b\n1,2\n1\n", "line 3: 1 fields where the first line has 2"),
+        (b"a,b\n1,2\n3,4,,\n", "line 3: 4 fields where the first line has 2"),
         (b'a,b\n"1,2\n', "line 2: a quote is opened here and never closed"),
         (b"a,a\n1,2\n", "several columns of one name"),
         (b"a,b\n1,\xff\n", "are not utf-8; name the encoding"),

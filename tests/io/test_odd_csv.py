@@ -17,6 +17,7 @@ FILES = {
     "blank lines": (b'\n\na,b\n\n1,p\n\n\n"x\n\ny",q\n3,r\n\n', ROWS),
     "blank lines of Windows": (b'a,b\r\n\r\n1,p\r\n"x\n\ny",q\r\n\r\n3,r\r\n\r\n', ROWS),
     "two byte order marks": (codecs.BOM_UTF8 * 2 + TEXT.encode(), ROWS),
+    "a lone CR in a cell": (b"a,b\n1\r2,p\n3,q\n", {"a": ["1\r2", "3"], "b": ["p", "q"]}),
     "first column PAR1": (b"PAR1,b\n1,p\n2,q\n", {"PAR1": ["1", "2"], "b": ["p", "q"]}),
 }
 
