@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from incrowd.cli.flattening import Commands, Without
-from incrowd.cli.options import ColumnOptions, CsvOptions, TableOptions
+from incrowd.cli.option_groups import ColumnOptions, CsvOptions, TableOptions
 from incrowd.errors import ParameterError
 
 

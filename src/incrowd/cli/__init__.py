@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from incrowd.cli import completing, options
+from incrowd.cli import completing, option_groups
 from incrowd.cli.commands import commands
 from incrowd.cli.flattening import Commands
 from incrowd.cli.helping import CommandHelp, GroupHelp
@@ -124,7 +124,7 @@ def main() -> None:
         LOG.write("info", "end", f"exit status {status}", exit_status=status, seconds=LOG.seconds)
         raise
     finally:
-        options.close_sessions()
+        option_groups.close_sessions()
         if stopped or watch.number is not None:
             # Whatever a library made of the exception, and however long its threads would go on. The handlers
             # stay: a second signal would end a process without them by another status.

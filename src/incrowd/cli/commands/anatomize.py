@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 
@@ -27,9 +27,9 @@ def anatomize(
             help="Folder for quasi.csv and sensitive.csv (or as DATA ends); made if need be.",
         ),
     ],
-    source: options.CsvOptions,
-    columns: options.TreatedColumns,
-    limits: Annotated[options.ModelOptions, Without("k", "t", "wildcards")],
+    source: option_groups.CsvOptions,
+    columns: option_groups.TreatedColumns,
+    limits: Annotated[option_groups.ModelOptions, Without("k", "t", "wildcards")],
     seed: options.Seed = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.logs import LOG
 from incrowd.errors import InfeasibleError, ParameterError
 
@@ -132,10 +132,10 @@ class _Targets(NamedTuple):
 
 def anonymize(
     data: options.FileOrAddress,
-    source: options.TableOptions,
-    columns: options.ColumnOptions,
-    limits: options.ModelOptions,
-    search: options.SearchOptions,
+    source: option_groups.TableOptions,
+    columns: option_groups.ColumnOptions,
+    limits: option_groups.ModelOptions,
+    search: option_groups.SearchOptions,
     places: OutputOptions,
     population: options.People = None,
     keep_order: options.KeepOrder = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def apply(
         Path, typer.Argument(metavar="RECODING", help="The folder where a recoding was saved (--recoding).")
     ],
     data: options.Data,
-    source: options.FileOptions,
+    source: option_groups.FileOptions,
     policy: Annotated[Path, typer.Option("--policy", help="The policy file of the earlier release.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
     previous_release: Annotated[

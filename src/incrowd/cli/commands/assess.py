@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.presentation.documents import envelope
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ _CLASSES = 100
 
 def assess(
     data: options.FileOrAddress,
-    source: options.TableOptions,
-    columns: options.MeasuredColumns,
-    limits: options.ModelOptions,
+    source: option_groups.TableOptions,
+    columns: option_groups.MeasuredColumns,
+    limits: option_groups.ModelOptions,
     population: options.People = None,
     by_class: Annotated[
         bool,

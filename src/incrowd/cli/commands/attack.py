@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.parsing import listed
 from incrowd.presentation.documents import envelope
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def attack(
     raw: options.Data,
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released or synthetic file.")],
-    source: options.CsvOptions,
-    roles: options.MeasuredColumns,
+    source: option_groups.CsvOptions,
+    roles: option_groups.MeasuredColumns,
     control: Annotated[
         Path | None,
         typer.Option("--control", help="Raw records of people whom the release does not hold."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 from incrowd.cli.parsing import algorithms_of, numbers_of
@@ -95,9 +95,9 @@ def compare(
             help="Algorithms with their parameters, e.g. mondrian,clustering,optimal:metric=ncp; or all.",
         ),
     ],
-    source: options.CsvOptions,
-    columns: options.MeasuredColumns,
-    limits: Annotated[options.ModelOptions, Without("k", "l", "t", "wildcards")],
+    source: option_groups.CsvOptions,
+    columns: option_groups.MeasuredColumns,
+    limits: Annotated[option_groups.ModelOptions, Without("k", "l", "t", "wildcards")],
     varied: VariedOptions,
     population: options.People = None,
     max_suppression: options.Suppression = None,

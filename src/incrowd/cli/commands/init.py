@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.calling import program
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
@@ -49,7 +49,7 @@ _LINES = 2
 
 def init(
     data: options.FileOrAddress,
-    source: Annotated[options.TableOptions, Without("stream", "memory")],
+    source: Annotated[option_groups.TableOptions, Without("stream", "memory")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The policy file; standard output by default.")
     ] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.calling import program
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def lattice(
     data: options.FileOrAddress,
-    source: options.TableOptions,
-    columns: options.MeasuredColumns,
-    limits: Annotated[options.ModelOptions, Without("wildcards")],
-    search: Annotated[options.SearchOptions, Without("style", "ends")],
+    source: option_groups.TableOptions,
+    columns: option_groups.MeasuredColumns,
+    limits: Annotated[option_groups.ModelOptions, Without("wildcards")],
+    search: Annotated[option_groups.SearchOptions, Without("style", "ends")],
     population: options.People = None,
     output: Annotated[
         Path | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def p29(
     data: options.Data,
-    source: options.CsvOptions,
-    columns: options.UnrecodedColumns,
+    source: option_groups.CsvOptions,
+    columns: option_groups.UnrecodedColumns,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Delete the classes that fail, and write what is left."),

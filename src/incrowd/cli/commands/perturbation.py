@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.errors import ParameterError
 from incrowd.presentation.documents import envelope
 
@@ -26,7 +26,7 @@ _SHOWN = 40
 def perturbation(
     raw: options.Data,
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released file, of the same rows.")],
-    source: options.CsvOptions,
+    source: option_groups.CsvOptions,
     columns: Annotated[
         str | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def randomize(
     data: options.Data,
-    source: options.CsvOptions,
+    source: option_groups.CsvOptions,
     spec: Annotated[
         Path, typer.Option("--spec", help="TOML file with a mechanism per column, and a budget.")
     ],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.lazy import pl
 from incrowd.presentation.documents import envelope
 
@@ -25,8 +25,8 @@ _SETS = 10
 
 def risk(
     data: options.Data,
-    source: options.CsvOptions,
-    columns: options.MeasuredColumns,
+    source: option_groups.CsvOptions,
+    columns: option_groups.MeasuredColumns,
     population: options.People = None,
     size: Annotated[
         int | None,

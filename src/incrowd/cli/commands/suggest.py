@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.flattening import Without
 
 
 def suggest(
     data: options.FileOrAddress,
-    source: options.TableOptions,
-    columns: options.ColumnOptions,
-    limits: Annotated[options.ModelOptions, Without("wildcards")],
-    search: options.SearchOptions,
+    source: option_groups.TableOptions,
+    columns: option_groups.ColumnOptions,
+    limits: Annotated[option_groups.ModelOptions, Without("wildcards")],
+    search: option_groups.SearchOptions,
     population: options.People = None,
     most: Annotated[int, typer.Option("--most", min=1, help="Changes to look for.")] = 3,
     json: options.Json = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import option_groups, options, outputs
 from incrowd.errors import require_extra
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def utility(
     raw: options.Data,
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released file, of the same rows.")],
-    source: options.CsvOptions,
-    columns: options.MeasuredColumns,
+    source: option_groups.CsvOptions,
+    columns: option_groups.MeasuredColumns,
     row_map: options.RowMap = None,
     target: Annotated[
         str | None,
