@@ -132,7 +132,8 @@ class WildcardClasses(EquivalenceClasses):
     def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """People of the population whom each class covers. To cover any, `*` needs no wildcard.
 
-        An estimate by sampling weights is of the records that match. Who counts alone is one person at most.
+        An estimate by sampling weights is of the records that match. A record that counts alone stands for
+        one person at most.
         """
         people = self.own.population
         if self._counted_population().weights is not None:

@@ -189,12 +189,12 @@ class Comparison:
 
     def ordered_columns(self) -> list[str]:
         """Say which columns the order of the raw records tells, which the release keeps."""
-        told = [pair.column.name for pair in self.pairs if self._tells(pair)]
-        if not told:
+        telling = [pair.column.name for pair in self.pairs if self._tells(pair)]
+        if not telling:
             return []
         return [
-            f"the records are in the order of {named(told)}, so the records around one tell more of it than "
-            "its cells do"
+            f"the records are in the order of {named(telling)}, so the records around one tell more of it "
+            "than its cells do"
         ]
 
     def _tells(self, pair: Pair) -> bool:

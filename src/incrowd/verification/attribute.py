@@ -259,9 +259,9 @@ class Attribute:
         if asked != "auto":
             taken[asked] = f"({taken[asked]} OR (SELECT count({self.cell}) = 0 FROM main.member))"
         kind = taken.get(self._kind, f"NOT ({numbers} OR {days})")
-        told = {"number": "numbers", "date": "dates"}.get(self._kind, "texts")
+        kinds = {"number": "numbers", "date": "dates"}.get(self._kind, "texts")
         self.con.check(
-            f"the values are {told}", f"{kind}::INTEGER", "reached = 1", 1, column=self.column.name
+            f"the values are {kinds}", f"{kind}::INTEGER", "reached = 1", 1, column=self.column.name
         )
 
     def _kind_tests(self, *, declared: bool) -> dict[str, str]:

@@ -226,8 +226,8 @@ class Script(Checks):
         """Write a check that all cells are among those of a list; one may need some records to be there."""
         name = f"fitting_{self.checks + 1}"
         self.note(f"Cells of {column} that suit the policy, and how many records have each at least.")
-        told = sorted(good, key=lambda each: (each[0] is None, each[0] or ""))
-        self.fill(name, "cell VARCHAR, least BIGINT", told)
+        listed = sorted(good, key=lambda each: (each[0] is None, each[0] or ""))
+        self.fill(name, "cell VARCHAR, least BIGINT", listed)
         self.check(
             what,
             f"SELECT coalesce(sum(mine.{amount}), 0) FROM {rows} AS mine WHERE NOT EXISTS (SELECT 1 "

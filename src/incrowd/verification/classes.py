@@ -118,11 +118,11 @@ def group(
         f"count(*)::HUGEINT AS records, {size}::HUGEINT AS size FROM record WHERE NOT suppressed "
         f"GROUP BY {', '.join(keys)})"
     )
-    told = [f"s{number}" for number in range(len(sensitive))] + (["person"] if by_person else [])
-    if told:
+    others = [f"s{number}" for number in range(len(sensitive))] + (["person"] if by_person else [])
+    if others:
         # A suppressed record finds no class: none has '*' in every key.
         same = " AND ".join(f"record.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
-        values = ", ".join(f"record.{name}" for name in told)
+        values = ", ".join(f"record.{name}" for name in others)
         con.execute(
             f"CREATE TABLE member AS SELECT classes.class, {values} FROM record LEFT JOIN classes ON {same}"
         )
@@ -145,7 +145,7 @@ def seen_by(con: Checks, known: Sequence[int], values: Sequence[str], *, by_pers
         Names of the sensitive columns in `member`.
     """
     keys = ", ".join(f"q{number}" for number in known)
-    told = [*values, *(["person"] if by_person else [])]
+    others = [*values, *(["person"] if by_person else [])]
     con.execute("CREATE SCHEMA seen")
     con.execute("SET search_path = 'seen,main'")
     try:
@@ -154,8 +154,8 @@ def seen_by(con: Checks, known: Sequence[int], values: Sequence[str], *, by_pers
             f"records, size, {keys} FROM main.classes"
         )
         rows, size = "part", "sum(size)"
-        if told:
-            columns = ", ".join(f"whole.{name}" for name in told)
+        if others:
+            columns = ", ".join(f"whole.{name}" for name in others)
             con.execute(
                 f"CREATE TABLE member AS SELECT part.class, {columns} FROM main.member AS whole "
                 "LEFT JOIN part ON whole.class = part.home"

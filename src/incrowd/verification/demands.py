@@ -91,8 +91,8 @@ class Parameter:
             return value
         if self.kind in (bool, str):
             if not isinstance(value, self.kind):
-                told = "true or false" if self.kind is bool else "a text"
-                raise PolicyError(f"{what} is {value!r}; it must be {told}")
+                form = "true or false" if self.kind is bool else "a text"
+                raise PolicyError(f"{what} is {value!r}; it must be {form}")
             return value
         fits = type(value) is int or (self.kind is float and type(value) is float and math.isfinite(value))
         if not fits or not self.least <= value <= self.largest:  # type: ignore[operator]

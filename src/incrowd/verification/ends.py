@@ -40,10 +40,10 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
         for cell, ends in known.items()
         if not all(end is None or _fits(end, column, last=bool(n), years=years) for n, end in enumerate(ends))
     }
-    told = column.measure is not None or any(
+    typed = column.measure is not None or any(
         cell is not None and (is_value(cell) or None in known.get(cell, ())) for cell in cells
     )
-    return wrong, "" if told or not wrong else "the policy gives them no kind"
+    return wrong, "" if typed or not wrong else "the policy gives them no kind"
 
 
 def _fits(end: str, column: Column, *, last: bool, years: bool) -> bool:

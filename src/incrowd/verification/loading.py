@@ -256,11 +256,11 @@ def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Tab
     if "row" not in row_map.names:
         raise TableError(f"{row_map.title}: has no column 'row'; take the row map of this release")
     row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
-    told = con.row(
+    numbers = con.row(
         f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0), coalesce(max({row}), 0) "
         f"FROM {row_map.name}"
     )
-    if told != (records, records, 1, records):
+    if numbers != (records, records, 1, records):
         raise TableError(
             f"{row_map.title}: does not name each of {records} records once; take the row map of this release"
         )

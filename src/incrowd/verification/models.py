@@ -133,8 +133,8 @@ class Measuring:
         """Measure the demands against an attacker, who knows the quasi-identifiers of some numbers."""
         for demand in attacker.demands:
             check_known(demand, self.wildcards)
-        told = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
-        with replace(self, against=told)._seen(known) as groups:
+        whom = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
+        with replace(self, against=whom)._seen(known) as groups:
             found = [groups.find(demand) for demand in attacker.demands]
         return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
 

@@ -142,7 +142,7 @@ def sizes_and_people(quasi: int, wildcards: str) -> str:
     """Write the question for the records and the people of each class: size, people."""
     if wildcards != "conservative":
         return "SELECT size, people FROM main.covered"
-    # Each record of such a class counts alone, and so does whoever it is.
+    # Each record of such a class counts alone, and so does its person.
     one = f"(SELECT class FROM main.classes WHERE {alone(range(quasi))})"
     return (
         f"SELECT CASE WHEN class IN {one} THEN 1 ELSE size END AS size, "

@@ -192,8 +192,8 @@ def read_policy(path: Path) -> Policy:
     except (ValueError, RecursionError) as error:
         if isinstance(error, PolicyError):
             raise
-        told = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
-        raise PolicyError(f"{path}: no readable TOML: {told}") from None
+        problem = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
+        raise PolicyError(f"{path}: no readable TOML: {problem}") from None
     try:
         return _policy(data, path.parent)
     except PolicyError as error:

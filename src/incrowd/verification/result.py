@@ -189,7 +189,7 @@ class Verification:
         return [each for each in (self.earlier, self.together) if each is not None]
 
     def _repr_html_(self) -> str:
-        told = "open" if self.is_open else "verified" if self.ok else "NOT verified"
+        verdict = "open" if self.is_open else "verified" if self.ok else "NOT verified"
         rows = [
             (each.title, each.attribute or "", each.reached, each.asked, _WORDS[each.holds])
             for each in self.findings
@@ -198,7 +198,7 @@ class Verification:
         said = (*self.problems, *(each.sentence() for each in self.gate), *self.notes, *self.unchecked)
         lines = (f"<li>{html.escape(text)}</li>" for text in said)
         return visible(
-            f"<p><b>{told}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
+            f"<p><b>{verdict}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
             "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
             f"<th></th></tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
             f"<ul>{''.join(lines)}</ul>{''.join(each._repr_html_() for each in self._others)}"

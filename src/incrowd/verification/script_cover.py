@@ -85,7 +85,7 @@ class Covering:
         A table (person, q0, q1, ...) of the combinations of people's values.
     near
         The table (class, person) that is made.
-    told
+    cell_values
         How the tables (cell, value) begin that say which values each cell covers.
     among
         SQL of which pairs of a class `c` and a combination `e` are looked at.
@@ -95,7 +95,7 @@ class Covering:
     classes: str
     people: str
     near: str
-    told: str
+    cell_values: str
     among: str
 
     def refuse_many(self, pairs: str, whose: str) -> None:
@@ -124,7 +124,7 @@ class Covering:
         pairs = [
             (cell, value) for cell in cells if cell != SUPPRESSED for value in values if covers(cell, value)
         ]
-        name = f"{self.told}_{number}"
+        name = f"{self.cell_values}_{number}"
         self.script.fill(name, "cell VARCHAR, value VARCHAR", pairs)
         self.script.execute(
             f"INSERT INTO {name} SELECT DISTINCT '{SUPPRESSED}', q{number} FROM {self.people}"
@@ -140,7 +140,7 @@ class Covering:
             self.script.execute(f"{made} {pairs} WHERE {self.among}")
         for number in sorted(shares, key=lambda each: shares[each]):
             self.script.execute(
-                f"{made} {pairs} JOIN {self.told}_{number} AS told "
+                f"{made} {pairs} JOIN {self.cell_values}_{number} AS told "
                 f"ON told.cell IS NOT DISTINCT FROM CAST(c.q{number} AS VARCHAR) "
                 f"AND told.value IS NOT DISTINCT FROM e.q{number} WHERE {self.among}"
             )

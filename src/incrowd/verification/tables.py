@@ -98,9 +98,9 @@ def load_parts(con: duckdb.DuckDBPyConnection, wanted: Wanted, parts: Iterable[P
 def parts_of(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Iterator[Part]:
     """Open the files of a table: each with the columns of the first, and those that its folders tell."""
     files = files_of(wanted)
-    told = _told_by_folders(wanted.given, files)
+    partitions = _partitions(wanted.given, files)
     first: Part | None = None
-    for file, partition in zip(files, told, strict=True):
+    for file, partition in zip(files, partitions, strict=True):
         part = open_file(con, file, wanted.columns, wanted.csv_format, scratch)
         new = [column for column in partition if column not in part.names]
         if new:
@@ -150,19 +150,19 @@ def files_of(wanted: Wanted) -> list[Path]:
     return found
 
 
-def _told_by_folders(named: str, files: Sequence[Path]) -> list[dict[str, str | None]]:
+def _partitions(named: str, files: Sequence[Path]) -> list[dict[str, str | None]]:
     """Read the columns that folders named as ``year=2024`` tell, for each file."""
     base = Path(named)
     while any(mark in str(base) for mark in "*?[") and not base.exists():
         base = base.parent
     if not base.is_dir():
         return [{} for _ in files]
-    told = []
+    partitions = []
     for file in files:
         steps = (step.partition("=") for step in file.relative_to(base).parts[:-1] if "=" in step)
-        told.append(
+        partitions.append(
             {unquote(name): None if value == _NO_VALUE else unquote(value) for name, _, value in steps}
         )
-        if told[-1].keys() != told[0].keys():
+        if partitions[-1].keys() != partitions[0].keys():
             raise TableError(f"{file}: its folders do not tell the columns that those of {files[0]} tell")
-    return told
+    return partitions

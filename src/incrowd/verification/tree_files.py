@@ -50,8 +50,8 @@ def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str)
     unknown = [value for value in values if value not in tree.leaves]
     if unknown:
         name = f"the hierarchy file {source}" if isinstance(source, Path) else "the hierarchy of the policy"
-        told = f"column {column!r}: {len(unknown)} distinct value(s) are no leaf of {name}"
-        raise HierarchyError(told + read_as_labels(tree.leaves, unknown))
+        problem = f"column {column!r}: {len(unknown)} distinct value(s) are no leaf of {name}"
+        raise HierarchyError(problem + read_as_labels(tree.leaves, unknown))
     return tree
 
 

@@ -74,9 +74,11 @@ def stood_for(quasi: int, wildcards: str) -> str:
                 "ON pair.other = part.class JOIN standing ON part.home = standing.class GROUP BY pair.class)"
             )
         case "conservative":
-            # Who counts alone is one person at most.
-            told = f"CASE WHEN {alone(range(quasi))} THEN least(millionths, {_MILLION}) ELSE millionths END"
-            return f"SELECT min({told}) FROM {own}"
+            # A record that counts alone stands for one person at most.
+            smallest = (
+                f"CASE WHEN {alone(range(quasi))} THEN least(millionths, {_MILLION}) ELSE millionths END"
+            )
+            return f"SELECT min({smallest}) FROM {own}"
     return f"SELECT min(millionths) FROM {own}"
 
 

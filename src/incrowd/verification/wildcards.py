@@ -49,11 +49,11 @@ def matching(
         con.execute("CREATE SCHEMA met")
         con.execute("SET search_path = 'met,seen,main'")
         try:
-            told = [*values, *(["person"] if by_person else [])]
+            others = [*values, *(["person"] if by_person else [])]
             if wildcards == "conservative":
-                _part(con, known, told, by_person=by_person)
+                _part(con, known, others, by_person=by_person)
             else:
-                _match(con, known, told, by_person=by_person)
+                _match(con, known, others, by_person=by_person)
             yield
         finally:
             con.execute("SET search_path = 'seen,main'")
@@ -74,7 +74,7 @@ def _hidden(cell: str) -> str:
     return f"({cell} IS NULL OR CAST({cell} AS VARCHAR) = {literal(SUPPRESSED)})"
 
 
-def _match(con: Checks, known: Sequence[int], told: Sequence[str], *, by_person: bool) -> None:
+def _match(con: Checks, known: Sequence[int], others: Sequence[str], *, by_person: bool) -> None:
     """Let every class hold all records that its cells and theirs allow."""
     agree = " AND ".join(
         f"(a.q{number} = b.q{number} OR {_hidden(f'a.q{number}')} OR {_hidden(f'b.q{number}')})"
@@ -85,8 +85,8 @@ def _match(con: Checks, known: Sequence[int], told: Sequence[str], *, by_person:
         f"FROM seen.classes AS a JOIN seen.classes AS b ON {agree}"
     )
     size = "sum(records)"
-    if told:
-        columns = ", ".join(f"whole.{name}" for name in told)
+    if others:
+        columns = ", ".join(f"whole.{name}" for name in others)
         con.execute(
             f"CREATE TABLE member AS SELECT pair.class, {columns} FROM seen.member AS whole "
             "JOIN pair ON whole.class = pair.other"
@@ -100,24 +100,24 @@ def _match(con: Checks, known: Sequence[int], told: Sequence[str], *, by_person:
     )
 
 
-def _part(con: Checks, known: Sequence[int], told: Sequence[str], *, by_person: bool) -> None:
+def _part(con: Checks, known: Sequence[int], others: Sequence[str], *, by_person: bool) -> None:
     """Make a class of each record that has a cell which matches nothing."""
     keys = ", ".join(f"q{number}" for number in known)
     one = "1::HUGEINT AS records, 1::HUGEINT AS size"
     flagged = f"(SELECT *, {alone(known)} AS alone FROM seen.classes)"
-    if not told:
+    if not others:
         con.execute(
             f"CREATE TABLE classes AS SELECT class, records, CASE WHEN alone THEN 1 ELSE size END AS size, "
             f"{keys} FROM {flagged}"
         )
         return
-    columns = ", ".join(f"whole.{name}" for name in told)
+    columns = ", ".join(f"whole.{name}" for name in others)
     con.execute(
         "CREATE TABLE placed AS SELECT CASE WHEN alone THEN -row_number() OVER () ELSE whole.class END "
         f"AS class, whole.class AS home, alone, {columns} "
         f"FROM seen.member AS whole JOIN {flagged} USING (class)"
     )
-    con.execute(f"CREATE TABLE member AS SELECT class, {', '.join(told)} FROM placed")
+    con.execute(f"CREATE TABLE member AS SELECT class, {', '.join(others)} FROM placed")
     con.execute(
         f"CREATE TABLE classes AS SELECT class, records, size, {keys} FROM {flagged} WHERE NOT alone "
         f"UNION ALL SELECT placed.class, {one}, {keys} FROM placed "
