@@ -163,6 +163,13 @@ def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
     assert all(0 <= entry["risk"]["value"] <= 1 for entry in told["attacks"][:5])
 
 
+def test_p29_needs_a_sensitive_attribute(run, hospital_csv):
+    for more in ((), ("--unlisted", "drop")):
+        made = run("p29", str(hospital_csv), "--qi", "sex", *more)
+        assert made.status == 2
+        assert "p29 protects sensitive attributes and the schema names none" in made.err
+
+
 def test_p29_on_the_command_line(run, hospital_csv, tmp_path):
     asked = ("p29", str(hospital_csv), "--qi", "sex,age", "--sensitive", "diagnosis")
     shown = run(*asked)

@@ -207,7 +207,13 @@ class P29(SensitiveModel):
             At least one.
         describe
             Whether to describe the classes that make it zero; only for a table as it stands.
+
+        Raises
+        ------
+        SchemaError
+            When there is no sensitive attribute.
         """
+        self.positions(classes.frequency)
         names = [counts.name for counts in classes.frequency.sensitive]
         conditions: dict[str, NDArray[np.bool_]] = {"a class of one record": classes.sizes == 1}
         entropies: dict[str, float] = {}
