@@ -95,11 +95,18 @@ def verdict(holds: bool | None) -> Text:
     return Text("holds", "green") if holds else Text("FAILS", "bold red")
 
 
+def titled(title: str | Text, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    """Make a table without lines: columns of texts, and then columns of numbers."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in texts:
+        table.add_column(Text(name))
+    for name in numbers:
+        table.add_column(Text(name), justify="right")
+    return table
+
+
 def _privacy_table(assessment: Assessment, numbers: Mapping[tuple[str | None, ...], str]) -> Table:
-    table = Table(title="Privacy", title_justify="left", box=None, pad_edge=False)
-    for name in ("model", "attribute", "measure"):
-        table.add_column(name)
-    table.add_column("reached", justify="right")
+    table = titled("Privacy", ("model", "attribute", "measure"), ("reached",))
     asked = any(measured.limit is not None for measured in assessment.results.asked)
     if asked:
         table.add_column("asked", justify="right")
@@ -127,12 +134,8 @@ def _key(each: EquivalenceClass) -> tuple[str | None, ...]:
 
 
 def _class_table(title: str, quasi: Sequence[str], classes: Mapping[str, EquivalenceClass]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("")
-    table.add_column("records", justify="right")
     by_people = any(each.people is not None for each in classes.values())
-    if by_people:
-        table.add_column("people", justify="right")
+    table = titled(title, ("",), ("records", "people") if by_people else ("records",))
     for name in quasi:
         table.add_column(Text(name), overflow="fold")
     for number_, each in classes.items():
@@ -186,10 +189,7 @@ def _size_table(assessment: Assessment) -> Table:
     """Make the table of class sizes, in people where they are counted."""
     people = assessment.people
     what = "records" if people is None else "people"
-    sizes = Table(title=f"Class sizes in {what}", title_justify="left", box=None, pad_edge=False)
-    sizes.add_column("size", justify="right")
-    sizes.add_column("classes", justify="right")
-    sizes.add_column(what, justify="right")
+    sizes = titled(f"Class sizes in {what}", (), ("size", "classes", what))
     sizes.add_column(f"share of {what}")
     distribution = assessment.distribution if people is None else people.distribution
     everybody = assessment.records if people is None else sum(bin_.records for bin_ in distribution)
@@ -229,11 +229,8 @@ def _show_people(out: Console, people: PeopleFigures) -> None:
 
 def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
     """Make a row per risk model, a column per figure that any of them has."""
-    table = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
-    table.add_column("model")
     names = list(dict.fromkeys(name for figures in risks.values() for name in figures))
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
+    table = titled("Risk", ("model",), [name.replace("_", " ") for name in names])
     for model, figures in risks.items():
         table.add_row(model, *(number(figures[name]) if name in figures else "" for name in names))
     return table
@@ -241,11 +238,8 @@ def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
 
 def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Table:
     """Put the values of metrics into a table."""
-    table = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
-    table.add_column("metric")
     by_weight = any(lost.weighted is not None for lost in utility.values())
-    for name in ("value", "0 to 1", *(("weighted",) if by_weight else ()), *names):
-        table.add_column(Text(name), justify="right")
+    table = titled("Lost", ("metric",), ("value", "0 to 1", *(("weighted",) if by_weight else ()), *names))
     for lost in utility.values():
         each = lost.per_attribute or {}
         weighted = (lost.weighted,) if by_weight else ()
@@ -257,9 +251,8 @@ def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Tab
 def show_release(out: Console, release: Release) -> None:
     """Print before and after side by side, the losses and the times."""
     before, after = release.before, release.privacy
-    table = Table(title="Before and after", title_justify="left", box=None, pad_edge=False)
-    for name in ("", "before", "after", "asked", ""):
-        table.add_column(name, justify="left" if not name else "right")
+    table = titled("Before and after", ("",), ("before", "after", "asked"))
+    table.add_column("")
     rows: list[tuple[str, float, float]] = [
         ("equivalence classes", before.classes, after.classes),
         ("smallest class", before.smallest, after.smallest),

@@ -96,16 +96,10 @@ def attack(
 
 def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
     """Print a line per kind of attack, with 95 % confidence intervals."""
-    from rich.table import Table
+    from incrowd.cli.tables import number, titled
 
-    from incrowd.cli.tables import number
-
-    table = Table(
-        title="Attacks: success, with 95 % confidence", title_justify="left", box=None, pad_edge=False
-    )
-    table.add_column("attack")
-    for name in ("guesses", "with the release", "without it", "on other people", "risk"):
-        table.add_column(name, justify="right")
+    successes = ("guesses", "with the release", "without it", "on other people", "risk")
+    table = titled("Attacks: success, with 95 % confidence", ("attack",), successes)
     for attack in attacks:
         rates = (attack.main, attack.baseline, attack.control, attack.risk)
         figures = (

@@ -65,9 +65,7 @@ def lattice(
 
 def show_lattice(out: Console, space: SolutionSpace) -> None:
     """Print how much of the lattice was looked at, the chosen node, and the other nodes to choose from."""
-    from rich.table import Table
-
-    from incrowd.cli.tables import number
+    from incrowd.cli.tables import number, titled
 
     anonymous = sum(node.anonymous for node in space.nodes)
     out.print(
@@ -75,15 +73,9 @@ def show_lattice(out: Console, space: SolutionSpace) -> None:
         + ("the best is proved" if space.proved else "the best is not proved to be the best of all")
     )
     out.print()
-    table = Table(
-        title=f"Loss against risk: {space.metric}; the first is the choice",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    table.add_column("levels", no_wrap=True)
-    for name in ("score", "suppressed", "classes", "smallest", "largest risk", "mean risk"):
-        table.add_column(name, justify="right")
+    names = ("score", "suppressed", "classes", "smallest", "largest risk", "mean risk")
+    table = titled(f"Loss against risk: {space.metric}; the first is the choice", ("levels",), names)
+    table.columns[0].no_wrap = True
     best = [] if space.best is None else [space.best]
     for node in best + [node for node in space.front() if node not in best]:
         kept = max(space.records - node.suppressed, 1)

@@ -80,19 +80,16 @@ def p29(
 
 def show_p29(out: Console, score: P29Score) -> None:
     """Print the score and its components; classes that make it zero by their cells, ten at most."""
-    from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number
+    from incrowd.cli.tables import number, titled
 
     out.print(f"P29 score: {number(score.value)}")
     out.print(
         f"smallest class {score.k_min:,}, least normalized entropy {number(score.l_min)}, largest distance "
         f"{number(score.t_max)}"
     )
-    table = Table(title="Means over classes", title_justify="left", box=None, pad_edge=False)
-    for name in ("attribute", "normalized entropy", "scaled distance"):
-        table.add_column(name, justify="left" if name == "attribute" else "right")
+    table = titled("Means over classes", ("attribute",), ("normalized entropy", "scaled distance"))
     for name, entropy in score.entropies.items():
         table.add_row(Text(name), number(entropy), number(score.distances[name]))
     table.add_row("all", number(score.entropy), number(score.distance))

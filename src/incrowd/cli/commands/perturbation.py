@@ -99,17 +99,13 @@ def _wanted(given: Sequence[str] | None, schema: Schema) -> tuple[list[str], lis
 
 def show_perturbation(out: Console, found: Perturbation) -> None:
     """Print the loss of analyses, and the success of an attacker."""
-    from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number, percent
+    from incrowd.cli.tables import number, percent, titled
 
     out.print(f"{found.records:,} records have a number in all columns, before and after")
     out.print()
-    table = Table(title="Information loss", title_justify="left", box=None, pad_edge=False)
-    table.add_column("column")
-    table.add_column("IL1s", justify="right")
-    table.add_column("difference of means", justify="right")
+    table = titled("Information loss", ("column",), ("IL1s", "difference of means"))
     for name in found.columns:
         table.add_row(Text(name), number(found.il1s[name]), number(found.means[name]))
     out.print(table)
@@ -126,16 +122,13 @@ def show_perturbation(out: Console, found: Perturbation) -> None:
 
 def show_transitions(out: Console, found: Transitions) -> None:
     """Print the changes of the values of a column, and the estimates of the frequencies before."""
-    from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number, percent
+    from incrowd.cli.tables import number, percent, titled
 
     groups = "" if found.within is None else f", where {found.within} is {found.group or '(missing)'}"
-    table = Table(title=Text(f"PRAM: {found.column}{groups}"), title_justify="left", box=None, pad_edge=False)
-    table.add_column("value")
-    for heading in ("before", "released", "estimated", "standard error", "stays by matrix", "stayed"):
-        table.add_column(heading, justify="right")
+    figures = ("before", "released", "estimated", "standard error", "stays by matrix", "stayed")
+    table = titled(Text(f"PRAM: {found.column}{groups}"), ("value",), figures)
     stayed = found.counted.diagonal() / found.before.clip(1)
     for place, value in enumerate(found.values[:_SHOWN]):
         table.add_row(

@@ -57,14 +57,11 @@ def randomize(
 
 def show_randomized(out: Console, made: RandomizedTable, budget: float | None) -> None:
     """Print the privacy loss per column and of a record."""
-    from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number
+    from incrowd.cli.tables import number, titled
 
-    table = Table(title="Local differential privacy", title_justify="left", box=None, pad_edge=False)
-    table.add_column("column")
-    table.add_column("epsilon", justify="right")
+    table = titled("Local differential privacy", ("column",), ("epsilon",))
     for name, epsilon in made.epsilons.items():
         table.add_row(Text(name), number(epsilon))
     table.add_row("a whole record", number(made.epsilon))

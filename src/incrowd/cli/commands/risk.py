@@ -157,19 +157,12 @@ def _show_special(out: Console, records: int, special: Suda) -> None:
 
 
 def _show_sets(out: Console, sets: Sequence[Identifying]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number
+    from incrowd.cli.tables import number, titled
 
-    table = Table(
-        title="Columns that tell records apart (* the smallest sets that identify)",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    for name in ("", "columns", "distinction", "separation", "unique"):
-        table.add_column(name, justify="left" if name in ("", "columns") else "right")
+    title = "Columns that tell records apart (* the smallest sets that identify)"
+    table = titled(title, ("", "columns"), ("distinction", "separation", "unique"))
     shown = [entry for entry in sets if entry.minimal]
     shown += [entry for entry in sets if not entry.minimal][: max(_SETS - len(shown), 0)]
     for entry in shown:

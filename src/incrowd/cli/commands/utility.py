@@ -93,33 +93,27 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
 
 def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult]) -> None:
     """Print the changes of distributions, associations and counts, and the success of a trained model."""
-    from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number, percent
+    from incrowd.cli.tables import number, percent, titled
 
     out.print()
     for title, marginals in (
         ("Distributions, before and after", kept.marginals),
         ("The same by sampling weights, an estimate", kept.weighted),
     ):
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-        table.add_column("column")
-        for name in ("total variation", "hellinger", "wasserstein"):
-            table.add_column(name, justify="right")
+        table = titled(title, ("column",), ("total variation", "hellinger", "wasserstein"))
         for marginal in marginals:
             far = (marginal.total_variation, marginal.hellinger, marginal.wasserstein)
             table.add_row(Text(marginal.column), *map(number, far))
         if marginals:
             out.print(table)
             out.print()
-    table = Table(title="Associations, before -> after", title_justify="left", box=None, pad_edge=False)
-    table.add_column("columns")
-    for name in ("cramer's v", "mutual information", "correlation"):
-        table.add_column(name, justify="right")
+    figures = ("cramer's v", "mutual information", "correlation")
+    table = titled("Associations, before -> after", ("columns",), figures)
     for pair in kept.associations:
-        figures = (pair.cramers_v, pair.mutual_information, pair.correlation)
-        cells = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in figures)
+        pairs = (pair.cramers_v, pair.mutual_information, pair.correlation)
+        cells = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in pairs)
         table.add_row(Text(", ".join(pair.columns)), *cells)
     out.print(table)
     asked = kept.queries
