@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from itertools import combinations
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_large_tables_are_counted_in_full():
 
 
 def test_rows_of_a_database_are_counted_there(tmp_path):
-    with sqlite3.connect(tmp_path / "t.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
         connection.execute("create table people (age, seqn, color)")
         rows = TABLE.select("age", "seqn", "color").rows()
         connection.executemany("insert into people values (?, ?, ?)", rows)

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -40,7 +41,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / "trees" / "age.txt").write_text(f"*\n\tany\n{ages}")
     (work / "policy.toml").write_text(POLICY)
     (work / "noise.toml").write_text('[columns.age]\nmechanism = "laplace"\nepsilon = 1.0\nlow=0\nhigh=99\n')
-    with sqlite3.connect(work / "p.db") as connection:
+    with closing(sqlite3.connect(work / "p.db")) as connection, connection:
         connection.execute("CREATE TABLE t (age INTEGER, zip TEXT, disease TEXT)")
         connection.executemany(
             "INSERT INTO t VALUES (?, ?, ?)", [line.split(",") for line in ROWS.split()[1:]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -34,7 +35,7 @@ def pattern(table: pl.DataFrame) -> list[str]:
 
 
 def database(table: pl.DataFrame) -> list[str]:
-    with sqlite3.connect("clinic.db") as made:
+    with closing(sqlite3.connect("clinic.db")) as made, made:
         made.execute(f"CREATE TABLE people ({', '.join(f'{name} TEXT' for name in COLUMNS)})")
         made.executemany(f"INSERT INTO people VALUES ({','.join('?' * len(COLUMNS))})", table.rows())
     made.close()

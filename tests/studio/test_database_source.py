@@ -6,6 +6,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import polars as pl
 import pytest
@@ -24,7 +25,7 @@ from spark_session import SOURCES
 def address(tmp_path):
     path = tmp_path / "people.db"
     rows = hospital(400).select("age", "sex", "zip", "diagnosis").rows()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute('CREATE TABLE "all people" (age INTEGER, sex TEXT, zip TEXT, diagnosis TEXT)')
         connection.executemany('INSERT INTO "all people" VALUES (?, ?, ?, ?)', rows)
     connection.close()
@@ -88,7 +89,7 @@ def test_the_session_ends_with_the_choices_that_it_was_for(window, address):
     window.anonymize(Watched())
     window.changed()
     # Nobody else has to wait: the table can be written.
-    with sqlite3.connect(address.removeprefix("sqlite:///"), timeout=0.1) as connection:
+    with closing(sqlite3.connect(address.removeprefix("sqlite:///"), timeout=0.1)) as connection, connection:
         connection.execute('DELETE FROM "all people" WHERE age < 30')
     connection.close()
 

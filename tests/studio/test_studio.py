@@ -8,6 +8,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -318,7 +319,7 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
 
 @pytest.mark.slow
 def test_a_table_of_a_database_is_opened_and_released(visit, tmp_path, studio):
-    with sqlite3.connect(tmp_path / "people.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "people.db")) as connection, connection:
         connection.execute("CREATE TABLE people (age INTEGER, sex TEXT, zip TEXT)")
         rows = hospital(300).select("age", "sex", "zip").rows()
         connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)

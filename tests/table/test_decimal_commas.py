@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import polars as pl
@@ -59,7 +60,7 @@ def opened(where: str, folder):
     RAW.write_csv(folder / "raw.csv")
     if where == "stream":
         return ic.scan(folder / "raw.csv")
-    with sqlite3.connect(folder / "raw.db") as con:
+    with closing(sqlite3.connect(folder / "raw.db")) as con, con:
         con.execute("CREATE TABLE people (alter_ TEXT, rate TEXT, pay TEXT)")
         con.execute("ALTER TABLE people RENAME COLUMN alter_ TO 'alter'")
         con.executemany("INSERT INTO people VALUES (?, ?, ?)", RAW.rows())
