@@ -77,19 +77,17 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
             continue
         except OSError:
             continue
-        dead = False
         try:
-            dead = lock_descriptor(lock, blocking=False)
-            if dead and before is not None:
+            if not lock_descriptor(lock, blocking=False):
+                continue
+            if before is not None:
                 before(folder)
-            if dead:
-                shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue
         finally:
             os.close(lock)
-            if dead:
-                shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
+        shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
 
 
 def user() -> int:

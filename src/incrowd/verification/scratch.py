@@ -76,14 +76,13 @@ def _remove_if_dead(folder: Path) -> None:
     except FileNotFoundError:
         folder.rmdir()  # killed before it held anything
         return
-    dead = False
     try:
-        if dead := lock_descriptor(lock, blocking=False):
-            shutil.rmtree(folder, ignore_errors=True)
+        if not lock_descriptor(lock, blocking=False):
+            return
+        shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
-        if dead:
-            shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
+    shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
 
 
 def _remove(path: Path, lock: int, owner: int) -> None:
