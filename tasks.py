@@ -129,11 +129,10 @@ def oldest() -> None:
     python("-m", "pip", "install", "--quiet", "uv")
     uv = (PYTHON, "-m", "uv")
     run(*uv, "venv", "--quiet", "--clear", "--python", PYTHON, str(venv))
-    install = ("pip", "install", "--quiet", "--python", str(venv), "--resolution", "lowest-direct")
-    run(*uv, *install, "--editable", ".[test]")
+    lowest = ("--python", str(venv), "--resolution", "lowest-direct")
+    run(*uv, "pip", "install", "--quiet", *lowest, "--editable", ".[test]")
     # Old versions warn of what new ones of their own dependencies will drop.
-    warnings = ("-W", "ignore::DeprecationWarning")
-    pytest("-m", "not slow", *warnings, python=str(venv / BIN.name / "python"))
+    pytest("-m", "not slow", "-W", "ignore::DeprecationWarning", python=str(venv / BIN.name / "python"))
 
 
 @task("test")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -107,5 +106,5 @@ def print_json(document: Mapping[str, Any] | list[Any]) -> None:
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+        text = to_json(document, escaped=True)
     typer.echo(text)

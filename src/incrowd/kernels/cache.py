@@ -52,8 +52,8 @@ def _temporary_folder() -> Path | None:
     problem = "compiled code can be kept neither beside the package nor in the home folder"
     remedy = "NUMBA_CACHE_DIR names another folder"
     try:
-        # Machine code is run: a folder that somebody else made, or may write, is not trusted. On Windows
-        # each user has an own folder for temporary files, and files have neither modes nor numbers of users.
+        # Code from this folder is run, so another user must not own it or be able to write to it. Windows
+        # has no such modes or numbers, but gives each user a folder of temporary files.
         windows = os.name == "nt"
         user = getattr(os, "getuid", int)()
         folder = Path(tempfile.gettempdir()) / f"incrowd-kernels-{user}"

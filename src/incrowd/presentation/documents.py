@@ -44,8 +44,13 @@ def plain(value: float | None) -> float | str | None:
     return value
 
 
-def to_json(document: Mapping[str, Any] | list[Any]) -> str:
+def to_json(document: Mapping[str, Any] | list[Any], *, escaped: bool = False) -> str:
     """Write a document as JSON text; figures that are not finite are `plain`.
+
+    Parameters
+    ----------
+    escaped
+        Whether characters beyond ASCII are written as escapes.
 
     Examples
     --------
@@ -56,7 +61,7 @@ def to_json(document: Mapping[str, Any] | list[Any]) -> str:
      null
     ]
     """
-    return json.dumps(_finite(document), ensure_ascii=False, indent=1, allow_nan=False)
+    return json.dumps(_finite(document), ensure_ascii=escaped, indent=1, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

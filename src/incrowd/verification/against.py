@@ -242,7 +242,7 @@ class Comparison:
             self._check_cells(number, pair)
 
     def _hidden(self, letter: str) -> str:
-        """Write whether a raw record is suppressed: nobody is behind it, and no value."""
+        """Write the condition that every quasi-identifier of a raw record is suppressed."""
         return " AND ".join(f"coalesce({letter}{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
 
     @property

@@ -16,7 +16,7 @@ _NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "km-anonymity")
 
 @dataclass(frozen=True)
 class Attacker:
-    """Somebody who knows some of the quasi-identifiers, and the demands against them."""
+    """An attacker who knows some quasi-identifiers, and the limits that must hold against this attacker."""
 
     name: str
     knows: tuple[str, ...]

@@ -109,7 +109,7 @@ class Checks:
 
     @contextmanager
     def apart(self, table: str) -> Iterator[Remarks]:
-        """Let checks not decide the verdict by themselves; a script has a table of their own for them."""
+        """Collect the problems of some checks apart, so that the caller decides whether they count."""
         before, self.remarks = self.remarks, Remarks()
         yield self.remarks
         self.remarks = before

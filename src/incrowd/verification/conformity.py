@@ -104,7 +104,7 @@ def _perturbed(policy: Policy, con: Checks) -> None:
 
 
 def check_cells(con: Checks, number: int, column: Column, policy: Policy, *, has_raw: bool = False) -> None:
-    """Check that a quasi-identifier can have its cells under the policy, as far as the policy tells."""
+    """Check that the policy allows each cell of a quasi-identifier."""
     shapes, name = Shapes(column), column.name
     rows = con.execute(
         f"SELECT CAST(q{number} AS VARCHAR), sum(records) FROM classes GROUP BY q{number}"

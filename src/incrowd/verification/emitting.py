@@ -164,7 +164,7 @@ def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bo
 
 
 def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | None:
-    """Write down whose record each record is, unless limits need to know and nothing tells."""
+    """Write down the person of each record; refuse where a limit needs people and none are known."""
     persons = find_persons(script, tables, policy)
     if persons is None:
         return None
@@ -181,7 +181,7 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
         script.check(f"records of a person that {named(names)} joins", SHARED)
     if persons.in_order:
         return replace(persons, several=True)
-    # Whose each record is, is not known. It does not matter as long as nobody has two.
+    # The person of each record is not known. This changes nothing if nobody has two records.
     script.check("rows of the raw table of somebody who has another", SHARED)
     return persons
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CARD = 80
 """Bytes of a header of a SAS transport file."""
 _NO_DAY = datetime.date(1899, 12, 31)
-"""The day of what is a time alone in a workbook."""
+"""The day that a workbook gives to a time without a day."""
 
 
 def is_other_kind(path: Path) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Attribute
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
-"""What Python reads as a float, but for ``nan`` and underscores."""
+"""A text that Python reads as a float; ``nan`` and underscores are left out."""
 
 __all__ = [
     "StrPath",

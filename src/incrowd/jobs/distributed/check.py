@@ -231,7 +231,7 @@ def _together(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
     values = [float(part["value"]) for part in parts if part["value"] is not None]
     # A part that could not be measured does not hold, and the whole has no value then.
     whole = len(values) == len(parts)
-    # A person may be in failing classes of several parts, so only "nobody" adds up.
+    # A person may be in several parts, so the counts of parts cannot be added. Only 0 is certain.
     nobody = all(part["failing_people"] == 0 for part in parts)
     return ModelResult(
         first["model"],
