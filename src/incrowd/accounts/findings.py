@@ -13,7 +13,6 @@ from incrowd.drafting.repeats import repeated_id_words, repeated_ids
 from incrowd.errors import InfeasibleError, setting
 from incrowd.lazy import np, pl
 from incrowd.presentation.markup import InNotebooks
-from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -326,8 +325,8 @@ def _blanked_shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, 
         if domain.size < 2:
             continue
         everything = (cells.lo == 0) & (cells.hi == domain.size - 1)
-        everything |= np.array([label == SUPPRESSED for label in cells.labels], np.bool_)
-        shares[domain.name] = float(weights[everything[cells.codes]].sum() / max(weights.sum(), 1))
+        blanked = everything[cells.codes] | cells.starred
+        shares[domain.name] = float(weights[blanked].sum() / max(weights.sum(), 1))
     return shares
 
 
