@@ -3,7 +3,7 @@
 #   docker run --rm --network none -v "$PWD:/data" incrowd demo -o demo
 FROM python:3.11-slim AS wheel
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel .
 
@@ -15,8 +15,7 @@ RUN pip install --no-cache-dir "$(echo /wheel/*.whl)$EXTRAS" && rm -r /wheel
 # The kernels are compiled once, here. Everybody may read and write them, whoever runs the container.
 ENV NUMBA_CACHE_DIR=/kernels
 RUN mkdir /kernels \
-    && incrowd demo --rows 2000 -o /tmp/demo \
-    && rm -r /tmp/demo \
+    && incrowd warm \
     && chmod -R a+rwX /kernels
 # Files that it writes belong to this user, unless `docker run --user` names another.
 RUN useradd --create-home --uid 1000 incrowd

@@ -163,6 +163,25 @@ def pipelines() -> None:
 
 
 @task("dev")
+def wheel() -> None:
+    """Build the wheel of this system and Python, with machine code, into dist/."""
+    shipped = Path("src", "incrowd", "kernels", "shipped")
+    try:
+        python("-m", "incrowd.kernels.warming")
+        python("-m", "build", "--quiet", "--wheel", "--outdir", "dist", ".")
+    finally:
+        shutil.rmtree(shipped, ignore_errors=True)
+
+
+@task("test")
+def kernels() -> None:
+    """List the kernels' signatures anew, with what tests have compiled since the sources changed."""
+    command = [PYTHON, "-m", "incrowd.kernels.signatures"]
+    made = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    Path("src", "incrowd", "kernels", "signatures.json").write_bytes(made)
+
+
+@task("dev")
 def package() -> None:
     """Build wheel and sdist into dist/, and run the demo from a bare environment."""
     run(".ci/package", PYTHON)

@@ -1,7 +1,8 @@
-"""The first run of a newcomer: the demo from an installed wheel, with nothing compiled, then again.
+"""The first run of a newcomer: every algorithm on few rows, and the demo, from an installed wheel.
 
-Each run is a process of its own. The wheel is built and installed into a bare environment, so nothing is
-compiled there. With ``--make`` also `make demo` from a bare clone, with the setting up of its environment.
+Each run is a process of its own, in a bare environment. *Compiled* is the first run of the wheel for all
+systems, which compiles; *again* is the next run; *shipped* is the first run of the wheel with machine code.
+With ``--make`` also `make demo` from a bare clone, with the setting up of its environment.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ import time
 import venv
 from pathlib import Path
 
+from incrowd.algorithms import ALGORITHMS
+
 ROOT = Path(__file__).resolve().parents[1]
+HOW = ("compiled", "again", "shipped")
 
 
 def timed(command: list[str], folder: Path, **more: str) -> tuple[float, float]:
@@ -32,53 +36,106 @@ def timed(command: list[str], folder: Path, **more: str) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def from_a_wheel(folder: Path, rows: int, repeat: int) -> dict[str, list[tuple[float, float]]]:
-    """Install a wheel, and run the demo cold and warm in turn."""
-    venv.create(folder / "venv", with_pip=True)
-    python = str(folder / "venv" / "bin" / "python")
-    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    timed([*pip, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT)], folder)
-    [wheel] = folder.glob("incrowd-*.whl")
-    found: dict[str, list[tuple[float, float]]] = {"cold": [], "warm": []}
-    found["install"] = [timed([*pip, "install", str(wheel)], folder)]
-    demo = [str(folder / "venv" / "bin" / "incrowd"), "demo", "--rows", str(rows), "-o", "demo", "--force"]
-    kernels = folder / "kernels"
-    for _ in range(repeat):
-        shutil.rmtree(kernels, ignore_errors=True)
-        kernels.mkdir()
-        for how in ("cold", "warm"):
-            found[how].append(timed(demo, folder, NUMBA_CACHE_DIR=str(kernels)))
+class Wheels:
+    """A bare environment, and the two wheels: for every system, and with machine code for this one."""
+
+    def __init__(self, folder: Path) -> None:
+        venv.create(folder / "venv", with_pip=True)
+        self.folder, self.bin = folder, folder / "venv" / "bin"
+        self.plain = self._built("plain")
+        source = {"PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": str(folder / "portable")}
+        try:
+            timed([sys.executable, "-m", "incrowd.kernels.warming"], folder, **source)
+            self.shipped = self._built("shipped")
+        finally:
+            shutil.rmtree(ROOT / "src/incrowd/kernels/shipped", ignore_errors=True)
+
+    def _built(self, name: str) -> Path:
+        timed(
+            [*self._pip, "wheel", "--no-deps", "--wheel-dir", str(self.folder / name), str(ROOT)], self.folder
+        )
+        [wheel] = (self.folder / name).glob("incrowd-*.whl")
+        return wheel
+
+    @property
+    def _pip(self) -> list[str]:
+        return [str(self.bin / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+
+    def install(self, wheel: Path, *more: str) -> tuple[float, float]:
+        """Install a wheel; return how long it takes."""
+        return timed([*self._pip, "install", "--force-reinstall", *more, str(wheel)], self.folder)
+
+    def run(self, *arguments: str, fresh: bool) -> tuple[float, float]:
+        """Run a command, with no kernel in the cache if `fresh`; return how long it takes."""
+        kernels = self.folder / "kernels"
+        if fresh:
+            shutil.rmtree(kernels, ignore_errors=True)
+            kernels.mkdir()
+        return timed([str(self.bin / "incrowd"), *arguments], self.folder, NUMBA_CACHE_DIR=str(kernels))
+
+
+def jobs(folder: Path, rows: int) -> dict[str, list[str]]:
+    """Return the arguments of each job: the demo, and one release of its table by each algorithm."""
+    found = {"demo": ["demo", "--rows", str(rows), "-o", "demo", "--force"]}
+    policy = (folder / "table" / "policy.toml").read_text().partition("[algorithm]")[0]
+    # Microaggregation takes numbers alone.
+    for algorithm in (each for each in ALGORITHMS if each.name != "microaggregation"):
+        target = 'target = "diagnosis"\n' if "target" in algorithm.__match_args__ else ""
+        path = folder / "table" / f"{algorithm.name}.toml"
+        path.write_text(f'{policy}[algorithm]\nname = "{algorithm.name}"\n{target}')
+        release = ["--policy", str(path), "-o", "release.csv", "--force"]
+        found[algorithm.name] = ["anonymize", "table/people.csv", *release]
     return found
 
 
-def from_a_clone(folder: Path) -> dict[str, list[tuple[float, float]]]:
+def from_wheels(folder: Path, rows: int, repeat: int) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Install both wheels in turn, and run every job with each."""
+    wheels = Wheels(folder)
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {
+        "install": {"compiled": [wheels.install(wheels.plain)]}
+    }
+    wheels.run("demo", "--rows", str(rows), "-o", "table", fresh=True)
+    listed = jobs(folder, rows)
+    for name, job in listed.items():
+        found[name] = {"compiled": [], "again": []}
+        for _ in range(repeat):
+            found[name]["compiled"].append(wheels.run(*job, fresh=True))
+            found[name]["again"].append(wheels.run(*job, fresh=False))
+    found["install"]["shipped"] = [wheels.install(wheels.shipped, "--no-deps")]
+    for name, job in listed.items():
+        found[name]["shipped"] = [wheels.run(*job, fresh=True) for _ in range(repeat)]
+    return found
+
+
+def from_a_clone(folder: Path) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Clone the project and run `make demo` in it, twice."""
     clone = folder / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     make = ["make", "--silent", "demo", f"PYTHON={sys.executable}"]
-    return {"make demo, cold": [timed(make, clone)], "make demo, warm": [timed(make, clone)]}
+    return {"make demo": {"compiled": [timed(make, clone)], "again": [timed(make, clone)]}}
 
 
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--rows", type=int, default=1_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--make", action="store_true", help="also `make demo` from a bare clone")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     if chosen.quick:
-        chosen.rows, chosen.repeat = 1_000, 1
+        chosen.repeat = 1
     with tempfile.TemporaryDirectory() as folder:
-        found = from_a_wheel(Path(folder), chosen.rows, chosen.repeat)
+        found = from_wheels(Path(folder), chosen.rows, chosen.repeat)
         if chosen.make:
             found |= from_a_clone(Path(folder))
     print(f"{chosen.rows:,} rows; medians of {chosen.repeat}; load {os.getloadavg()[0]:.1f}")
-    print(f"{'':16} {'wall':>8} {'processor':>10}")
-    for how, times in found.items():
-        wall, processor = (statistics.median(each) for each in zip(*times, strict=True))
-        print(f"{how:16} {wall:6.1f} s {processor:8.1f} s")
+    print(f"{'wall / processor s':24}" + "".join(f"{how:>16}" for how in HOW))
+    for name, times in found.items():
+        cells = [" / ".join(f"{statistics.median(each):.2f}" for each in zip(*times[how], strict=True))
+                 if how in times else "" for how in HOW]  # fmt: skip
+        print(f"{name:24}" + "".join(f"{cell:>16}" for cell in cells))
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=1))
 

@@ -172,3 +172,78 @@ def test_a_folder_that_others_may_write_is_not_trusted(tmp_path, monkeypatch, mo
     with pytest.warns(UserWarning, match="every run compiles anew"):
         assert cache._temporary_folder() is None
     cache._temporary_folder.cache_clear()
+
+
+TOY = """
+import sys, time
+from pathlib import Path
+from incrowd.kernels import cache, jit
+from incrowd.kernels.compiling import on_compiling
+
+here = Path(__file__).parent
+cache.SHIPPED = here / "shipped"
+
+@jit.compiled
+def doubled(number):
+    return number + number
+
+if sys.argv[1] == "ship":
+    from numba import config, int64
+    config.CPU_NAME, config.CPU_FEATURES = cache.PORTABLE
+    made = doubled.made()
+    made.compile((int64,))
+    made._cache.ship(made.targetctx)
+    raise SystemExit
+if sys.argv[1] == "together":
+    doubled.made()
+    (here / f"ready-{sys.argv[2]}").touch()
+    while len(list(here.glob("ready-*"))) < 2:
+        time.sleep(0.001)
+on_compiling.append(lambda: print("compiling"))
+print(doubled(2))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path):
+    """A program of one kernel; call it with what it should do and settings of the compiler."""
+    (tmp_path / "toy.py").write_text(TOY)
+
+    def start(*arguments: str, **settings: str) -> subprocess.Popen[str]:
+        command = [sys.executable, str(tmp_path / "toy.py"), *arguments]
+        folder = {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**SETTINGS, **folder, **settings}
+        )
+
+    return start
+
+
+def test_shipped_code_is_taken_where_the_processor_can_run_it(toy, tmp_path):
+    assert toy("ship").communicate()[0] == ""
+    shutil.rmtree(tmp_path / "kept")
+    assert toy("run").communicate()[0] == "4\n"
+    assert not machine_code(tmp_path / "kept")
+    if cache.PORTABLE[1]:
+        assert toy("run", NUMBA_CPU_NAME="generic").communicate()[0] == "compiling\n4\n"
+    for path in machine_code(tmp_path / "shipped"):
+        path.write_bytes(_flipped(path.read_bytes()))
+    assert toy("run", NUMBA_CACHE_DIR=str(tmp_path / "new")).communicate()[0] == "compiling\n4\n"
+
+
+def test_two_processes_never_compile_the_same_kernel_at_once(toy):
+    both = [toy("together", number) for number in "12"]
+    assert sorted(each.communicate()[0] for each in both) == ["4\n", "compiling\n4\n"]
+
+
+def test_a_kernel_is_compiled_where_there_are_no_locks(monkeypatch, tmp_path):
+    def refused(*_args, **_more):
+        raise NotImplementedError("no locks here")
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "FileLock", refused)
+
+    def tripled(number):
+        return 3 * number
+
+    assert jit.compiled(tripled)(2) == 6

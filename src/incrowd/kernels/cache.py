@@ -1,4 +1,4 @@
-"""The cache of machine code between runs, and the handling of one that is damaged or cannot be written."""
+"""Machine code that is kept between runs, or comes with the package; damaged code counts as missing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import hashlib
 import io
 import os
 import pickle
+import platform
 import stat
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+from filelock import FileLock
 from numba import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime.nrt import rtsys
 
 from incrowd.kernels.compiling import on_compiling
@@ -26,6 +29,16 @@ _DIGEST = hashlib.sha256().digest_size
 
 _TRIED = ((0, 61), (0, 68))
 """The first and the last version of Numba of which we know what kept code needs."""
+
+SHIPPED = Path(__file__).parent / "shipped"
+"""Machine code that a wheel of one platform brings: for all its processors that have `PORTABLE`."""
+
+_LATE_X86 = ("x86-64-v3", "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse4.2,+xsave")
+PORTABLE = {"x86_64": _LATE_X86, "AMD64": _LATE_X86}.get(platform.machine(), ("generic", ""))
+"""The processor that shipped code is compiled for, and the features that it uses, as LLVM names them."""
+
+_PATIENCE = 120
+"""Seconds to wait for another process that compiles the same kernel; then both compile it."""
 
 
 def keep_machine_code(dispatcher: Any) -> None:
@@ -37,13 +50,35 @@ def keep_machine_code(dispatcher: Any) -> None:
     if not hasattr(dispatcher, "py_func"):
         # NUMBA_DISABLE_JIT=1: the loops run as they are written, and there is nothing to keep.
         return
+    kept = _cache_of(dispatcher.py_func)
+    if kept is not None:
+        dispatcher._cache = kept
+        dispatcher.compile = _compile_alone(dispatcher, kept)
+
+
+def _cache_of(function: Callable[..., Any]) -> KernelCache | None:
     with contextlib.suppress(RuntimeError):
-        dispatcher._cache = _KernelCache(dispatcher.py_func)
-        return
+        return KernelCache(function)
     if _temporary_folder() is not None:
         config.CACHE_DIR = str(_temporary_folder())  # type: ignore[attr-defined]
         with contextlib.suppress(RuntimeError):
-            dispatcher._cache = _KernelCache(dispatcher.py_func)
+            return KernelCache(function)
+    return None
+
+
+def _compile_alone(dispatcher: Any, kept: KernelCache) -> Callable[[Any], Any]:
+    """Return the dispatcher's ``compile``, which waits where another process compiles the same kernel."""
+    compile_now = dispatcher.compile
+
+    def compile_alone(signature: Any) -> Any:
+        # Threads wait for each other first, so none holds a kernel's lock while it waits for another thread.
+        with global_compiler_lock:
+            if kept.has(signature, dispatcher.targetctx):
+                return compile_now(signature)
+            with kept.locked():
+                return compile_now(signature)
+
+    return compile_alone
 
 
 @cache
@@ -111,32 +146,77 @@ def _unsealed(path: str) -> bytes:
     return content[_DIGEST:]
 
 
-class _KernelCache(FunctionCache):
+class KernelCache(FunctionCache):
     """Machine code of one kernel; to keep it and to find it is a convenience that never fails a run."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._cache_file = _SealedFile(self._cache_path, f"{self._impl.filename_base}.sealed", _sources())
+        name = f"{self._impl.filename_base}.sealed"
+        self._cache_file = _SealedFile(self._cache_path, name, _sources())
+        room = Path(function.__code__.co_filename).parent.name
+        self._shipped = _SealedFile(str(SHIPPED), f"{room}.{name}", _sources())
+        self._lock = Path(self._cache_path, f"{name}.lock")
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Say whether there is machine code for a signature."""
+        with contextlib.suppress(Exception):
+            return any(key in file._load_index() for file, key in self._places(sig, target_context))
+        return False
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from compiling this kernel, as far as the file system has locks."""
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(Exception):
+                self._impl.locator.ensure_cache_path()
+                stack.enter_context(FileLock(self._lock, timeout=_PATIENCE))
+            yield
+
+    def signatures(self) -> set[Any]:
+        """Return the signatures, as types of Numba, for which machine code is kept."""
+        return {sig for sig, *_ in self._cache_file._load_index()}
+
+    def ship(self, target_context: Any) -> None:
+        """Copy all code that is kept, which is compiled for `PORTABLE`, into `SHIPPED`."""
+        SHIPPED.mkdir(exist_ok=True)
+        for sig in self.signatures():
+            (_, key), (file, portable) = self._places(sig, target_context)
+            file.save(portable, self._cache_file.load(key))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature; say that it will be compiled where there is none."""
         found = self._found(sig, target_context)
         if found is None:
             for tell in tuple(on_compiling):
                 tell()
         return found
 
+    def _places(self, sig: Any, target_context: Any) -> list[tuple[IndexDataCacheFile, Any]]:
+        """Return the files that may have code for a signature, each with its key."""
+        codegen = target_context.codegen()
+        key = self._index_key(sig, codegen)
+        places = [(self._cache_file, key)]
+        if set(filter(None, PORTABLE[1].split(","))) <= set(codegen.magic_tuple()[2].split(",")):
+            places.append((self._shipped, (sig, PORTABLE, key[2])))
+        return places
+
     def _found(self, sig: Any, target_context: Any) -> Any:
         try:
-            if not _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
-                return super().load_overload(sig, target_context)
-            # Numba would first load all that it can compile, which takes longer than the rest of a start.
-            # Kept code needs the runtime alone, and what is compiled after it loads the rest by itself.
-            rtsys.initialize(target_context)
-            return self._load_overload(sig, target_context)
+            if _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
+                # Numba would first load all that it can compile, which takes longer than the rest of a
+                # start. Kept code needs the runtime alone; what is compiled later loads the rest by itself.
+                rtsys.initialize(target_context)
+            else:
+                target_context.refresh()
+            for file, key in self._places(sig, target_context):
+                if (code := file.load(key)) is not None:
+                    return self._impl.rebuild(target_context, code)
         except Exception:
-            return None
+            pass
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for a signature."""
         # A full disk, or a folder that was taken away meanwhile.
         with contextlib.suppress(Exception):
             super().save_overload(sig, data)

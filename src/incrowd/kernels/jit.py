@@ -33,17 +33,19 @@ _alone = ContextVar("alone", default=False)
 """Whether what runs has one core, and leaves the others to what runs beside it."""
 
 
-class _Kernel:
+class Kernel:
     """A loop that is compiled, or taken from the disk, when it is called first; the compiler loads slowly."""
 
     def __init__(self, function: Callable[..., Any], *, kept: bool, **options: Any) -> None:
+        """Wrap a function; `kept` says whether its machine code is kept on disk."""
         update_wrapper(self, function)
         self._function = function
-        self._kept = kept
+        self.kept = kept
         self._options = options
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled loop."""
         # Nearly all that takes its time goes through here, so a cancelled job ends here.
         check()
         return (self._made or self.made())(*arguments)
@@ -56,13 +58,13 @@ class _Kernel:
         return typeof(self.made())
 
     def made(self) -> Any:
-        """Return the compiler's modules."""
+        """Return the compiler's form of the loop, which is compiled for the arguments of each call."""
         with _making:
             if self._made is None:
                 import numba
 
                 made = numba.njit(nogil=True, error_model="numpy", **self._options)(self._function)
-                if self._kept:
+                if self.kept:
                     from incrowd.kernels.cache import keep_machine_code
 
                     keep_machine_code(made)
@@ -72,12 +74,12 @@ class _Kernel:
 
 def compiled(function: F) -> F:
     """Make a kernel of a loop: no interpreter lock, machine code kept on disk between runs."""
-    return cast(F, _Kernel(function, kept=True))
+    return cast(F, Kernel(function, kept=True))
 
 
 def inner(function: F) -> F:
     """Make a part of kernels, which only kernels call: nothing is made for calls from Python."""
-    return cast(F, _Kernel(function, kept=False, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+    return cast(F, Kernel(function, kept=False, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
 def inlined(function: F) -> F:
@@ -88,7 +90,7 @@ def inlined(function: F) -> F:
     """
     return cast(
         F,
-        _Kernel(function, kept=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True),
+        Kernel(function, kept=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True),
     )
 
 
