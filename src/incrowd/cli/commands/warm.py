@@ -7,7 +7,7 @@ from incrowd.cli.tables import progress
 
 
 def warm() -> None:
-    """Compile all that is compiled at first use, so that no later run waits.
+    """Compile all loops now, so that no later run waits.
 
     It is kept for this Python on this machine.
     """
