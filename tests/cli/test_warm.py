@@ -21,7 +21,7 @@ def test_all_kernels_are_compiled_beforehand():
         assert dispatcher._cache.has(kinds, dispatcher.targetctx), name
 
 
-class Cancelled(Exception):
+class CancelledError(Exception):
     """What ends a job from outside."""
 
 
@@ -32,11 +32,11 @@ class Impatient:
         assert name == "compiling"
 
     def advance(self, done: int, total: int) -> None:
-        raise Cancelled
+        raise CancelledError
 
 
 def test_no_further_kernel_begins_once_it_is_cancelled(monkeypatch):
     monkeypatch.setattr(signatures, "listed", lambda: [("trees:_shape", ()), ("lines:_scan", ())] * 50)
     monkeypatch.setattr(warming, "thread_count", lambda: 1)
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledError):
         warming.warm(Impatient())
