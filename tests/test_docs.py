@@ -128,10 +128,11 @@ QUICK = (
 SLOW = (
     "docs/databases.md", "docs/files.md", "docs/gallery.md", "docs/policy.md", "docs/scale.md", "docs/verify.md",
 )  # fmt: skip
+GROUPS = ("docs/tutorials/", "docs/course/", "docs/how-to/", "docs/explanation/")
 SPARK = (pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
 RUN = [
     *QUICK,
-    *(page for page in PAGES if page.startswith(("docs/tutorials/", "docs/how-to/", "docs/explanation/"))),
+    *(page for page in PAGES if page.startswith(GROUPS)),
     *(pytest.param(page, marks=pytest.mark.slow) for page in SLOW),
     pytest.param("docs/spark.md", marks=SPARK),
 ]
@@ -339,14 +340,11 @@ def test_a_text_is_of_the_block_right_above_it_alone():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("walk", "charts"),
-    [("mondrian", 3), ("find-yourself", 1), pytest.param("learning", 2, marks=pytest.mark.slow)],
-)
-def test_the_walks_run(walk, charts, monkeypatch, tmp_path):
+@pytest.mark.slow
+def test_the_notebook_runs(monkeypatch, tmp_path):
     """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
     monkeypatch.chdir(tmp_path)
-    document = json.loads((ROOT / "docs" / f"{walk}.ipynb").read_text(encoding="utf-8"))
+    document = json.loads((ROOT / "docs" / "learning.ipynb").read_text(encoding="utf-8"))
     scope: dict[str, object] = {}
     drawn = 0
     for number, cell in enumerate(document["cells"]):
@@ -359,7 +357,7 @@ def test_the_walks_run(walk, charts, monkeypatch, tmp_path):
         if last is not None:
             shown = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
             drawn += hasattr(shown, "to_json")
-    assert drawn == charts
+    assert drawn == 2
 
 
 def test_public_names_are_what_they_say_however_often_they_are_asked():
@@ -369,7 +367,8 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
         for name in ic.__all__:
             found = getattr(ic, name)
             rooms = {
-                "privacy": "k_anonymity", "risk": "suda2", "samples": "hospital", "treatments": "Round",
+                "course": "check", "privacy": "k_anonymity", "risk": "suda2", "samples": "hospital",
+                "treatments": "Round",
             }  # fmt: skip
             if name in rooms:
                 assert getattr(found, rooms[name]) is not None

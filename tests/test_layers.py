@@ -27,7 +27,7 @@ FLOORS = (
     {"accounts"},
     {"jobs"},
     {"attacks", "samples"},
-    {"compat", "frames", "importers", "sklearn", "studio"},
+    {"compat", "course", "frames", "importers", "sklearn", "studio"},
     {"cli"},
 )
 """The rooms from the ground up: a file may import from lower floors and from its own room."""

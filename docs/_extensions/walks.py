@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
+from incrowd.course import NotYetError
+from incrowd.course.lessons import Cell
+
 
 class Walk(SphinxDirective):
-    """``{walk} PATH``: the notebook, run."""
+    """``{walk} PATH``: the notebook, run. An exercise fails, and its hidden answer is run in its place."""
 
     required_arguments = 1
 
@@ -28,19 +32,36 @@ class Walk(SphinxDirective):
         self.env.note_dependency(path)
         scope: dict[str, Any] = {}
         text: list[str] = []
-        for number, cell in enumerate(json.loads(Path(path).read_text(encoding="utf-8"))["cells"], 1):
-            source = "".join(cell["source"])
-            if cell["cell_type"] == "code":
-                text += [f"```python\n{source}\n```", *_shown(source, scope, f"{path}, cell {number}")]
-            else:
-                text.append(self._moved(source, Path(path).parent))
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+        # Files that the cells write are not kept.
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for number, cell in enumerate(map(Cell.of, stored), 1):
+                where = f"{path}, cell {number}"
+                if not cell.is_code:
+                    text.append(self._moved(cell.text, Path(path).parent))
+                    _shown(cell.code, scope, where)
+                    continue
+                text.append(f"```python\n{cell.text}\n```")
+                if cell.role == "exercise":
+                    text.append(self._refused(cell.text, scope, where))
+                else:
+                    text += _shown(cell.text, scope, where)
         return self.parse_text_to_nodes("\n\n".join(text), allow_section_headings=True)
 
+    def _refused(self, code: str, scope: dict[str, Any], where: str) -> str:
+        """Return what an exercise says that was not solved yet."""
+        try:
+            _shown(code, dict(scope), where)
+        except NotYetError as error:
+            return f"```text\nNot yet: {error}\n```"
+        raise self.error(f"{where}: the exercise passes without an answer")
+
     def _moved(self, text: str, folder: Path) -> str:
-        """Links of the notebook, as they are from the page."""
+        """Links of the notebook, as they are from the page; those to notebooks go to their pages."""
         page = Path(self.env.doc2path(self.env.docname)).parent
         back = Path(os.path.relpath(folder, page)).as_posix()
-        return re.sub(r"\]\((?!#|\w+:)", f"]({back}/", text)
+        text = re.sub(r"\]\(([\w-]+)\.ipynb\)", r"](\1.md)", text)
+        return re.sub(r"\]\((?!#|\w+:|[\w-]+\.md\))", f"]({back}/", text)
 
 
 def _shown(source: str, scope: dict[str, Any], where: str) -> list[str]:
@@ -48,7 +69,7 @@ def _shown(source: str, scope: dict[str, Any], where: str) -> list[str]:
     with contextlib.redirect_stdout(printed):
         value = evaluate(source, scope, where)
     found: list[str] = []
-    if hasattr(value, "to_json"):
+    if hasattr(value, "to_json") and not hasattr(value, "iloc"):
         found.append(f"```{{raw}} html\n{svg(value, 'Chart of the code above')}\n```")
     elif value is not None:
         printed.write(f"{value}\n")

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["PURPOSES", "commands"]
 
 PURPOSES = {
-    "Start": ("demo", "studio", "init", "import", "list", "hierarchy", "completion", "warm"),
+    "Start": ("demo", "course", "studio", "init", "import", "list", "hierarchy", "completion", "warm"),
     "Release": ("anonymize", "apply", "anatomize", "randomize"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare", "suggest"),

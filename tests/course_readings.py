@@ -1,0 +1,136 @@
+"""A second, slow reading of every answer of the course: loops over the rows, without pandas or incrowd."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import incrowd.course
+
+DATA = Path(incrowd.course.__file__).parent / "data"
+TOWN, WARD = (
+    list(csv.DictReader((DATA / name).read_text(encoding="utf-8").splitlines()))
+    for name in ("town.csv", "ward.csv")
+)
+Row = dict[str, Any]
+
+
+def classes(rows: list[Row], *columns: str) -> dict[tuple, list[Row]]:
+    found = defaultdict(list)
+    for row in rows:
+        found[tuple(row[column] for column in columns)].append(row)
+    return found
+
+
+def alone() -> int:
+    return sum(len(rows) == 1 for rows in classes(TOWN, "age", "sex", "zip").values())
+
+
+def runners_found() -> dict[str, str]:
+    of = classes(TOWN, "age", "sex", "zip")
+    return {
+        row["name"]: row["illness"]
+        for row in TOWN
+        if row["runner"] == "1" and len(of[row["age"], row["sex"], row["zip"]]) == 1
+    }
+
+
+def undo_a_hash() -> str:
+    [mary] = [row for row in TOWN if row["name"] == "Mary Harper"]
+    wanted = hashlib.sha256(mary["card"].encode()).hexdigest()[:12]
+    [card] = [
+        card
+        for card in map("".join, product("0123456789", repeat=5))
+        if hashlib.sha256(card.encode()).hexdigest()[:12] == wanted
+    ]
+    return card
+
+
+def by_tens() -> dict[tuple, list[Row]]:
+    return classes(
+        [row | {"age": int(row["age"]) // 10, "zip": row["zip"][:2]} for row in WARD], "age", "zip"
+    )
+
+
+def t_of_a_class() -> Fraction:
+    part = [row for row in WARD if int(row["age"]) >= 40 and int(row["age"]) < 50]
+    of_all, of_part = Counter(row["illness"] for row in WARD), Counter(row["illness"] for row in part)
+    gains = [Fraction(of_part[each], len(part)) - Fraction(of_all[each], len(WARD)) for each in of_all]
+    return sum(gain for gain in gains if gain > 0)
+
+
+def open_the_mean() -> int:
+    return int(WARD[3]["pay"])
+
+
+def is_asked(row: Row) -> bool:
+    return int(row["age"]) < 40 and row["zip"][:2] == "42"
+
+
+def anatomy_count(rows: list[Row], values: list[Row]) -> Fraction:
+    """Count expected cases from the two tables of Anatomy."""
+    total = Fraction(0)
+    for row in filter(is_asked, rows):
+        group = [each for each in values if each["group"] == row["group"]]
+        cases = sum(each["count"] for each in group if each["illness"] == "asthma")
+        total += Fraction(cases, sum(each["count"] for each in group))
+    return total
+
+
+def suppressed_share(raw: list[Row], released: list[Row]) -> Fraction:
+    hidden = [
+        after["age"] == "*"
+        for before, after in zip(raw, released, strict=True)
+        if before["language"] == "island"
+    ]
+    return Fraction(sum(hidden), len(hidden))
+
+
+def group_gain(released: list[Row]) -> Fraction:
+    shown = [row for row in released if row["age"] != "*"]
+    there = [row for row in shown if row["zip"] == "420*"]
+    shares = [Fraction(sum(row["illness"] == "asthma" for row in rows), len(rows)) for rows in (there, shown)]
+    return shares[0] / shares[1]
+
+
+def covers(cell: str, value: str) -> bool:
+    """Say whether a cell may hide a value, by a regular expression or by the ends of its range."""
+    if ends := re.fullmatch(r"\[(\d+)-(\d+)\]", cell):
+        return int(value) in range(int(ends[1]), int(ends[2]) + 1)
+    return re.fullmatch(cell.replace("*", ".") if cell != "*" else ".*", value) is not None
+
+
+def possible(person: Row, released: list[Row]) -> set[str]:
+    return {
+        row["illness"]
+        for row in released
+        if all(covers(str(row[each]), str(person[each])) for each in ("age", "sex", "zip"))
+    }
+
+
+def halves(part: list[tuple[Any, float]]) -> tuple[set, set]:
+    """Cut labelled numbers at the median, which is the mean of the middle two where they are even in number."""
+    numbers = sorted(number for _, number in part)
+    n = len(numbers)
+    median = Fraction(numbers[(n - 1) // 2]) / 2 + Fraction(numbers[n // 2]) / 2
+    low = {label for label, number in part if number < median}
+    return low, {label for label, _ in part} - low
+
+
+FIGURES: dict[str, Callable[[], Any]] = {
+    "alone": alone,
+    "runners-found": runners_found,
+    "undo-a-hash": undo_a_hash,
+    "k-of-a-table": lambda: min(map(len, by_tens().values())),
+    "l-of-a-table": lambda: min(len({row["illness"] for row in rows}) for rows in by_tens().values()),
+    "t-of-a-class": t_of_a_class,
+    "open-the-mean": open_the_mean,
+}
+"""The answers that need the tables alone."""
