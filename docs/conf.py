@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 import incrowd
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
@@ -55,3 +57,13 @@ html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def setup(app: Sphinx) -> None:
+    """Name the language of the pages that are not in English, for fonts and for readers aloud."""
+
+    def name_language(app: Sphinx, page: str, template: str, context: dict[str, object], _: object) -> None:
+        if page.startswith("zh-TW/"):
+            context["language"] = "zh-TW"
+
+    app.connect("html-page-context", name_language)

@@ -128,7 +128,7 @@ QUICK = (
 SLOW = (
     "docs/databases.md", "docs/files.md", "docs/gallery.md", "docs/policy.md", "docs/scale.md", "docs/verify.md",
 )  # fmt: skip
-GROUPS = ("docs/tutorials/", "docs/course/", "docs/how-to/", "docs/explanation/")
+GROUPS = ("docs/tutorials/", "docs/course/", "docs/how-to/", "docs/explanation/", "docs/zh-TW/")
 SPARK = (pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
 RUN = [
     *QUICK,
