@@ -380,6 +380,58 @@ def test_rows_of_stars_are_a_group(tmp_path, tech, name, reached, refused):
     assert PETValidation(None, file, "k-anonymity", k=3, attributeTypes=types)["fulfill k-anonymity"]
 
 
+CELLS = ("5", "5.0", "05", "5e0", "6", "")
+TEXTS = (*CELLS, "x", "*")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(CELLS[:-1]), *[st.sampled_from(cells) for cells in (CELLS, TEXTS)]),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_groups_and_values_are_read_as_pandas_reads_them(tmp_path_factory, rows):
+    """PETWorks groups by pandas, where numbers are numbers and a blank cell is no sensitive value."""
+    file = tableau(tmp_path_factory.mktemp("case"), "q;r;s", *(f"{q};r{r};{s}" for q, r, s in rows))
+    read = pd.read_csv(file, sep=";", skipinitialspace=True)
+    groups = read.groupby(["q", "r"])
+    types = {"q": QUASI_IDENTIFIER, "r": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
+    for tech, limit, most in (
+        ("k-anonymity", "k", int(groups.size().min())),
+        ("l-diversity", "l", int(groups["s"].nunique().min())),
+    ):
+        for asked in (max(most, 1), most + 1):
+            found = PETValidation(None, file, tech, attributeTypes=types, groups=True, **{limit: asked})
+            assert found[f"fulfill {tech}"] == (asked <= most)
+            assert sorted(group["rows"] for group in found["groups"]) == sorted(groups.size())
+    assert sorted(group["l"]["s"] for group in found["groups"]) == sorted(groups["s"].nunique())
+
+
+def test_with_two_sensitive_attributes_a_blank_one_is_known_and_counts_nothing(tmp_path):
+    """Each row is alone by the other attribute, but in the second table: there the first has x and y for 1."""
+    types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE, "t": SENSITIVE_ATTRIBUTE}
+    for rows, least in (
+        (("a;x;1", "a;y;", "a;;1"), {"s": 1, "t": 0}),
+        (("a;x;1.0", "a;y;1"), {"s": 2, "t": 1}),
+    ):
+        file = tableau(tmp_path, "q;s;t", *rows)
+        found = PETValidation(None, file, "l-diversity", l=1, attributeTypes=types, groups=True)
+        assert found["groups"][0]["l"] == least
+        assert found["fulfill l-diversity"] == (min(least.values()) >= 1)
+
+
+def test_numbers_are_one_cell_in_every_technique_that_groups_by_pandas(tmp_path):
+    """5 and 5.0 are one group: of t-closeness, and of profitability, where two groups of one lose more."""
+    types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
+    file = tableau(tmp_path, "q;s", "5;x", "5.0;y")
+    found = PETValidation(None, file, "t-closeness", attributeTypes=types, tLimit=0, groups=True)
+    assert found["groups"] == [{"group": {"q": "5"}, "rows": 2, "t": {"s": 0.0}}]
+    costs = dict.fromkeys(("adversaryCost", "adversaryGain"), 1) | {"publisherBenefit": 1, "publisherLost": 2}
+    found = PETValidation(None, file, "profitability", allowAttack=True, attributeTypes=types, **costs)
+    assert found["isProfitable"]
+
+
 def test_profitability_counts_rows_of_stars(tmp_path):
     """Attacks: 4 rows bring 10 each, groups of 1 and 3 lose 25 and 25/3: 40 > 33.3 > 32; without the first 24 > 8.3."""
     file = tableau(tmp_path, "q;s", "*;1", "b;1", "b;3", "b;4")

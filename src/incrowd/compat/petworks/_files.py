@@ -13,6 +13,7 @@ from incrowd.compat.petworks import attributetypes
 from incrowd.compat.petworks._levels import Levels, read_folder
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
 from incrowd.errors import SchemaError, TableError
+from incrowd.io.columns import column_named
 from incrowd.lazy import pl
 from incrowd.table.schema import require_columns
 
@@ -29,6 +30,7 @@ __all__ = [
     "columns_of_type",
     "for_distances",
     "levels_of",
+    "one_spelling",
     "quasi_of",
     "read_data",
     "sensitive_of",
@@ -110,6 +112,17 @@ def check_same_rows(original: pl.DataFrame, anonymized: pl.DataFrame) -> None:
     """Refuse two tables whose rows cannot be the same records."""
     if len(original) != len(anonymized):
         raise TableError(f"the files have {len(original)} and {len(anonymized)} rows; row N is one record")
+
+
+def one_spelling(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Write equal numbers alike, by the first text of each, in columns whose filled cells are all numbers."""
+    for name in names:
+        numbers = {text: _number(text) for text in frame[name].unique(maintain_order=True) if text}
+        if None not in numbers.values():
+            first = {number: text for text, number in reversed(numbers.items())}
+            alike = {text: first[number] for text, number in numbers.items()}
+            frame = frame.with_columns(column_named(name).replace(alike))
+    return frame
 
 
 def for_distances(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.compat._arguments import (
@@ -15,6 +15,7 @@ from incrowd.compat.petworks._files import (
     check_same_rows,
     for_distances,
     levels_of,
+    one_spelling,
     quasi_of,
     read_data,
     sensitive_of,
@@ -46,8 +47,9 @@ def _k_anonymity(
     from incrowd.privacy import KAnonymity
 
     frame = read_data(anonymized, "anonymized")
-    found = _assessed(frame, quasi_of(attributeTypes, frame), [], KAnonymity(k))
-    return {"k": k, "fulfill k-anonymity": found.holds} | _groups(found, None, groups)
+    quasi = quasi_of(attributeTypes, frame)
+    found = _assessed(one_spelling(frame, quasi), quasi, [], KAnonymity(k))
+    return {"k": k, "fulfill k-anonymity": found.holds} | _groups(found, groups)
 
 
 def _l_diversity(
@@ -57,16 +59,27 @@ def _l_diversity(
     attributeTypes: Types | None = None,  # noqa: N803
     groups: bool = False,
 ) -> dict[str, Any]:
-    from incrowd.privacy import LDiversity
-    from incrowd.table.schema import Attribute
+    from incrowd.privacy import KAnonymity
 
     frame = read_data(anonymized, "anonymized")
-    names = sensitive_of(attributeTypes, frame)
-    sensitive = [Attribute(name, "sensitive", kind="category") for name in names]
-    quasi = quasi_of(attributeTypes, frame)
-    model = LDiversity(l, joint=len(names) > 1)
-    found = _assessed(_all_rows(frame, quasi), quasi, sensitive, model)
-    return {"l": l, "fulfill l-diversity": found.holds} | _groups(found, model, groups)
+    names, quasi = sensitive_of(attributeTypes, frame), quasi_of(attributeTypes, frame)
+    frame = _all_rows(one_spelling(frame, [*quasi, *names]), quasi)
+    values = {name: _filled_values(frame, quasi, names, name) for name in names}
+    holds = all(min(of_group.values()) >= l for of_group in values.values())
+    found = _assessed(frame, quasi, [], KAnonymity(1))
+    return {"l": l, "fulfill l-diversity": holds} | _groups(found, groups, "l", values)
+
+
+def _filled_values(
+    frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str], name: str
+) -> dict[tuple[str, ...], int]:
+    """Count the distinct filled values of each group, by its cells: the fewest by the other attributes."""
+    value = column_named(name)
+    count = value.filter(value != "").n_unique().alias("\0count")
+    known = [*quasi, *(other for other in sensitive if other != name)]
+    parts = frame.group_by(columns_named(known)).agg(count)
+    fewest = parts.group_by(columns_named(quasi)).agg(pl.col("\0count").min())
+    return {row[:-1]: row[-1] for row in fewest.iter_rows()}
 
 
 def _t_closeness(
@@ -84,8 +97,8 @@ def _t_closeness(
     quasi = quasi_of(attributeTypes, frame)
     frame, sensitive = for_distances(frame, names, read_folder(dataHierarchy, names))
     model = TCloseness(float(tLimit))
-    found = _assessed(_all_rows(frame, quasi), quasi, sensitive, model)
-    return {"t": float(tLimit), "fulfill t-closeness": found.holds} | _groups(found, model, groups)
+    found = _assessed(_all_rows(one_spelling(frame, quasi), quasi), quasi, sensitive, model)
+    return {"t": float(tLimit), "fulfill t-closeness": found.holds} | _groups(found, groups, "t")
 
 
 def _assessed(
@@ -98,20 +111,30 @@ def _assessed(
     return assess(frame, schema, [model])
 
 
-def _groups(found: Assessment, model: PrivacyModel | None, wanted: bool) -> dict[str, Any]:
-    """Describe every group by its cells, its rows, and the model's measure of each attribute."""
+def _groups(
+    found: Assessment, wanted: bool, limit: str = "", values: Mapping[str, Mapping[Any, Any]] | None = None
+) -> dict[str, Any]:
+    """Describe every group by its cells, its rows, and each attribute's measure under the name of the limit.
+
+    `values` has the measures by the cells of the groups; by default they are those of t-closeness.
+    """
     if not wanted:
         return {}
     figures = found.by_class()
-    groups = []
-    for row, cells in enumerate(zip(*figures.cells.values(), strict=True)):
+    groups = list(zip(*figures.cells.values(), strict=True))
+    if values is None:
+        values = {
+            name: dict(zip(groups, figures.of("t-closeness", name).tolist(), strict=True))
+            for name in found.sensitive
+        }
+    listed = []
+    for cells, rows in zip(groups, figures.records.tolist(), strict=True):
         shown = dict(zip(figures.cells, (str(cell).removeprefix(_STAR) for cell in cells), strict=True))
-        group: dict[str, Any] = {"group": shown, "rows": int(figures.records[row])}
-        if model is not None:
-            values = {name: figures.of(model.name, name)[row].item() for name in found.sensitive}
-            group[model.limit_name] = values
-        groups.append(group)
-    return {"groups": groups}
+        group: dict[str, Any] = {"group": shown, "rows": rows}
+        if values:
+            group[limit] = {name: of_group[cells] for name, of_group in values.items()}
+        listed.append(group)
+    return {"groups": listed}
 
 
 _STAR = "\0"
@@ -178,6 +201,7 @@ def _profitability(
 
     frame = read_data(sample, "anonymized")
     quasi = quasi_of(attributeTypes, frame)
+    frame = one_spelling(frame, quasi)
     model = Profitability(
         "allowed" if allowAttack else "none",
         "table",
