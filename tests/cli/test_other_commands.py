@@ -24,6 +24,9 @@ def test_compare_shows_a_line_per_setting(run, hospital_csv):
     result = run(*asked)
     assert result.status == 1  # microaggregation takes one number
     lines = result.out.splitlines()
+    caption = next(place for place, line in enumerate(lines) if line.startswith("algorithm"))
+    assert "LM times 3,000 is the LM of the one page" in " ".join(lines[:caption])
+    lines = lines[caption - 1 :]
     assert lines[1].split() == [
         "algorithm", "k", "seconds", "LM", "MD", "NCP", "discernibility", "class", "size", "suppressed"
     ]  # fmt: skip

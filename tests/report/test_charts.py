@@ -41,8 +41,11 @@ def test_what_depends_on_the_order_of_rows_is_shuffled(table, compared):
     by_name = {run.algorithm: run for run in compared.averaged()}
     assert {name: run.runs for name, run in by_name.items()} == {"random": 3, "mondrian": 1, "clustering": 3}
     assert by_name["clustering"].spread["loss"] > 0
-    once = ic.compare(table, SCHEMA, [ic.Clustering()], k=[2], seeds=[1, 2], max_suppression=1.0)
-    assert len(once.runs) == 1
+    once = ic.compare(table, SCHEMA, [ic.Clustering(), ic.Random()], k=[2], seeds=[1, 2], max_suppression=1.0)
+    assert [run.seed for run in once.runs] == [None, 1, 2]
+    # The seed of random shuffles the rows, so they are not shuffled before.
+    of_random = [run.utility for run in compared.runs if run.algorithm == "random" and run.k == 2]
+    assert of_random[:2] == [run.utility for run in once.runs[1:]]
 
 
 def test_charts_show_the_figures(compared):
@@ -119,6 +122,7 @@ def test_the_one_page(table, compared, tmp_path):
     run = next(run for run in compared.averaged() if (run.algorithm, run.k) == ("mondrian", 8))
     assert f"{run.utility['distortion']:,.0f}" in text
     assert f"{run.utility['loss'] * 400:,.0f}" in text
+    assert "The terminal and the sentences give LM per record: LM / 400." in text
     for line in observations(compared.averaged(), "k"):
         assert line.split(":")[0] in text
     again = tmp_path / "again.pdf"

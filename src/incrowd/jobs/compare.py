@@ -228,8 +228,8 @@ def compare(  # noqa: PLR0913
     seeds
         Seeds for algorithms that make random choices; the others run once.
     shuffle
-        Whether algorithms that depend on the order of the rows run once per seed, too, each time on rows
-        shuffled by it.
+        Whether algorithms that depend on the order of the rows, and have no seed, run once per seed, too,
+        each time on rows shuffled by it.
     max_suppression
         Largest share of records that may be suppressed, 0..1; that of the policy by default.
     progress
@@ -265,8 +265,7 @@ def compare(  # noqa: PLR0913
     progress.stage("compare")
     for done, setting in enumerate(settings):
         progress.advance(done, len(settings))
-        seed = setting.run.seed
-        rows = table if seed is None or not shuffle else _shuffled(table, seed)
+        rows = table if setting.shuffle is None else _shuffled(table, setting.shuffle)
         runs.append(_run(setting.run, rows, setting.policy, population))
     return Comparison(_records(table), tuple(runs))
 
@@ -280,10 +279,13 @@ class _Setting(NamedTuple):
         The run, without its figures.
     policy
         The policy that it satisfies.
+    shuffle
+        The seed by which its rows are shuffled; None where they keep their order.
     """
 
     run: ComparisonRun
     policy: Policy
+    shuffle: int | None
 
 
 def _settings(
@@ -297,8 +299,8 @@ def _settings(
     """Cross algorithms, limits (k, l, t) and seeds; an algorithm without a seed runs once."""
     settings = []
     for algorithm in algorithms:
-        again = algorithm.seeded or (shuffle and algorithm.by_record)
-        for (k, l, t), seed in product(limits, seeds if again else [None]):  # noqa: E741
+        shuffled = shuffle and algorithm.by_record and not algorithm.seeded
+        for (k, l, t), seed in product(limits, seeds if algorithm.seeded or shuffled else [None]):  # noqa: E741
             setting = replace(
                 policy.with_models(_limits(k, l, t)),
                 algorithm=algorithm,
@@ -306,7 +308,8 @@ def _settings(
                 # Nothing is released, so a cell may list what it likes.
                 set_limit=_NO_LIMIT,
             )
-            settings.append(_Setting(ComparisonRun(algorithm.brief(), k, l, t, seed), setting))
+            run = ComparisonRun(algorithm.brief(), k, l, t, seed)
+            settings.append(_Setting(run, setting, seed if shuffled else None))
     return settings
 
 

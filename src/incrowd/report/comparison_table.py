@@ -28,7 +28,10 @@ _LATEX = {
 
 def caption(records: int) -> str:
     """Return the sentence that says how figures of a comparison count."""
-    return f"{records:,} records; LM and NCP are means per cell, MD counts levels in all cells"
+    return (
+        f"{records:,} records; LM and NCP are means per cell, MD counts levels in all cells; LM times "
+        f"{records:,} is the LM of the one page, a sum over records"
+    )
 
 
 def table_of_runs(runs: Sequence[ComparisonRun]) -> tuple[Row, list[Row]]:

@@ -141,7 +141,8 @@ def _notes(comparison: Runs, runs: Sequence[ComparisonRun]) -> str:
     )
     return (
         f"{comparison.records:,} records. LM (loss metric) and MD (distortion metric) are sums over records, "
-        f"lower is better; seconds are wall time from counting the rows to the checked release.{spread}"
+        f"lower is better. The terminal and the sentences give LM per record: LM / {comparison.records:,}. "
+        f"Seconds are wall time from counting the rows to the checked release.{spread}"
     )
 
 

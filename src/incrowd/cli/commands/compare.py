@@ -106,7 +106,8 @@ def compare(
     shuffle: Annotated[
         bool,
         typer.Option(
-            "--shuffle", help="Run what depends on the order of rows on rows shuffled by each seed."
+            "--shuffle",
+            help="Run what depends on the order of rows, and has no seed, on rows shuffled by each seed.",
         ),
     ] = False,
     one_page: Annotated[
@@ -123,7 +124,8 @@ def compare(
     Nothing is released.
 
     With --one-page, k and l are not crossed: the page has every algorithm against k, and the full-domain ones
-    (or all, where there is none) against l from 1 to 8, or as -l says, at the k of --at-k; rows are shuffled.
+    (or all, where there is none) against l from 1 to 8, or as -l says, at the k of --at-k. It implies
+    --shuffle.
 
     The exit status is 1 when a run gives no release; the others are shown all the same.
     """
