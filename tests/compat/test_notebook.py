@@ -265,9 +265,47 @@ def test_wrong_calls():
             build_anonymized_dataset(df.fillna(0), parts, ["n"], "c")
 
 
-def test_a_limit_is_met_with_equality():
-    df = pd.DataFrame({"s": ["a"] * 13 + ["b"] * 17})
-    part = df.index[[0, 13, 14]]
-    shares = {"a": 13 / 30, "b": 17 / 30}
-    assert t_closeness(df, part, "s", shares) > 0.1  # 1/3 and 13/30 in floats
-    assert is_t_close(df, part, "s", shares, p=0.1)
+@pytest.mark.parametrize(
+    ("secrets", "p", "partitions"),
+    [
+        # The left half has 4 of 5 and the table 6 of 10: in floats a little more than 0.2 apart.
+        ("xxxxyxxyyy", 0.2, 1),
+        ("xxxxyxxyyy", 0.8 - 0.6, 2),
+        # The right half has 4 of 5 and the table 7 of 10: again a little more than 0.1 apart.
+        ("xxyyyxyyyy", 0.1, 1),
+        ("xxyyyxyyyy", 0.8 - 0.7, 2),
+        ("xxyyyxxyyy", 0.0, 2),
+    ],
+)
+def test_ties_are_those_of_the_notebook_s_floats(secrets, p, partitions):
+    df = pd.DataFrame({"a": range(10), "s": list(secrets)})
+    total = float(len(df))
+    global_freqs = {value: count / total for value, count in df.groupby("s")["s"].agg("count").items()}
+
+    def published(df, partition, column):
+        counts = df.loc[partition].groupby(column)[column].agg("count").to_dict()
+        return len(partition) >= 3 and (
+            max(abs(count / float(len(partition)) - global_freqs[value]) for value, count in counts.items())
+            <= p
+        )
+
+    is_valid = lambda *args: is_k_anonymous(*args) and is_t_close(*args, global_freqs, p=p)  # noqa: E731
+    assert notebook._recognized(is_valid)
+    for condition in (published, is_valid, plain(is_valid)):
+        assert len(partition_dataset(df, ["a"], "s", condition)) == partitions
+
+
+@given(
+    st.lists(st.sampled_from("xyz"), min_size=6, max_size=30), st.sampled_from([0.1, 0.2, 0.25, 0.3, 0.05])
+)
+def test_ties_of_any_table_are_those_of_plain_floats(secrets, p):
+    df = pd.DataFrame({"a": range(len(secrets)), "s": secrets})
+    shares = {value: count / float(len(df)) for value, count in df["s"].value_counts().items()}
+
+    def published(df, partition, column):
+        counts = df.loc[partition, column].value_counts().items()
+        return max(abs(count / float(len(partition)) - shares[value]) for value, count in counts) <= p
+
+    fast = partition_dataset(df, ["a"], "s", lambda *args: is_t_close(*args, shares, p=p))
+    slow = partition_dataset(df, ["a"], "s", published)
+    assert [part.tolist() for part in fast] == [part.tolist() for part in slow]

@@ -116,7 +116,7 @@ def is_t_close(
     global_freqs: Mapping[Any, float],
     p: float = 0.2,
 ) -> bool:
-    """Say whether `t_closeness` is at most p.
+    """Say whether `t_closeness` is at most p, in floats as in the notebook.
 
     Raises
     ------
@@ -128,9 +128,8 @@ def is_t_close(
     check_frame(df, "df", empty=True)
     if _is_number(df[check_column(sensitive_column, "sensitive_column", df)]):
         raise SchemaError(f"column {sensitive_column!r}: this method only works for categorical values")
-    # 1/3 and 13/30 are 1/10 apart, and a little more in floats.
     limit = check_number(p, "p", low=0)
-    return t_closeness(df, partition, sensitive_column, global_freqs) <= limit + 1e-12
+    return t_closeness(df, partition, sensitive_column, global_freqs) <= limit
 
 
 Validity = Callable[[Any, Any, str], Any]
@@ -382,7 +381,8 @@ def _models(
     df: pd.DataFrame, asked: Sequence[_Asked], sensitive_column: str
 ) -> tuple[list[PrivacyModel], list[str]] | None:
     """Make privacy models of conditions, and name the columns they look at; None where that cannot be."""
-    from incrowd.privacy import KAnonymity, LDiversity, TCloseness
+    from incrowd.compat._shares import SharesApart
+    from incrowd.privacy import KAnonymity, LDiversity
 
     models: list[PrivacyModel] = []
     columns: dict[str, None] = {}
@@ -400,12 +400,11 @@ def _models(
                 return None
             found = df[column].value_counts(normalize=True, dropna=False)
             known = {value: share for value, share in found.items() if share}
-            same = set(known) == {value for value, share in shares.items() if share} and all(
-                abs(shares[value] - share) <= 1e-12 for value, share in known.items()
-            )
+            # Other shares, even by a rounding, are compared as they are by `is_t_close`.
+            same = known == {value: share for value, share in shares.items() if share}
             if _is_number(df[column]) or not same or not 0 <= p <= 1:
                 return None
-            models.append(TCloseness(float(p), distance="maximal-frequency-difference", attribute=text))
+            models.append(SharesApart(float(p), distance="maximal-frequency-difference", attribute=text))
         elif isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             return None
         else:
