@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from incrowd.errors import IncrowdError
+
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "compat"
 TABLE = "born;salary;disease\n197*;3;cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;cancer\n"
+SALARIES = "born;salary\n197*;3k\n197*;4k\n198*;5k\n198*;6k\n198*;8k\n"
 
 # What the pages read: a name there, and the file or folder among the real tables, or a text.
 FILES = {
@@ -57,6 +60,7 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys
         else:
             (tmp_path / name).symlink_to(shared_data / source)
     (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "salaries.csv").write_text(SALARIES)
     monkeypatch.chdir(tmp_path)
     code = examples(page)
     told, seen, scope = remarks(code), 0, {}
@@ -64,13 +68,20 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys
         if not isinstance(statement, ast.Expr):
             exec(compile(ast.Module([statement], []), page, "exec"), scope)
             continue
-        value = eval(compile(ast.Expression(statement.value), page, "eval"), scope)
-        found = capsys.readouterr().out.strip() or repr(value)
-        if said := told.get(statement.end_lineno, ""):
+        failed = False
+        try:
+            value = eval(compile(ast.Expression(statement.value), page, "eval"), scope)
+            found = capsys.readouterr().out.strip() or repr(value)
+        except IncrowdError as error:
+            found, failed = f"{type(error).__name__}: {error}", True
+        # An error is shown on the line below.
+        said = told.get(statement.end_lineno + failed, "")
+        assert said or not failed, found
+        if said:
             # A remark gives the value first; figures may be cut short, and words may follow a colon.
-            wanted = said if said.startswith("{") else said.partition(": ")[0]
+            wanted = said if said.startswith("{") or failed else said.partition(": ")[0]
             wanted, found = ("".join(text.replace("'", '"').split()) for text in (wanted, found))
             shown = found[: len(wanted) - 3] + "..." if wanted.endswith("...") else found
             assert shown == wanted
             seen += 1
-    assert seen == {"comp430": 4, "notebook": 4, "p29": 1, "petworks": 2}[page]
+    assert seen == {"comp430": 4, "notebook": 4, "p29": 1, "petworks": 4}[page]

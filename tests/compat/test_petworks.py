@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from fractions import Fraction
 from math import log2
@@ -69,6 +70,77 @@ def test_the_document_on_t_closeness(petworks, capsys):
     )
     report(result, "json")
     assert capsys.readouterr().out == '{\n    "t": 0.376,\n    "fulfill t-closeness": true\n}\n'
+
+
+PATIENT_YAML = """DATASET:
+  ATTRIBUTE_TYPE:
+    QUASI_IDENTIFIER:
+      - "ZIPCode"
+      - "Age"
+    SENSITIVE_ATTRIBUTE:
+      - "Disease"
+  HIERARCHY: "patient_hierarchy"
+"""
+
+
+@pytest.fixture
+def patient(petworks, tmp_path):
+    """The patients beside the file that PETWorks keeps there, plain and packed."""
+    folder = petworks / "patient"
+    (tmp_path / "patient_hierarchy").symlink_to(folder / "patient_hierarchy")
+    rows = (folder / "patient_anonymized.csv").read_bytes()
+    (tmp_path / "patient_anonymized.csv").write_bytes(rows)
+    (tmp_path / "patient_anonymized.csv.gz").write_bytes(gzip.compress(rows))
+    (tmp_path / "patient_anonymized.yaml").write_text(PATIENT_YAML)
+    return tmp_path / "patient_anonymized.csv"
+
+
+def test_types_and_hierarchies_are_read_beside_the_data(patient):
+    """By the hierarchy t is 8/27, by equal distances 5/9; what the caller gives counts."""
+    for data in (patient, f"{patient}.gz"):
+        assert PETValidation(None, data, "k-anonymity", k=3)["fulfill k-anonymity"]
+        for limit, holds in ((8 / 27, True), (8 / 27 - 1e-9, False)):
+            assert PETValidation(None, data, "t-closeness", tLimit=limit)["fulfill t-closeness"] == holds
+    all_one = {"attributeTypes": {"Disease": QUASI_IDENTIFIER}}
+    assert not PETValidation(None, patient, "k-anonymity", k=3, **all_one)["fulfill k-anonymity"]
+    (patient.parent / "none").mkdir()
+    given = {"dataHierarchy": patient.parent / "none", "tLimit": 5 / 9 - 1e-9}
+    assert not PETValidation(None, patient, "t-closeness", **given)["fulfill t-closeness"]
+    raw = tableau(patient.parent, "ZIPCode;Age;Disease", *["47677;29;flu", "47602;22;flu"] * 2)
+    out = tableau(patient.parent, "ZIPCode;Age;Disease", *["476**;[20,30[;flu"] * 4, name="out.csv")
+    # Of two files, that of the second; for a release, that of the raw data.
+    out.with_suffix(".yaml").write_text(PATIENT_YAML)
+    assert PETValidation(raw, out, "Precision") == {"precision": 1 - (2 / 5 + 1 / 2) / 2}
+    raw.with_suffix(".yaml").write_text(PATIENT_YAML)
+    made = PETAnonymization(raw, "k-anonymity", 0, k=4)
+    assert set(made["ZIPCode"]) == {"476**"}
+    assert set(made["Age"]) == {"[20,30["}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("DATASET: [", "patient_anonymized.yaml: is none of PETWorks's .* or give attributeTypes"),
+        ("- age", "is none of PETWorks's"),
+        ("DATASET:\n  ATTRIBUTE_TYPE:\n    QUASI_IDENTIFIER: Age\n", "is none of PETWorks's"),
+        (PATIENT_YAML.replace("ZIP", "Zip"), "patient_anonymized.yaml: the table has no column 'ZipCode'"),
+        (PATIENT_YAML.replace("QUASI_", ""), "name the quasi-identifiers"),
+        (PATIENT_YAML.replace("QUASI", "SEMI"), "patient_anonymized.yaml: 'ZIPCode' has no type of PETWorks"),
+        ("", "attributeTypes: name the quasi-identifiers"),
+    ],
+)
+def test_wrong_files_beside_the_data_are_named(patient, text, words):
+    patient.with_suffix(".yaml").write_text(text)
+    with pytest.raises(ic.errors.InputError, match=words):
+        PETValidation(None, patient, "k-anonymity", k=3)
+
+
+def test_the_risk_is_that_of_the_first_file(tmp_path):
+    (tmp_path / "one.csv").write_text("a\n1\n2\n")
+    (tmp_path / "two.csv").write_text("a\n1\n1\n")
+    for files, risk in ((("one", "two"), 1.0), (("two", "one"), 0.5), ((None, "two"), 0.5)):
+        paths = [None if name is None else tmp_path / f"{name}.csv" for name in files]
+        assert PETValidation(*paths, "ReidentificationRisk") == {"Re-identification Risk": risk}
 
 
 def test_the_worked_example_of_the_document(tmp_path):
@@ -356,8 +428,8 @@ def test_the_caller_s_types_count(small):
     ]
 
 
-def tableau(folder, header, *rows):
-    path = folder / "table.csv"
+def tableau(folder, header, *rows, name="table.csv"):
+    path = folder / name
     path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     return path
 

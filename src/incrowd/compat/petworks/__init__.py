@@ -42,7 +42,8 @@ def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any)
         ``LinkabilityRisk`` (auxiliaryColumns, control, nAttack) or ``InferenceRisk`` (control, nAttack).
     keywordArgs
         The technique's parameters, and where it needs them ``attributeTypes``, a dict of column names to
-        the constants of `attributetypes`, and ``dataHierarchy``, a folder of hierarchy files. With
+        the constants of `attributetypes`, and ``dataHierarchy``, a folder of hierarchy files. What of both
+        is not given is read from a file of PETWorks beside the data, ``<data>.yaml``. With
         ``groups=True`` the first three techniques also give ``groups``: per group its cells, its rows, and l
         or t of each sensitive attribute.
 
@@ -55,7 +56,7 @@ def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any)
     InputError
         When the technique or a parameter is unknown or wrong, or a file cannot be read or does not fit.
     """
-    result: dict[str, Any] = call(VALIDATIONS, tech, (original, anonymized), keywordArgs)
+    result: dict[str, Any] = call(VALIDATIONS, tech, (original, anonymized), keywordArgs, anonymized)
     return result
 
 
@@ -77,7 +78,7 @@ def PETAnonymization(  # noqa: N802
     maxSuppressionRate
         Largest share of records that may be suppressed, 0..1.
     keywordArgs
-        The technique's parameters, ``attributeTypes`` and ``dataHierarchy``.
+        The technique's parameters, ``attributeTypes`` and ``dataHierarchy``, as in `PETValidation`.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def PETAnonymization(  # noqa: N802
         When no recoding satisfies the model.
     """
     rate = number(maxSuppressionRate, "maxSuppressionRate", low=0, high=1)
-    result: pd.DataFrame = call(ANONYMIZATIONS, tech, (originalData, rate), keywordArgs)
+    result: pd.DataFrame = call(ANONYMIZATIONS, tech, (originalData, rate), keywordArgs, originalData)
     return result
 
 

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from incrowd.compat._arguments import (
-    check_number,
-    check_whole_number,
-)
+from incrowd.compat._arguments import check_number, check_whole_number
+from incrowd.compat.petworks._files import settings_beside
 from incrowd.errors import ParameterError
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["call", "number"]
 
 
 def call(
-    known: Mapping[str, Callable[..., Any]], tech: str, given: tuple[Any, ...], more: Mapping[str, Any]
+    known: Mapping[str, Callable[..., Any]],
+    tech: str,
+    given: tuple[Any, ...],
+    more: Mapping[str, Any],
+    data: Any,
 ) -> Any:
-    """Call a technique; it may be given a hierarchy and types that it does not use."""
+    """Call a technique; it may be given a hierarchy and types that it does not use.
+
+    If it uses them and they are not given, they are those of the file beside the `data`.
+    """
     if not isinstance(tech, str) or tech not in known:
         raise ParameterError(f"tech: there is no technique {tech!r}; there are {', '.join(known)}")
     signature = inspect.signature(known[tech])
     allowed = list(signature.parameters)[len(given) :]
     shared = ("attributeTypes", "dataHierarchy")
     settings = {name: value for name, value in more.items() if name in allowed or name not in shared}
+    missing = [name for name in shared if name in allowed and settings.get(name) is None]
+    if missing and isinstance(data, str | os.PathLike):
+        beside = settings_beside(data)
+        settings |= {name: beside[name] for name in missing if name in beside}
     unknown = [name for name in settings if name not in allowed]
     needed = [
         name

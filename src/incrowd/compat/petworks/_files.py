@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from incrowd.compat._arguments import check_mapping, check_path
+from incrowd.compat._arguments import check_items, check_mapping, check_path
 from incrowd.compat.petworks import attributetypes
 from incrowd.compat.petworks._levels import Levels, read_folder
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
@@ -34,6 +35,7 @@ __all__ = [
     "quasi_of",
     "read_data",
     "sensitive_of",
+    "settings_beside",
 ]
 
 StrPath = str | os.PathLike[str]
@@ -68,16 +70,52 @@ def read_data(path: StrPath | None, what: str) -> pl.DataFrame:
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
+class _FileTypes(dict[str, str]):
+    """Types of columns by a file, which messages name."""
+
+    source: Path
+
+
+def settings_beside(data: Any) -> dict[str, Any]:
+    """Read the types and the folder of hierarchies in ``<data>.yaml``, where PETWorks keeps them.
+
+    Raises
+    ------
+    SchemaError
+        When there is such a file and it is none of PETWorks's.
+    """
+    import yaml
+
+    path = check_path(data, "data")
+    file = path.with_name(path.name.removesuffix(".gz")).with_suffix(".yaml")
+    if not file.is_file():
+        return {}
+    types = _FileTypes()
+    types.source = file
+    try:
+        dataset = (yaml.safe_load(file.read_text(encoding="utf-8-sig")) or {}).get("DATASET", {})
+        for kind, columns in dataset.get("ATTRIBUTE_TYPE", {}).items():
+            types |= dict.fromkeys(check_items(columns, kind, "a list"), kind.lower())
+        folder = dataset.get("HIERARCHY")
+        return {"attributeTypes": types, "dataHierarchy": None if folder is None else file.parent / folder}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError):
+        raise SchemaError(
+            f"{file}: is none of PETWorks's files beside the data, with lists of columns in DATASET, "
+            "ATTRIBUTE_TYPE; correct it, or give attributeTypes and dataHierarchy"
+        ) from None
+
+
 def columns_of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> list[str]:
     """Return the columns to which the caller gives a type, all of which have to be there."""
     known = [value for name, value in vars(attributetypes).items() if name.isupper()]
     given = check_mapping(
         {} if types is None else types, "attributeTypes", "a dict as {'age': QUASI_IDENTIFIER}"
     )
+    where = getattr(given, "source", "attributeTypes")
     for name, kind in given.items():
         if kind not in known:
-            raise SchemaError(f"attributeTypes: {name!r} has no type of PETWorks; see attributetypes")
-    require_columns(given, frame.columns, "attributeTypes: ")
+            raise SchemaError(f"{where}: {name!r} has no type of PETWorks; see attributetypes")
+    require_columns(given, frame.columns, f"{where}: ")
     return [name for name, kind in given.items() if kind == wanted]
 
 
@@ -85,7 +123,10 @@ def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
     """Return the quasi-identifiers, one at least."""
     names = columns_of_type(types, QUASI_IDENTIFIER, frame)
     if not names:
-        raise SchemaError("attributeTypes: name the quasi-identifiers, e.g. {'age': QUASI_IDENTIFIER}")
+        raise SchemaError(
+            "attributeTypes: name the quasi-identifiers, e.g. {'age': QUASI_IDENTIFIER}, or write them to a "
+            ".yaml file beside the data"
+        )
     return names
 
 

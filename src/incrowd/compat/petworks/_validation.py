@@ -223,7 +223,7 @@ def _profitability(
 def _reidentification_risk(original: StrPath | None, anonymized: StrPath | None = None) -> dict[str, Any]:
     from incrowd.privacy import k_anonymity
 
-    frame = read_data(original if anonymized is None else anonymized, "data")
+    frame = read_data(anonymized if original is None else original, "data")
     return {"Re-identification Risk": 1 / k_anonymity(frame, frame.columns)}
 
 
