@@ -79,6 +79,27 @@ def test_a_generalization_by_hand(hierarchies):
     assert found == pytest.approx((10 / 40 + 0 + 1 + 2 / 3 + 0 + 1 / 3 + 2) / 8)
 
 
+@pytest.mark.parametrize("cell", ["[20-30]", "24 or less", "40 or more", "[20, 30)", "20-30"])
+def test_ranges_of_other_forms_are_refused(cell):
+    """The package takes every text without ~ for no loss, also a range: 0.0 for a table that lost much."""
+    out = pd.DataFrame({"age": [cell] * 4})
+    words = r"anon_data: column 0: .* written as low~high.* ic.evaluate\(raw, released, schema\)"
+    with pytest.raises(ic.TableError, match=words) as error:
+        NCP.calculate_for_generalization(ORG[["age"]], out, {}, [0], [False])
+    assert cell not in str(error.value)
+    assert NCP.calculate_for_generalization(ORG[["age"]], out.replace(cell, "30"), {}, [0], [False]) == 0
+    assert NCP.calculate_for_generalization(ORG[["age"]], out.replace(cell, "-30"), {}, [0], [False]) == 0
+
+
+def test_an_inner_node_over_one_leaf_costs_what_the_package_charges():
+    """Leaves over all leaves: 1/3; by Xu et al., as in `ncp` of the API, a single value costs nothing."""
+    org = pd.DataFrame({"ill": list("abc")})
+    out = pd.DataFrame({"ill": ["a", "b", "B"]})
+    assert NCP.calculate_for_generalization(org, out, {0: TREE}, [0], [True]) == pytest.approx(1 / 9)
+    schema = ic.Schema(quasi={"ill": TREE})
+    assert ic.evaluate(org, out, schema).utility["ncp"].value == 0
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.integers(0, 3)), min_size=1, max_size=30)
 )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from incrowd.compat._arguments import check_frame, check_items, check_whole_number
 from incrowd.errors import HierarchyError, ParameterError, TableError
 from incrowd.lazy import NDArray, np, pd
+from incrowd.recoding.labels import read_range
 
 __all__ = ["NCP"]
 
@@ -37,7 +38,8 @@ class NCP:
 
         ``*`` costs 1. A category costs the leaves under it over all leaves, a value that is a leaf nothing.
         A number that is still one costs nothing, a text ``low~high`` (high - low) / (max - min of the
-        original column), any other text nothing. A missing cell is refused.
+        original column), any other text nothing. A missing cell is refused, and so is a range in another
+        form, such as ``[20-29]``.
 
         Parameters
         ----------
@@ -257,7 +259,14 @@ def _ranges(rows: _Rows, place: int, org_data: pd.DataFrame) -> float:
 def _number_penalty(value: Any, extent: float, place: int) -> float:
     if value == "*":
         return 1.0
-    if not isinstance(value, str) or "~" not in value:
+    if not isinstance(value, str):
+        return 0.0
+    if "~" not in value:
+        if read_range(value, "number", foreign=True) is not None:
+            raise TableError(
+                f"anon_data: column {place}: a range is not written as low~high, and would count as no loss; "
+                "write it so, or measure the release by ic.evaluate(raw, released, schema)"
+            )
         return 0.0
     try:
         low, high = map(float, value.split("~"))
