@@ -214,6 +214,28 @@ def test_p29_on_the_command_line(run, hospital_csv, tmp_path):
     assert (nothing.status, "no class is left" in nothing.err) == (1, True)
 
 
+def test_p29_weighs_and_keeps_the_order(run, tmp_path):
+    """Classes of 32 with entropies of 1 at distances of 0: a weight times 1 - 1/32, and the two others."""
+    rows = "b,x\nb,y\n" * 16 + "a,x\na,y\n" * 16
+    (tmp_path / "raw.csv").write_text("p,s\n" + rows)
+    asked = ("p29", str(tmp_path / "raw.csv"), "--qi", "p", "--sensitive", "s")
+    assert "P29 score: 0.984375\n" in run(*asked).out
+    weighted = ("--w-k", "1", "--w-l", "0", "--w-t", "2")
+    assert "P29 score: 2.96875\n" in run(*asked, *weighted).out
+    target = tmp_path / "out.csv"
+    # The rows are in the order of p, which --force lets through.
+    refused = run(*asked, "--keep-order", "-o", str(target))
+    assert (refused.status, target.exists()) == (2, False)
+    made = run(*asked, *weighted, "--keep-order", "--force", "-o", str(target))
+    assert (made.status, made.out.count("P29 score 2.96875")) == (0, 1)
+    assert target.read_text() == "p,s\n" + rows
+    for more in (("-t", "0.3"), ("-k", "2"), ("-l", "0"), ("--max-rounds", "1"), ("--keep-order",)):
+        alone = run(*asked, *more)
+        assert (alone.status, alone.out) == (2, "")
+        assert f"{more[0]} is for -o, which deletes classes; add -o FILE, or leave it out" in alone.err
+    assert run(*asked, "--w-l", "-1").status == 2
+
+
 def test_randomize_on_the_command_line(run, hospital_csv, tmp_path):
     spec, target = tmp_path / "dp.toml", tmp_path / "out.csv"
     spec.write_text(

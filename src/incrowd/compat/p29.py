@@ -7,7 +7,7 @@ sensitive values count. If the word None is a value in a file, read the file wit
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from incrowd.compat._arguments import (
@@ -20,10 +20,11 @@ from incrowd.compat._arguments import (
     check_whole_number,
 )
 from incrowd.errors import TableError
-from incrowd.lazy import np, pd
+from incrowd.lazy import NDArray, np, pd
 
 __all__ = [
     "calculate_P_29_score",
+    "calculate_classes",
     "calculate_global_distribution",
     "calculate_k_anonymity",
     "calculate_normalized_entropy",
@@ -104,18 +105,63 @@ def calculate_t_closeness(
     InputError
         When the table has no rows or lacks a column, or a list is empty; the message names the argument.
     """
+    return _of_classes(df, quasi_identifiers, sensitive_attributes, {"t-closeness": _distances})
+
+
+def calculate_classes(
+    df: pd.DataFrame, quasi_identifiers: Sequence[str], sensitive_attributes: Sequence[str]
+) -> pd.DataFrame:
+    """Return the figures of every class, from which `calculate_P_29_score` takes its three frames.
+
+    The columns are those of the notebook: ``Quasi-identifiers``, ``k-anonymity``, and for each sensitive
+    attribute ``Normalized Entropy l-diversity_<attribute>`` and ``t-closeness_<attribute>``. Classes and
+    errors are those of `calculate_t_closeness`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> df = pd.DataFrame({"sex": list("ffmm"), "ill": list("xyxx")})
+    >>> calculate_classes(df, ["sex"], ["ill"]).to_dict("split")["data"]
+    [['sex: f', 2, 1.0, 0.25], ['sex: m', 2, 0.0, 0.25]]
+    """
+    measures = {"Normalized Entropy l-diversity": _entropies, "t-closeness": _distances}
+    return _of_classes(df, quasi_identifiers, sensitive_attributes, measures, sizes="k-anonymity")
+
+
+_Measure = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""What gives classes a figure each, from the shares of values in every class, and in the table."""
+
+
+def _distances(shares: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(0.5 * np.abs(shares - whole).sum(axis=1))
+
+
+def _entropies(shares: NDArray[Any], _: NDArray[Any]) -> NDArray[Any]:
+    bits = (shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    # One value has no bits, over log2 of anything.
+    return np.asarray(0.0 - bits / np.log2(np.maximum((shares > 0).sum(axis=1), 2)))
+
+
+def _of_classes(
+    df: Any,
+    quasi_identifiers: Any,
+    sensitive_attributes: Any,
+    measures: Mapping[str, _Measure],
+    sizes: str = "",
+) -> pd.DataFrame:
+    """Return a row per class: its values, its size where a name is given, and measures of each attribute."""
     # An index may have the name of a column, which pandas could not tell apart.
     df = check_frame(df, "df").reset_index(drop=True)
     columns = check_columns(quasi_identifiers, "quasi_identifiers", df)
-    sensitive_attributes = check_columns(sensitive_attributes, "sensitive_attributes", df)
+    attributes = check_columns(sensitive_attributes, "sensitive_attributes", df)
     group = df.groupby(columns, dropna=False, observed=True).ngroup().to_numpy()
-    sizes, first = np.bincount(group), np.unique(group, return_index=True)[1]
+    records, first = np.bincount(group), np.unique(group, return_index=True)[1]
     values = df[columns].iloc[first].itertuples(index=False, name=None)
     names = [
         ", ".join(f"{name}: {value}" for name, value in zip(columns, row, strict=True)) for row in values
     ]
-    figures = {}
-    for name in sensitive_attributes:
+    figures = {f"{measure}_{name}": np.empty(len(records)) for measure in measures for name in attributes}
+    for name in attributes:
         # Values by frequency, and floats added up in that order, so that the last digit is the notebook's.
         shares = df[name].value_counts(normalize=True, dropna=False)
         codes, distinct = pd.factorize(df[name], use_na_sentinel=False)
@@ -123,16 +169,16 @@ def calculate_t_closeness(
         place = np.empty(len(distinct), np.int64)
         place[order] = np.arange(len(distinct))
         wide = len(distinct)
-        distance = np.empty(len(sizes))
-        for start in range(0, len(sizes), max(_CELLS // wide, 1)):
-            stop = min(start + max(_CELLS // wide, 1), len(sizes))
+        for start in range(0, len(records), max(_CELLS // wide, 1)):
+            stop = min(start + max(_CELLS // wide, 1), len(records))
             here = (group >= start) & (group < stop)
             cells = (group[here] - start) * wide + place[codes[here]]
             counts = np.bincount(cells, minlength=(stop - start) * wide).reshape(-1, wide)
-            apart = np.abs(counts / sizes[start:stop, None] - shares.to_numpy(dtype=float)[: counts.shape[1]])
-            distance[start:stop] = 0.5 * apart.sum(axis=1)
-        figures[f"t-closeness_{name}"] = distance
-    return pd.DataFrame({_NAME: names, **figures})
+            for measure, of in measures.items():
+                figures[f"{measure}_{name}"][start:stop] = of(
+                    counts / records[start:stop, None], shares.to_numpy(dtype=float)[:wide]
+                )
+    return pd.DataFrame({_NAME: names, **({sizes: records} if sizes else {}), **figures})
 
 
 def calculate_P_29_score(  # noqa: N802

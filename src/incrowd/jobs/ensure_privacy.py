@@ -14,7 +14,7 @@ from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.privacy import P29Score
+    from incrowd.privacy import P29, P29Score
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
@@ -82,7 +82,7 @@ class ProcessedTable(InNotebooks):
         }
 
 
-def ensure_privacy(
+def ensure_privacy(  # noqa: PLR0913
     table: Any,
     schema: Schema,
     *,
@@ -90,6 +90,7 @@ def ensure_privacy(
     k: int = 1,
     l: float = 0.0,  # noqa: E741
     max_rounds: int | None = None,
+    score: P29 | None = None,
     keep_order: bool = False,
     force: bool = False,
 ) -> ProcessedTable:
@@ -117,6 +118,8 @@ def ensure_privacy(
         Largest normalized entropy that is deleted, 0..1.
     max_rounds
         How many rounds there are at most; 1 is the single pass. None goes on until no class fails.
+    score
+        A model whose weights the score of what is left has; `P29` with its own by default.
     keep_order
         Whether the rows that are left keep their order. By default they come in a random one.
     force
@@ -163,8 +166,8 @@ def ensure_privacy(
     written = without_traces(frame, {name: frame[name] for name in columns})
     if not keep_order:
         written = frame_in_order(written, RandomOrder())
-    score = P29(0.0).of(left.classes.counted, describe=False)
-    return ProcessedTable(written, left.rounds, frequency.rows, len(left.classes), left.clean, score)
+    scored = (score or P29(0.0)).of(left.classes.counted, describe=False)
+    return ProcessedTable(written, left.rounds, frequency.rows, len(left.classes), left.clean, scored)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.logs import LOG
+from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,21 +26,32 @@ def p29(
         Path | None,
         typer.Option("-o", "--output", help="Delete the classes that fail, and write what is left."),
     ] = None,
-    t: Annotated[float, typer.Option("-t", help="Largest distance to the table that stays.")] = 0.5,
-    k: Annotated[int, typer.Option("-k", help="Largest size of a class that is deleted.")] = 1,
-    l: Annotated[  # noqa: E741
-        float, typer.Option("-l", help="Largest normalized entropy that is deleted.")
-    ] = 0.0,
-    max_rounds: Annotated[
-        int | None, typer.Option("--max-rounds", help="How often to look anew; 1 is the single pass.")
+    t: Annotated[
+        float | None, typer.Option("-t", help="With -o: largest distance that stays; 0.5 by default.")
     ] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", help="With -o: largest class that is deleted; 1 by default.")
+    ] = None,
+    l: Annotated[  # noqa: E741
+        float | None,
+        typer.Option("-l", help="With -o: largest normalized entropy that is deleted; 0 by default."),
+    ] = None,
+    max_rounds: Annotated[
+        int | None,
+        typer.Option("--max-rounds", help="With -o: rounds at most; 1 is the single pass."),
+    ] = None,
+    w_k: Annotated[float, typer.Option("--w-k", help="Weight of the smallest class.")] = 0.5,
+    w_l: Annotated[float, typer.Option("--w-l", help="Weight of the normalized entropy.")] = 0.25,
+    w_t: Annotated[float, typer.Option("--w-t", help="Weight of the distance to the whole table.")] = 0.25,
+    keep_order: options.KeepOrder = False,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Score a table by P29; with -o delete the classes that fail.
 
-    They are deleted until none fails.
+    They are deleted until none fails. `incrowd assess DATA --by-class` shows every class with its normalized
+    entropy and its distance.
 
     The exit status is 1 when the score is 0 or, with -o, when classes are left that fail; nothing is written
     then.
@@ -50,6 +62,12 @@ def p29(
     from incrowd.jobs.ensure_privacy import ensure_privacy
     from incrowd.privacy import P29
 
+    given = {"-t": t, "-k": k, "-l": l, "--max-rounds": max_rounds, "--keep-order": keep_order or None}
+    unused = [name for name, value in given.items() if value is not None]
+    if output is None and unused:
+        raise ParameterError(f"{unused[0]} is for -o, which deletes classes; add -o FILE, or leave it out")
+    limits: dict[str, Any] = {"t": t, "k": k, "l": l, "max_rounds": max_rounds}
+    model = P29(0.0, w_k, w_l, w_t)
     written = outputs.outputs_of(data, policy=columns.policy, force=force)
     target = None if output is None else outputs.released_file(written, output, data, stream=False)
     with progress() as shown, written:
@@ -57,11 +75,12 @@ def p29(
         table, csv_format = source.read(data)
         schema = columns.policy_for(table.columns, lenient=output is None).schema
         shown.stage("score")
-        score = P29(0.0).of(read_classes(table, schema))
+        score = model.of(read_classes(table, schema))
         left = None
         if target is not None:
             shown.stage("process")
-            left = ensure_privacy(table, schema, t=t, k=k, l=l, max_rounds=max_rounds)
+            asked = {name: value for name, value in limits.items() if value is not None}
+            left = ensure_privacy(table, schema, **asked, score=model, keep_order=keep_order, force=force)
             if left.clean:
                 shown.stage("write")
                 write_file(left.table, target, escaping(csv_format, escape_formulas))
