@@ -18,10 +18,13 @@ import incrowd as ic
 from incrowd.cli import app
 from incrowd.compat import comp430
 from incrowd.compat.comp430 import (
+    LM_dist,
+    MD_dist,
     bottomup_anonymizer,
     clustering_anonymizer,
     cost_LM,
     cost_MD,
+    dist,
     main,
     random_anonymizer,
 )
@@ -114,6 +117,81 @@ def test_the_handout_s_table(tmp_path):
     assert (tmp_path / "made.csv").read_bytes() == (tmp_path / "out.csv").read_bytes().replace(b"\n", b"\r\n")
 
 
+def test_the_handout_s_distance(tmp_path):
+    """Engineer and Lawyer become Professional, a third of the jobs: 1/6, 2 of at most 6 levels, and 1/2."""
+    jobs = {"Any": {"Professional": ["Engineer", "Lawyer"], "Artist": ["Dancer", "Writer"]}}
+    raw, folder = write(
+        tmp_path,
+        {"Job": jobs, "Sex": {"Any": ["Male", "Female"]}},
+        [("Engineer", "Male", "Hepatitis"), ("Lawyer", "Male", "HIV")],
+    )
+    with open(raw, newline="") as file:
+        r1, r2 = csv.DictReader(file)
+    assert LM_dist(r1, r2, folder) == 1 / 6
+    assert MD_dist(r1, r2, folder) == 2
+    assert dist(r1, r2, folder) == dist(r2, r1, folder) == 1 / 2
+    assert dist(r1, r1, folder) == 0
+    for wrong, words in (
+        (
+            (r1, {**r2, "Job": "Hacker"}, folder),
+            r"r2: column 'Job' has a value that is not in .*Job\.txt; correct",
+        ),
+        ((r1, {"Job": "Lawyer"}, folder), "r2: the record has no column 'Sex'"),
+        (({"s": "x"}, r2, folder), "r1: the record has no column with a hierarchy in"),
+        (
+            (list(r1), r2, folder),
+            "r1: give a record by its columns, as csv.DictReader reads it, not a value of",
+        ),
+    ):
+        with pytest.raises(ic.errors.InputError, match=words) as error:
+            dist(*wrong)
+        assert "Hacker" not in str(error.value)
+
+
+CALLS = (
+    lambda raw, folder, target: random_anonymizer(raw, folder, 1, 1, target),
+    lambda raw, folder, target: clustering_anonymizer(raw, folder, 1, target),
+    lambda raw, folder, target: bottomup_anonymizer(raw, folder, 1, 1, target),
+    lambda raw, folder, target: cost_MD(raw, raw, folder),
+    lambda raw, folder, target: cost_LM(raw, raw, folder),
+)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=("random", "clustering", "bottomup", "MD", "LM"))
+@pytest.mark.parametrize(
+    ("rows", "hierarchy", "words"),
+    [
+        (
+            'q,s\n"a","x\ny"\nz,y\n',
+            None,
+            r"raw\.csv, line 4: column 'q' has a value that is not in .*q\.txt; corr",
+        ),
+        ("q,s\na,x\n,y\n", None, r"raw\.csv, line 3: column 'q' has a value that is not in .*q\.txt"),
+        ("q;s\na;x\n", None, r"raw\.csv, line 1: the columns are parted by ';'; part them by commas"),
+        ("q\ts\na\tx\n", None, r"raw\.csv, line 1: the columns are parted by tabs; part them by commas"),
+        (
+            "s\nx\n",
+            None,
+            "all columns but the sensitive one need a hierarchy, and .* has none of any column",
+        ),
+        ("q,s\na,x\n", "R\n    A\n", r"q\.txt, line 2: a line is indented with blanks; use one tab a level"),
+        ("q,s\na,x\n", "R\n;A\n", r"q\.txt, line 2: ';A' is a second root beside 'R'"),
+        ("q,s\na,x\n", "R\n\tA\n\t\t\ta\n", r"q\.txt, line 3: the line is 3 levels deep under one of 1"),
+        ("q,s\na,x\ny\n", None, r"raw\.csv, line 3: the line has 1 values and the header 2"),
+    ],
+)
+def test_wrong_values_and_separators_are_named_by_file_and_line(tmp_path, call, rows, hierarchy, words):
+    raw, folder = write(tmp_path, {"q": TREES[0]}, [])
+    raw.write_text(rows)
+    if hierarchy is not None:
+        (folder / "q.txt").write_text(hierarchy)
+    with pytest.raises(ic.errors.InputError, match=words) as error:
+        call(raw, folder, tmp_path / "out.csv")
+    # What the command and the engine have, and these functions have not.
+    assert not any(word in str(error.value) for word in ("null_values", "--", "schema", "name at least"))
+    assert not (tmp_path / "out.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -152,7 +230,7 @@ def test_files_that_do_not_fit(tmp_path):
     (tmp_path / "short.csv").write_text("q,s\na,x\n")
     for file, words in (
         ("two.csv", "one column is sensitive and has no hierarchy, but 2 have none"),
-        ("ragged.csv", "record 1 has 1 values and the header 2"),
+        ("ragged.csv", "line 2: the line has 1 values and the header 2"),
         ("empty.csv", "the file has no records"),
         ("twice.csv", "name every column"),
     ):
@@ -160,11 +238,12 @@ def test_files_that_do_not_fit(tmp_path):
             clustering_anonymizer(tmp_path / file, folder, 1, tmp_path / "out.csv")
     with pytest.raises(ic.IncrowdError, match="the columns are not those of"):
         cost_MD(raw, tmp_path / "other.csv", folder)
-    with pytest.raises(ic.IncrowdError, match="column 'q' has values that are not above"):
+    words = r"above\.csv, line 2: column 'q' has a value that is not above that of .*raw\.csv in .*q\.txt"
+    with pytest.raises(ic.IncrowdError, match=words):
         cost_MD(raw, tmp_path / "above.csv", folder)
     with pytest.raises(ic.IncrowdError, match=r"short.csv has 1 records and .*raw.csv 2"):
         cost_LM(raw, tmp_path / "short.csv", folder)
-    with pytest.raises(ic.HierarchyError, match="column 'q' has values that are not in its hierarchy"):
+    with pytest.raises(ic.HierarchyError, match=r"line 2: column 'q' has a value that is not in .*q\.txt"):
         cost_LM(tmp_path / "unknown.csv", raw, folder)
     assert not (tmp_path / "out.csv").exists()
 
@@ -232,7 +311,9 @@ def test_raw_values_above_others(one_line, tmp_path):
         lambda: random_anonymizer(raw, folder, 2, 1, made),
         lambda: clustering_anonymizer(raw, folder, 2, made),
     ):
-        with pytest.raises(ic.HierarchyError, match="column 'q' has values that are not in its hierarchy"):
+        with pytest.raises(
+            ic.HierarchyError, match=r"line 3: column 'q' has a value that is not in .*q\.txt"
+        ):
             call()
     assert not made.exists()
 
@@ -399,6 +480,8 @@ def test_other_data_read_once_more(tmp_path_factory, task, k, seed, least):
     raw, dghs = write(tmp_path_factory.mktemp("case"), trees, rows)
     target = raw.with_name("out.csv")
     plain = Plain(trees, rows)
+    records = [dict(zip((*trees, "s"), row, strict=True)) for row in (rows[0], rows[-1])]
+    assert dist(*records, dghs) == pytest.approx(float(plain.distance(0, len(rows) - 1)), abs=1e-12)
 
     def check(out):
         with open(target, newline="") as file:

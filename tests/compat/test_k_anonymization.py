@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import Counter
 
 import pandas as pd
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.compat.k_anonymization import NCP
+from incrowd.compat.k_anonymization import NCP, GroupAnonymizationBuiltIn
 
 ORG = pd.DataFrame({"age": [20, 30, 40, 60], "ill": list("abcd"), "sex": ["M", "M", "M", "F"]})
 GROUPS = [[(20, "a", "M"), (30, "b", "M")], [(40, "c", "M"), (60, "d", "F")]]
@@ -31,6 +32,9 @@ class Foreign:
 
     def get_leaves_under_node(self, value):
         return {"A": ["a", "b"], "B": ["c"]}.get(value, [])
+
+    def get_lowest_common_ancestor(self, values):
+        return "A of the package"
 
 
 def test_groups_by_hand():
@@ -121,6 +125,64 @@ def test_groups_read_once_more(rows):
     assert found == pytest.approx((mode + missing) / (2 * len(rows)))
     found = NCP.calculate_for_local_recoding_summarization(org, groups, [0, 1], [False, True])
     assert found == pytest.approx((summary + missing) / (2 * len(rows)))
+
+
+PROPS = types.SimpleNamespace(
+    qids_idx=[0, 1, 2], is_categorical=[False, True, True], hierarchies={1: TREE, 2: Foreign()}
+)
+
+
+@pytest.mark.parametrize("props", [PROPS, vars(PROPS)], ids=["an object", "a dict"])
+def test_the_styles_of_groups_by_hand(props):
+    """As the package's own code has them; it lists a set in any order, here it is sorted."""
+    group = [(30, "b", "b", "flu"), (20, "a", "a", "cold"), (20, "b", "a", "flu")]
+    summary = GroupAnonymizationBuiltIn.SUMMARIZATION(group, props)
+    mean = GroupAnonymizationBuiltIn.MEAN_MODE(group, props)
+    general = GroupAnonymizationBuiltIn.GENERALIZATION(group, {**vars(PROPS), "qids_idx": [1, 2]})
+    ills = ["flu", "cold", "flu"]
+    assert summary == [("20 ~ 30", "a & b", "a & b", ill) for ill in ills]
+    assert mean == [(70 / 3, "b", "a", ill) for ill in ills]
+    assert [row[1:] for row in general] == [("A", "A of the package", ill) for ill in ills]
+    # One value stays, as a text in a summary.
+    assert GroupAnonymizationBuiltIn.SUMMARIZATION([(20, "a", "a", "flu")] * 2, props)[0][:2] == ("20", "a")
+    assert group[0] == (30, "b", "b", "flu")
+
+
+def test_ncp_measures_what_the_styles_release():
+    """A summary's ranges are those that the generalization reads: 10/40 and 20/40."""
+    style = {"qids_idx": [0], "is_categorical": [False]}
+    out = [row for group in GROUPS for row in GroupAnonymizationBuiltIn.SUMMARIZATION(group, style)]
+    found = NCP.calculate_for_generalization(ORG, pd.DataFrame(out), {}, [0], [False])
+    assert found == NCP.calculate_for_local_recoding_summarization(ORG, GROUPS, [0], [False]) == 0.375
+
+
+def test_styles_that_cannot_be():
+    group = [(20, "a")]
+    for style, props, words in (
+        ("SUMMARIZATION", {"qids_idx": [2], "is_categorical": [True]}, "2 is no position of the 2 columns"),
+        (
+            "MEAN_MODE",
+            {"qids_idx": [1], "is_categorical": [False]},
+            "group: column 1 is not categorical and has",
+        ),
+        ("MEAN_MODE", {"qids_idx": [0]}, "props: give an object or a dict with 'is_categorical'"),
+        ("GENERALIZATION", {"qids_idx": [1], "hierarchies": {}}, "there is none for column 1"),
+        (
+            "GENERALIZATION",
+            {"qids_idx": [0], "hierarchies": {0: TREE}},
+            "column 0: a value is not in its hierarchy",
+        ),
+        (
+            "GENERALIZATION",
+            {"qids_idx": [0], "hierarchies": {0: 5}},
+            "column 0 .* get_lowest_common_ancestor",
+        ),
+    ):
+        with pytest.raises(ic.errors.InputError, match=words):
+            getattr(GroupAnonymizationBuiltIn, style)(group, props)
+    with pytest.raises(ic.errors.InputError, match="group: every record needs 2 values"):
+        GroupAnonymizationBuiltIn.MEAN_MODE([(20, "a"), (3,)], {"qids_idx": [0], "is_categorical": [False]})
+    assert GroupAnonymizationBuiltIn.MEAN_MODE([], {"qids_idx": [], "is_categorical": []}) == []
 
 
 def test_wrong_calls():

@@ -15,6 +15,10 @@ from incrowd.errors import IncrowdError
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "compat"
 TABLE = "born;salary;disease\n197*;3;cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;cancer\n"
 SALARIES = "born;salary\n197*;3k\n197*;4k\n198*;5k\n198*;6k\n198*;8k\n"
+JOBS = {
+    "Job": "Any\n\tProfessional\n\t\tEngineer\n\t\tLawyer\n\tArtist\n\t\tDancer\n\t\tWriter\n",
+    "Sex": "Any\n\tMale\n\tFemale\n",
+}
 
 # What the pages read: a name there, and the file or folder among the real tables, or a text.
 FILES = {
@@ -61,6 +65,9 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys
             (tmp_path / name).symlink_to(shared_data / source)
     (tmp_path / "table.csv").write_text(TABLE)
     (tmp_path / "salaries.csv").write_text(SALARIES)
+    (tmp_path / "JobDGHs").mkdir()
+    for name, lines in JOBS.items():
+        (tmp_path / "JobDGHs" / f"{name}.txt").write_text(lines)
     monkeypatch.chdir(tmp_path)
     code = examples(page)
     told, seen, scope = remarks(code), 0, {}
@@ -84,4 +91,4 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys
             shown = found[: len(wanted) - 3] + "..." if wanted.endswith("...") else found
             assert shown == wanted
             seen += 1
-    assert seen == {"comp430": 4, "notebook": 4, "p29": 3, "petworks": 4}[page]
+    assert seen == {"comp430": 7, "notebook": 4, "p29": 3, "petworks": 4}[page]

@@ -13,12 +13,12 @@ from itertools import product
 from typing import Any
 
 from incrowd.algorithms import BottomUp
-from incrowd.errors import HierarchyError, InfeasibleError, ParameterError
+from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.grouping.grouping import group_columns
 from incrowd.lazy import NDArray, np
 
-__all__ = ["Records", "nodes_of"]
+__all__ = ["Column", "Records", "nodes_of"]
 
 _BITS = 62
 
@@ -29,13 +29,11 @@ def nodes_of(tree: Hierarchy) -> dict[str, int]:
     return nodes | dict(zip(tree.values, tree.leaves.tolist(), strict=True))
 
 
-class _Column:
+class Column:
     """The nodes of one column's distinct values, and which of them each record has."""
 
-    def __init__(self, tree: Hierarchy, values: Sequence[str], name: str) -> None:
+    def __init__(self, tree: Hierarchy, values: Sequence[str]) -> None:
         known = nodes_of(tree)
-        if any(value not in known for value in values):
-            raise HierarchyError(f"column {name!r} has values that are not in its hierarchy; add them to it")
         self.tree = tree
         self.parents = np.maximum(tree.parents, 0)
         self.depths = np.asarray(tree.depths, np.int64)
@@ -68,7 +66,7 @@ class Records:
     """The records of a table, whose values are nodes of the columns' hierarchies."""
 
     def __init__(self, trees: dict[str, Hierarchy], columns: dict[str, list[str]], sensitive: str) -> None:
-        self.columns = {name: _Column(tree, columns[name], name) for name, tree in trees.items()}
+        self.columns = {name: Column(tree, columns[name]) for name, tree in trees.items()}
         self.count = len(columns[sensitive])
         _, self.secrets = np.unique(columns[sensitive], return_inverse=True)
         climbed = 2 * sum(tree.height for tree in trees.values())
@@ -141,7 +139,7 @@ class Records:
         if k > self.count:
             raise InfeasibleError(f"k is {k:,}, and the table has {self.count:,} records; lower k")
 
-    def _loss(self, column: _Column, nodes: NDArray[np.integer]) -> Fraction:
+    def _loss(self, column: Column, nodes: NDArray[np.integer]) -> Fraction:
         lost = int((column.leaves[nodes] - 1)[column.codes].sum())
         return Fraction(lost, column.most)
 

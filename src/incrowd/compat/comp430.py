@@ -10,12 +10,12 @@ import csv
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.compat._arguments import check_path, check_whole_number
+from incrowd.compat._arguments import check_mapping, check_path, check_whole_number
 from incrowd.errors import HierarchyError, IncrowdError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, find_files
 from incrowd.io.columns import column_named
@@ -26,9 +26,19 @@ if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
     from incrowd.table.schema import Schema
 
-__all__ = ["bottomup_anonymizer", "clustering_anonymizer", "cost_LM", "cost_MD", "random_anonymizer"]
+__all__ = [
+    "LM_dist",
+    "MD_dist",
+    "bottomup_anonymizer",
+    "clustering_anonymizer",
+    "cost_LM",
+    "cost_MD",
+    "dist",
+    "random_anonymizer",
+]
 
 StrPath = str | os.PathLike[str]
+Record = Mapping[str, str]
 
 _TOP = "\0top"
 """Stands for the root, which may be named ``*``: a record of that throughout would count as suppressed."""
@@ -64,6 +74,81 @@ def cost_LM(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_fol
     columns = _pairs(raw_dataset_file, anonymized_dataset_file, DGH_folder)
     lost = sum(sum(pair.lost * pair.records for pair in pairs) for pairs in columns)
     return float(Fraction(lost) / len(columns)) if columns else 0.0
+
+
+def LM_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N802, N803
+    """Return LM of two records in one class that is generalized as little as can be, in 0..1.
+
+    Parameters
+    ----------
+    r1, r2
+        Records by their columns, as `csv.DictReader` reads them. Columns without a hierarchy do not count.
+    DGH_folder
+        As in `cost_MD`; it is read at every call.
+
+    Raises
+    ------
+    InputError
+        When a record lacks a column, or has a value that its hierarchy lacks; the message names both.
+    """
+    return float(_apart(r1, r2, DGH_folder).lost)
+
+
+def MD_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> int:  # noqa: N802, N803
+    """Return the levels that two records climb into one class.
+
+    Parameters and errors are those of `LM_dist`.
+    """
+    return _apart(r1, r2, DGH_folder).climbed
+
+
+def dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N803
+    """Return `LM_dist` + `MD_dist` over the most levels that two records can climb.
+
+    Parameters and errors are those of `LM_dist`.
+    """
+    apart = _apart(r1, r2, DGH_folder)
+    return float(apart.lost + Fraction(apart.climbed, apart.most or 1))
+
+
+class _Apart(NamedTuple):
+    """What one class costs two records: LM in 0..1, levels climbed, and the most that can be climbed."""
+
+    lost: Fraction
+    climbed: int
+    most: int
+
+
+def _apart(r1: Record, r2: Record, folder: StrPath) -> _Apart:
+    from incrowd.compat._inner_values import Column
+
+    wanted = "a record by its columns, as csv.DictReader reads it"
+    records = {name: check_mapping(record, name, wanted) for name, record in (("r1", r1), ("r2", r2))}
+    folder = check_path(folder, "DGH_folder")
+    files = find_files(folder, records["r1"])
+    if not files:
+        raise SchemaError(f"r1: the record has no column with a hierarchy in {folder}")
+    lost, climbed, most = Fraction(0), 0, 0
+    for name, file in files.items():
+        tree = _tree(file)
+        for argument, record in records.items():
+            if name not in record:
+                raise SchemaError(f"{argument}: the record has no column {name!r}")
+            if record[name] not in tree.labels:
+                raise _unknown(argument, name, file)
+        column = Column(tree, [record[name] for record in records.values()])
+        own = column.nodes[column.codes]
+        node = column.lowest(own[0], own[1])
+        lost += Fraction(int(column.leaves[node]) - 1, column.most)
+        climbed += int((column.depths[own] - column.depths[node]).sum())
+        most += 2 * tree.height
+    return _Apart(lost / len(files), climbed, most)
+
+
+def _unknown(place: str, column: str, file: Path) -> HierarchyError:
+    return HierarchyError(
+        f"{place}: column {column!r} has a value that is not in {file}; correct it, or add it there"
+    )
 
 
 def random_anonymizer(
@@ -131,36 +216,53 @@ def bottomup_anonymizer(
     _anonymize(raw_dataset_file, DGH_folder, models, BottomUp(), output_file)
 
 
-class _Course(NamedTuple):
-    """A data set as the course has it: columns in order, and the schema that the hierarchies make."""
+class _Rows(NamedTuple):
+    """A CSV file: its columns in order, its records, and the line on which each record ends."""
 
     columns: list[str]
     frame: pl.DataFrame
-    schema: Schema
+    lines: list[int]
+
+
+class _Course(NamedTuple):
+    """A data set as the course has it: its rows, the hierarchies, and the schema that they make."""
+
+    rows: _Rows
+    files: dict[str, Path]
     trees: dict[str, Hierarchy]
+    schema: Schema
 
 
 def _read(path: Path, folder: Path) -> _Course:
     from incrowd.table.schema import Attribute, Schema
 
-    columns, frame = _table(path)
-    files = find_files(folder, columns)
-    others = [name for name in columns if name not in files]
-    if len(others) != 1:
+    rows = _table(path)
+    files = find_files(folder, rows.columns)
+    others = [name for name in rows.columns if name not in files]
+    if not files:
         # Without any hierarchy the first line may be a row.
-        which = (named(others) or "none") if files else "all"
+        raise SchemaError(
+            f"{path}: all columns but the sensitive one need a hierarchy, and {folder} has none of any "
+            "column; the first line has the names of the columns, and each file that of its column"
+        )
+    if len(others) != 1:
         raise SchemaError(
             f"{path}: one column is sensitive and has no hierarchy, but {len(others)} have none in {folder}: "
-            f"{which}"
+            f"{named(others) or 'none'}"
         )
-    trees = {name: _tree(files[name]) for name in columns if name in files}
+    trees = {name: _tree(files[name]) for name in rows.columns if name in files}
+    for name, tree in trees.items():
+        known = set(tree.labels)
+        for line, value in zip(rows.lines, rows.frame[name], strict=True):
+            if value not in known:
+                raise _unknown(f"{path}, line {line}", name, files[name])
     attributes = [
         Attribute(name, "quasi", kind="category", hierarchy=_renamed(trees[name]))
         if name in trees
         else Attribute(name, "sensitive", kind="category")
-        for name in columns
+        for name in rows.columns
     ]
-    return _Course(columns, frame, Schema.of(attributes), trees)
+    return _Course(rows, files, trees, Schema.of(attributes))
 
 
 def _tree(path: Path) -> Hierarchy:
@@ -178,24 +280,31 @@ def _renamed(tree: Hierarchy) -> Hierarchy:
     return Hierarchy([_TOP, *tree.labels[1:]], tree.parents)
 
 
-def _table(path: Path) -> tuple[list[str], pl.DataFrame]:
+def _table(path: Path) -> _Rows:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, strict=True))
+            reader = csv.reader(file, strict=True)
+            # As csv.DictReader does, which the handout reads with: blank lines are no records.
+            held = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path}: cannot read the CSV file ({type(error).__name__})") from None
-    # As csv.DictReader does, which the handout reads with: blank lines are no records.
-    header, *rows = [row for row in rows if row] or [[]]
+    (_, header), *rows = held or [(0, [])]
+    if len(header) == 1:
+        for mark, called in ((";", "';'"), ("\t", "tabs")):
+            if mark in header[0]:
+                raise TableError(f"{path}, line 1: the columns are parted by {called}; part them by commas")
     if not header or len(set(header)) < len(header):
         raise TableError(f"{path}: the first line has to name every column, each once")
     if not rows:
         raise TableError(f"{path}: the file has no records")
-    for number, row in enumerate(rows, 1):
+    for line, row in rows:
         if len(row) != len(header):
-            raise TableError(f"{path}: record {number} has {len(row)} values and the header {len(header)}")
-    return header, pl.DataFrame(
-        dict(zip(header, zip(*rows, strict=True), strict=True)), schema=dict.fromkeys(header, pl.String)
-    )
+            raise TableError(
+                f"{path}, line {line}: the line has {len(row)} values and the header {len(header)}"
+            )
+    columns = dict(zip(header, zip(*(row for _, row in rows), strict=True), strict=True))
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String))
+    return _Rows(header, frame, [line for line, _ in rows])
 
 
 def _anonymize(
@@ -212,7 +321,8 @@ def _anonymize(
     path, target = check_path(path, "raw_dataset_file"), check_path(target, "output_file")
     course = _read(path, check_path(folder, "DGH_folder"))
     above = any(
-        set(course.frame[name]) & set(tree.labels) - set(tree.values) for name, tree in course.trees.items()
+        set(course.rows.frame[name]) & set(tree.labels) - set(tree.values)
+        for name, tree in course.trees.items()
     )
     columns = (_from_anywhere if above else _by_engine)(course, models, algorithm, seed)
     with (
@@ -220,7 +330,7 @@ def _anonymize(
         open(temporary, "w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(course.columns)
+        writer.writerow(course.rows.columns)
         writer.writerows(zip(*columns.values(), strict=True))
 
 
@@ -229,7 +339,7 @@ def _by_engine(
 ) -> dict[str, list[str]]:
     from incrowd.jobs.anonymize import anonymize
 
-    frame = course.frame
+    frame = course.rows.frame
     for name, tree in course.trees.items():
         # A root alone is a value itself, and goes by the root's other name.
         if tree.n_leaves == len(tree.labels):
@@ -245,7 +355,7 @@ def _by_engine(
         ends="exact",
         force=True,
     )
-    columns = {name: release.texts[name].to_list() for name in course.columns}
+    columns = {name: release.texts[name].to_list() for name in course.rows.columns}
     for name, tree in course.trees.items():
         columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]
     return columns
@@ -257,8 +367,8 @@ def _from_anywhere(
     """Anonymize where raw values stand above others, which the engine does not take."""
     from incrowd.compat._inner_values import Records
 
-    columns = {name: course.frame[name].to_list() for name in course.columns}
-    [secret] = [name for name in course.columns if name not in course.trees]
+    columns = {name: course.rows.frame[name].to_list() for name in course.rows.columns}
+    [secret] = [name for name in course.rows.columns if name not in course.trees]
     records = Records(course.trees, columns, secret)
     limits = [int(model.limit) for model in models]
     if algorithm.name == "random":
@@ -283,12 +393,13 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
     raw = check_path(raw, "raw_dataset_file")
     anonymized = check_path(anonymized, "anonymized_dataset_file")
     course = _read(raw, check_path(folder, "DGH_folder"))
-    columns, frame = _table(anonymized)
-    if columns != course.columns:
+    before, after = course.rows, _table(anonymized)
+    if after.columns != before.columns:
         raise TableError(f"{anonymized}: the columns are not those of {raw}, in their order")
-    if len(frame) != len(course.frame):
+    if len(after.frame) != len(before.frame):
         raise TableError(
-            f"{anonymized} has {len(frame)} records and {raw} {len(course.frame)}; record N is one person"
+            f"{anonymized} has {len(after.lines)} records and {raw} {len(before.lines)}; "
+            "record N is one person"
         )
     from incrowd.compat._inner_values import nodes_of
 
@@ -297,17 +408,16 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
         nodes = nodes_of(tree)
         most = max(tree.n_leaves - 1, 1)
         pairs = []
-        for (value, label), records in Counter(zip(course.frame[name], frame[name], strict=True)).items():
-            node, levels = nodes.get(value, -1), 0
-            if node < 0:
-                raise HierarchyError(
-                    f"{raw}: column {name!r} has values that are not in its hierarchy; add them to it"
-                )
+        held = list(zip(before.frame[name], after.frame[name], strict=True))
+        for (value, label), records in Counter(held).items():
+            node, levels = nodes[value], 0
             while node >= 0 and tree.labels[node] != label:
                 node, levels = int(tree.parents[node]), levels + 1
             if node < 0:
+                line = after.lines[held.index((value, label))]
                 raise TableError(
-                    f"{anonymized}: column {name!r} has values that are not above those of {raw} in the DGH"
+                    f"{anonymized}, line {line}: column {name!r} has a value that is not above that of {raw} "
+                    f"in {course.files[name]}"
                 )
             pairs.append(_Pair(records, levels, Fraction(int(tree.hi[node] - tree.lo[node]) - 1, most)))
         made.append(pairs)

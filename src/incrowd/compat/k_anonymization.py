@@ -1,9 +1,10 @@
-"""The class NCP of the Python library k-anonymization, by its names and signatures."""
+"""The classes NCP and GroupAnonymizationBuiltIn of the Python library k-anonymization, by their names."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from incrowd.compat._arguments import check_frame, check_items, check_whole_number
@@ -11,7 +12,7 @@ from incrowd.errors import HierarchyError, ParameterError, TableError
 from incrowd.lazy import NDArray, np, pd
 from incrowd.recoding.labels import read_range
 
-__all__ = ["NCP"]
+__all__ = ["NCP", "GroupAnonymizationBuiltIn"]
 
 
 class NCP:
@@ -137,29 +138,124 @@ class NCP:
         return _normalized(penalties, org_data, len(rows.group), len(quasi))
 
 
+class GroupAnonymizationBuiltIn:
+    """Three ways to make the records of a group alike.
+
+    Each takes ``group``, a list of records, and ``props``, an object or a dict with ``qids_idx`` and
+    ``is_categorical`` as in `NCP`, or for `GENERALIZATION` with ``qids_idx`` and ``hierarchies``. Each
+    returns the records in their order, as tuples; other columns stay. An `InputError` names what is wrong.
+    """
+
+    @staticmethod
+    def SUMMARIZATION(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
+        """Write numbers as ``low ~ high``, and categories as their values in order, as ``a & b``."""
+
+        def range_of(numbers: Sequence[Any]) -> str:
+            low, high = min(numbers), max(numbers)
+            return f"{low}" if low == high else f"{low} ~ {high}"
+
+        return _alike(
+            group, props, range_of, lambda values: " & ".join(sorted({str(each) for each in values}))
+        )
+
+    @staticmethod
+    def MEAN_MODE(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
+        """Write numbers as their mean, and categories as the most frequent value, of several the first."""
+        return _alike(group, props, lambda numbers: sum(numbers) / len(numbers), _mode)
+
+    @staticmethod
+    def GENERALIZATION(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
+        """Write values as the lowest node of their hierarchy above all of them."""
+        hierarchies = _property(props, "hierarchies")
+        return _filled(group, props, lambda place, values: _above(hierarchies, place, values))
+
+
+def _mode(values: Sequence[Any]) -> Any:
+    return max(values, key=values.count)
+
+
+def _alike(
+    group: Any, props: Any, of_numbers: Callable[[Any], Any], of_categories: Callable[[Any], Any]
+) -> list[tuple[Any, ...]]:
+    flags = check_items(_property(props, "is_categorical"), "is_categorical", "a list of true or false")
+    places = check_items(_property(props, "qids_idx"), "qids_idx", "a list of positions of columns")
+    if len(flags) != len(places):
+        raise ParameterError("give one is_categorical flag for each of the quasi-identifiers (qids_idx)")
+    categorical = {place for place, flag in zip(places, flags, strict=True) if flag}
+
+    def value_of(place: int, values: Sequence[Any]) -> Any:
+        if place in categorical:
+            return of_categories(values)
+        _numbers(pd.Series(values), f"group: column {place}")
+        return of_numbers(values)
+
+    return _filled(group, props, value_of)
+
+
+def _filled(group: Any, props: Any, value_of: Callable[[int, Sequence[Any]], Any]) -> list[tuple[Any, ...]]:
+    """Return the records of a group with one value in each quasi-identifier."""
+    wanted = "a list of records"
+    rows = [tuple(check_items(record, "group", wanted)) for record in check_items(group, "group", wanted)]
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise TableError(f"group: every record needs {len(rows[0])} values, one for each column")
+    columns = list(zip(*rows, strict=True))
+    for place in check_items(_property(props, "qids_idx"), "qids_idx", "a list of positions of columns"):
+        if columns:
+            _check_place(place, len(columns))
+            columns[place] = (value_of(place, columns[place]),) * len(rows)
+    return list(zip(*columns, strict=True))
+
+
+def _property(props: Any, name: str) -> Any:
+    found = props.get(name) if isinstance(props, Mapping) else getattr(props, name, None)
+    if found is None:
+        raise ParameterError(f"props: give an object or a dict with {name!r}")
+    return found
+
+
+def _above(hierarchies: Any, place: int, values: Sequence[Any]) -> Any:
+    """Return the lowest node above values, by a hierarchy of ours or of the package."""
+    from incrowd.compat._inner_values import Column, nodes_of
+    from incrowd.hierarchy import Hierarchy
+
+    found = _found(hierarchies, place, place)
+    if hasattr(found, "get_lowest_common_ancestor"):
+        return found.get_lowest_common_ancestor(list(values))
+    if not isinstance(found, Hierarchy):
+        raise ParameterError(
+            f"hierarchies: that of column {place} is neither a Hierarchy nor has get_lowest_common_ancestor"
+        )
+    texts = [str(value) for value in values]
+    if not set(texts) <= set(nodes_of(found)):
+        raise TableError(f"column {place}: a value is not in its hierarchy")
+    column = Column(found, texts)
+    return found.labels[int(reduce(column.lowest, column.nodes))]
+
+
 # --- arguments ----------------------------------------------------------------------------------------
 
 
 def _quasi(org_data: Any, qids_idx: Any, is_categorical: Any) -> list[tuple[int, bool]]:
     """Return position and flag of every quasi-identifier."""
     check_frame(org_data, "org_data")
-    places = [
-        check_whole_number(place, "qids_idx", least=0)
-        for place in check_items(qids_idx, "qids_idx", "a list of positions of columns")
-    ]
+    places = check_items(qids_idx, "qids_idx", "a list of positions of columns")
     flags = check_items(is_categorical, "is_categorical", "a list of true or false")
     if len(places) != len(flags) or not places:
         raise ParameterError(
             "give one is_categorical flag for each of the quasi-identifiers (qids_idx), at least one"
         )
     for place in places:
-        if place >= org_data.shape[1]:
-            raise ParameterError(f"qids_idx: {place} is no position of the {org_data.shape[1]} columns")
+        _check_place(place, org_data.shape[1])
     if len(set(places)) < len(places):
         raise ParameterError("qids_idx: a position is named twice")
     if not all(isinstance(flag, int | np.bool_) and flag in (0, 1) for flag in flags):
         raise ParameterError("is_categorical: every flag is True or False")
     return [(place, bool(flag)) for place, flag in zip(places, flags, strict=True)]
+
+
+def _check_place(place: Any, columns: int) -> None:
+    if check_whole_number(place, "qids_idx", least=0) >= columns:
+        raise ParameterError(f"qids_idx: {place} is no position of the {columns} columns")
 
 
 def _check_anonymized(anon_data: Any, org_data: pd.DataFrame) -> None:
@@ -281,19 +377,21 @@ def _normalized(penalties: float, org_data: pd.DataFrame, kept: int, width: int)
     return (penalties + (len(org_data) - kept) * width) / (width * len(org_data))
 
 
+def _found(hierarchies: Any, place: int, name: Any) -> Any:
+    for key in (place, name):
+        try:
+            if (found := hierarchies[key]) is not None:
+                return found
+        except (KeyError, IndexError, TypeError, AttributeError):
+            continue
+    raise ParameterError(f"hierarchies: there is none for column {place}, {name!r}")
+
+
 def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
     """Return a function that gives the leaves under a value over all leaves."""
     from incrowd.hierarchy import Hierarchy
 
-    found: Any = None
-    for key in (place, name):
-        try:
-            found = hierarchies[key]
-            break
-        except (KeyError, IndexError, TypeError, AttributeError):
-            continue
-    if found is None:
-        raise ParameterError(f"hierarchies: there is none for column {place}, {name!r}")
+    found = _found(hierarchies, place, name)
     if isinstance(found, Hierarchy):
         leaves = set(found.leaves.tolist())
         # Of nodes with one label the topmost is meant, which stands first.
