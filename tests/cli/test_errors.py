@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import incrowd as ic
@@ -301,6 +302,35 @@ def test_first_row_of_a_file_without_a_header_is_not_repeated(run, tmp_path, mon
     for cell in ("Alice", "34", "flu"):
         assert cell not in result.out + result.err
     assert "--names" in result.err
+
+
+FRAME = pl.DataFrame({"age": [1, 2], "income": ["x", "y"]})
+
+
+@pytest.mark.parametrize(
+    "frame", [FRAME, FRAME.to_pandas(), FRAME.to_arrow()], ids=["Polars", "pandas", "PyArrow"]
+)
+def test_a_wrong_column_of_a_frame_is_not_one_of_a_file(frame, tmp_path):
+    """A frame has no delimiter, and its names are the caller's own: the one that is alike is asked for."""
+    for name, words in (
+        ("agee", "no column 'agee'; none of its 2 columns is named so; did you mean 'age'[?]$"),
+        ("xyz", "no column 'xyz'; none of its 2 columns is named so; check the spelling$"),
+        ("Age", "no column 'Age'; capitals and signs count; did you mean 'age'[?]$"),
+    ):
+        for call in (
+            lambda name=name: ic.assess(frame, ic.Schema(quasi=[name]), [ic.KAnonymity(2)]),
+            lambda name=name: ic.anonymize(
+                frame, ic.Schema(quasi=[name], unlisted="drop"), [ic.KAnonymity(2)]
+            ),
+            lambda name=name: ic.privacy.k_anonymity(frame, [name]),
+        ):
+            with pytest.raises(ic.SchemaError, match=words):
+                call()
+    # The first line of a file may be a person's row.
+    FRAME.write_csv(tmp_path / "people.csv")
+    with pytest.raises(ic.SchemaError, match="check the spelling and the delimiter") as caught:
+        ic.assess(tmp_path / "people.csv", ic.Schema(quasi=["agee"]), [ic.KAnonymity(2)])
+    assert "'age'" not in str(caught.value)
 
 
 def test_header_with_one_named_column_is_known_to_be_one():

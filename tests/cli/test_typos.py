@@ -50,9 +50,10 @@ def test_python_is_asked_too(table):
         ic.anonymize(table, ic.Schema(quasi=["age", "birth_year"], unlisted="drop"), [ic.KAnonymity(2)])
 
 
-def test_a_name_that_the_caller_does_not_know_is_not_told():
+def test_a_name_that_the_caller_does_not_know_is_not_told(people):
+    """Of a file it is not, whose first line may be a row; of a frame see `test_errors`."""
     with pytest.raises(ic.SchemaError) as told:
-        ic.anonymize(PEOPLE, ic.Schema(quasi=["Agee"], unlisted="drop"), [ic.KAnonymity(2)])
+        ic.anonymize("people.csv", ic.Schema(quasi=["Agee"], unlisted="drop"), [ic.KAnonymity(2)])
     assert "Age'" not in str(told.value).replace("'Agee'", "")
 
 

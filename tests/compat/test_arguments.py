@@ -40,6 +40,9 @@ WRONG = [
     (p29.calculate_t_closeness, (DF, ["q"], ["s"]), 0, FRAMES, "df"),
     (p29.calculate_t_closeness, (DF, ["q"], ["s"]), 1, LISTS, "quasi_identifiers"),
     (p29.calculate_t_closeness, (DF, ["q"], ["s"]), 2, LISTS, "sensitive_attributes"),
+    (p29.calculate_classes, (DF, ["q"], ["s"]), 0, FRAMES, "df"),
+    (p29.calculate_classes, (DF, ["q"], ["s"]), 1, LISTS, "quasi_identifiers"),
+    (p29.calculate_classes, (DF, ["q"], ["s"]), 2, LISTS, "sensitive_attributes"),
     (p29.calculate_P_29_score, SCORE, 0, (*FRAMES, DF, SCORE[0].assign(**{"k-anonymity": 0})), "k_value"),
     (p29.calculate_P_29_score, SCORE, 1, (*FRAMES, DF, SCORE[1].assign(l="x")), "l_value"),
     (p29.calculate_P_29_score, SCORE, 2, (*FRAMES, DF, SCORE[2].assign(t=np.nan)), "t_value"),
@@ -107,6 +110,8 @@ def test_errors_are_also_those_that_python_would_raise():
     with pytest.raises(KeyError, match="QI: the table has no column 'nowhere'") as told:
         p29.ensure_privacy(DF, ["nowhere"], ["s"])
     assert not str(told.value).startswith(("'", '"'))
+    with pytest.raises(KeyError, match=r"none of its 3 columns is named so; did you mean 's'\?$"):
+        notebook.diversity(DF, DF.index, "ss")
     with pytest.raises(TypeError, match="df: give a pandas DataFrame, not None"):
         p29.ensure_privacy(None, ["q"], ["s"])
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.io.addresses import file_path
+from incrowd.io.columns import FrameNames
 from incrowd.lazy import pd
 from incrowd.table.schema import require_columns
 
@@ -100,7 +101,7 @@ def check_column(value: Any, argument: str, frame: pd.DataFrame, *, known: Seque
     if value is None or not isinstance(value, Hashable):
         raise _wrong(argument, "the name of a column", value)
     try:
-        require_columns([wanted], list(frame.columns), f"{argument}: ", known=known)
+        require_columns([wanted], FrameNames(frame.columns), f"{argument}: ", known=known)
     except SchemaError as error:
         raise NoColumnError(str(error)) from None
     return value

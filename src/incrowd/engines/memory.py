@@ -10,7 +10,7 @@ from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, 
 from incrowd.engines.distinct import dictionary, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
-from incrowd.io.columns import repeated_columns
+from incrowd.io.columns import FrameNames, repeated_columns
 from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.treatments.coded import Codes
 
@@ -49,20 +49,22 @@ class MemoryEngine(Engine):
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         super().__init__(table, settings)
+        from incrowd.io.files import was_read
+
         names = _column_names(table)
         wrong = sum(1 for name in names if not isinstance(name, str))
         if wrong:
             raise TableError(f"{wrong} column names are no texts; rename them first")
         if repeated := repeated_columns(names):
             raise SchemaError(f"the table has {repeated}")
-        self._names = names
+        self._names = names if was_read(table) else FrameNames(names)
         self.frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
         self._codes = Codes()
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
-        return list(self._names)
+        return type(self._names)(self._names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
         """Count the rows; see `Engine.count`."""

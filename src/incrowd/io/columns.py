@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
+class FrameNames(list[str]):
+    """The names of a frame that the caller made: a message may ask for the one that is meant.
+
+    Those of a file may be its first row, which is a person's.
+    """
+
+
 def address(name: str) -> str:
     """Return the text by which Polars finds the column of a name and no other."""
     if name != "*" and not (name.startswith("^") and name.endswith("$")):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from incrowd.errors import TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
@@ -126,8 +127,20 @@ def read_table(
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed, two rows
         of names.
     """
-    csv_format = csv_format or CsvFormat()
-    path = file_path(path)
+    table, used = _read(file_path(path), csv_format or CsvFormat(), written=written)
+    _READ[id(table)] = table
+    return table, used
+
+
+_READ: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
+
+
+def was_read(table: Any) -> bool:
+    """Say whether a table is one that `read_table` returned, so that its names may be a row."""
+    return _READ.get(id(table)) is table
+
+
+def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat]:
     kind = kind_of(path)
     if kind is not None:
         table, kept = read_kind(kind, path, csv_format.sheet)

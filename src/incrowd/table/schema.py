@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from incrowd.errors import SchemaError, alike_of, did_you_mean, named, setting
-from incrowd.io.columns import repeated_columns
+from incrowd.io.columns import FrameNames, repeated_columns
 from incrowd.parameters import Parameter
 from incrowd.table.attribute import (
     KINDS,
@@ -368,6 +368,9 @@ def require_columns(
         has = f"it has {named(columns)}{did_you_mean(missing[0], columns)}"
     elif alike := alike_of(missing, columns):
         has = f"capitals and signs count{alike}"
+    elif isinstance(columns, FrameNames):
+        has = f"none of its {len(columns):,} columns is named so"
+        has += did_you_mean(missing[0], columns) or "; check the spelling"
     else:
         has = (
             f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
