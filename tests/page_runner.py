@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Block", "blocks", "commands", "run"]
+__all__ = ["Block", "blocks", "commands", "run", "same", "shell"]
 
 RUN = ("sh", "python")
 SET_UP = ("pip", "pipx", "uvx", "make")
@@ -87,7 +87,8 @@ def _incrowd(arguments: list[str]) -> int:
     return 0
 
 
-def _shell(code: str, where: str) -> None:
+def shell(code: str, where: str) -> None:
+    """Run the commands of a block, and print what they print."""
     for command, expected in commands(code):
         program = command.split(maxsplit=1)[0]
         if program in SET_UP:
@@ -109,8 +110,9 @@ def _shell(code: str, where: str) -> None:
         assert status == expected, f"{where}: `{command}` ended with {status}"
 
 
-def _same(block: Block, printed: str, where: str) -> None:
-    wanted = "".join(f"{line.rstrip()}\n" for line in (block.printed or "").splitlines())
+def same(said: str, printed: str, where: str) -> None:
+    """Compare what a page says and what is printed; ``...`` stands for whatever else is printed there."""
+    wanted = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
     found = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     if not doctest.OutputChecker().check_output(wanted, found, doctest.ELLIPSIS):
         pytest.fail(f"{where}: the page says\n{wanted}\nand what is printed is\n{found}", pytrace=False)
@@ -129,11 +131,11 @@ class Page:
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
             if block.language == "sh":
-                _shell(block.code, where)
+                shell(block.code, where)
             else:
                 exec(compile(block.code, where, "exec"), self.scope)
         if block.printed is not None:
-            _same(block, shown.getvalue(), where)
+            same(block.printed, shown.getvalue(), where)
 
 
 def run(name: str, text: str) -> dict[str, Any]:

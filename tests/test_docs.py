@@ -367,8 +367,8 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
         for name in ic.__all__:
             found = getattr(ic, name)
             rooms = {
-                "course": "check", "privacy": "k_anonymity", "risk": "suda2", "samples": "hospital",
-                "treatments": "Round",
+                "compat": "petworks", "course": "check", "privacy": "k_anonymity", "risk": "suda2",
+                "samples": "hospital", "treatments": "Round",
             }  # fmt: skip
             if name in rooms:
                 assert getattr(found, rooms[name]) is not None

@@ -1,5 +1,6 @@
 """Everything that users import from `incrowd`, once: names are looked up when they are first used."""
 
+from . import compat as compat
 from . import course as course
 from . import privacy as privacy
 from . import risk as risk

@@ -7,14 +7,18 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
 import pytest
 from rich.console import Console
 
+import incrowd as ic
 from cli_tables import rows
 from incrowd.samples import hospital
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
@@ -25,7 +29,7 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
     assert "agrees" in result.out
     seal, *names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     assert seal.startswith("_incrowd-files-")
-    page = Path(__file__).parents[2] / "docs" / "files.md"
+    page = ROOT / "docs" / "files.md"
     assert "`_incrowd-files-" in page.read_text(encoding="utf-8"), "a page says what the empty file is for"
     assert names == [
         "hierarchies/09-diagnosis.json",
@@ -160,6 +164,22 @@ def test_list(run, what):
         assert entry["summary"]
         assert entry["paper"]
     assert run("list", "nothing").status == 2
+
+
+def test_the_interfaces_of_other_works_are_listed(run):
+    shown = " ".join(run("list", "interfaces").out.split())
+    entries = json.loads(run("list", "interfaces", "--json").out)
+    modules = {path.stem.strip("_") for path in Path(ic.compat.__path__[0]).iterdir() if path.stem[0] != "_"}
+    assert {entry["name"].rpartition(".")[2] for entry in entries} == set(dir(ic.compat)) == modules
+    for entry in entries:
+        module = import_module(entry["name"])
+        assert getattr(ic.compat, entry["name"].rpartition(".")[2]) is module
+        assert entry["names"].split(", ") == module.__all__
+        assert (ROOT / entry["page"]).is_file()
+        for part in entry.values():
+            assert part in shown
+    for word in ("COMP 430", "PETWorks", "P_29", "k-anonymization", "teaching notebook"):
+        assert word in shown
 
 
 def test_hierarchy_commands(run, tmp_path):

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import gzip
-import re
+import io
+import sys
 import tokenize
 from pathlib import Path
 
 import pytest
 
+import page_runner
 from incrowd.errors import IncrowdError
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "compat"
-TABLE = "born;salary;disease\n197*;3;cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;cancer\n"
-SALARIES = "born;salary\n197*;3k\n197*;4k\n198*;5k\n198*;6k\n198*;8k\n"
-JOBS = {
-    "Job": "Any\n\tProfessional\n\t\tEngineer\n\t\tLawyer\n\tArtist\n\t\tDancer\n\t\tWriter\n",
-    "Sex": "Any\n\tMale\n\tFemale\n",
+JOBS = "Any\n\tProfessional\n\t\tEngineer\n\t\tLawyer\n\tArtist\n\t\tDancer\n\t\tWriter\n"
+TEXTS = {
+    "table.csv": "born;salary;disease\n197*;3;cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;cancer\n",
+    "salaries.csv": "born;salary\n197*;3k\n197*;4k\n198*;5k\n198*;6k\n198*;8k\n",
+    "JobDGHs/Job.txt": JOBS,
+    "JobDGHs/Sex.txt": "Any\n\tMale\n\tFemale\n",
+    "hospital.csv": "Zip,Age,Nationality,Disease\n13053,28,Russian,Heart\n13068,29,American,Heart\n"
+    "13068,21,Japanese,Flu\n13053,23,American,Flu\n14853,50,Indian,Cancer\n14853,55,Russian,Heart\n"
+    "14850,47,American,Flu\n14850,59,American,Flu\n",
+    "HospitalDGHs/Zip.txt": "*****\n\t130**\n\t\t13053\n\t\t13068\n\t1485*\n\t\t14850\n\t\t14853\n",
+    "HospitalDGHs/Age.txt": "*\n\t<30\n\t\t21\n\t\t23\n\t\t28\n\t\t29\n"
+    "\t>40\n\t\t47\n\t\t50\n\t\t55\n\t\t59\n",
+    "HospitalDGHs/Nationality.txt": "*\n\tAmerican\n\tIndian\n\tJapanese\n\tRussian\n",
+    "raw.csv": "age,sex\n20,M\n30,M\n40,M\n60,F\n",
+    "released.csv": 'age,sex\n[20-30],M\n[20-30],M\n[40-60],"{F, M}"\n[40-60],"{F, M}"\n',
 }
+"""Small files of the pages."""
 
-# What the pages read: a name there, and the file or folder among the real tables, or a text.
-FILES = {
+FILES: dict[str, dict[str, str]] = {
     "comp430": {"adult-hw1.csv": "adult-hw1/adult-hw1.csv", "DGHs": "adult-hw1/DGHs"},
+    "k-anonymization": {},
     "notebook": {"adult.csv": "adult/adult.all.txt.gz"},
     "p29": {
         "df1-filter.csv": "diabetes/df1-filter_qi_sa.csv.gz",
@@ -30,16 +44,11 @@ FILES = {
     },
     "petworks": {"data": "petworks/patient"},
 }
+"""Files and folders among the real tables, by the names that the pages have."""
 ADULT = (
     "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,"
     "capital-gain,capital-loss,hours-per-week,native-country,income\n"
 )
-
-
-def examples(page: str) -> str:
-    """Return the Python of a page, one block below the other."""
-    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
-    return "\n".join(re.findall(r"```py(?:thon)?\n(.*?)```", text, re.DOTALL))
 
 
 def remarks(code: str) -> dict[int, str]:
@@ -50,39 +59,26 @@ def remarks(code: str) -> dict[int, str]:
 
 
 def test_every_page_is_run():
-    # The page on NCP needs no file, so it is run with the other pages of the docs.
-    assert {path.stem for path in PAGES.glob("*.md")} == {*FILES, "k-anonymization"}
+    assert {path.stem for path in PAGES.glob("*.md")} == {*FILES}
 
 
-@pytest.mark.parametrize("page", FILES)
-def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys):
-    for name, source in FILES[page].items():
-        if source.endswith(".gz"):
-            text = gzip.decompress((shared_data / source).read_bytes()).decode()
-            adult = name == "adult.csv"
-            (tmp_path / name).write_text(ADULT + text.replace(", ", ",") if adult else text)
-        else:
-            (tmp_path / name).symlink_to(shared_data / source)
-    (tmp_path / "table.csv").write_text(TABLE)
-    (tmp_path / "salaries.csv").write_text(SALARIES)
-    (tmp_path / "JobDGHs").mkdir()
-    for name, lines in JOBS.items():
-        (tmp_path / "JobDGHs" / f"{name}.txt").write_text(lines)
-    monkeypatch.chdir(tmp_path)
-    code = examples(page)
-    told, seen, scope = remarks(code), 0, {}
+def run_python(code: str, where: str, scope: dict[str, object]) -> int:
+    """Run code whose comments say what its statements give; return how many said it."""
+    told, seen = remarks(code), 0
     for statement in ast.parse(code).body:
         if not isinstance(statement, ast.Expr):
-            exec(compile(ast.Module([statement], []), page, "exec"), scope)
+            exec(compile(ast.Module([statement], []), where, "exec"), scope)
             continue
-        failed = False
+        printed, failed = io.StringIO(), False
         try:
-            value = eval(compile(ast.Expression(statement.value), page, "eval"), scope)
-            found = capsys.readouterr().out.strip() or repr(value)
+            with contextlib.redirect_stdout(printed):
+                value = eval(compile(ast.Expression(statement.value), where, "eval"), scope)
+            found = printed.getvalue().strip() or repr(value)
         except IncrowdError as error:
             found, failed = f"{type(error).__name__}: {error}", True
+        sys.stdout.write(printed.getvalue())
         # An error is shown on the line below.
-        said = told.get(statement.end_lineno + failed, "")
+        said = told.get((statement.end_lineno or 0) + failed, "")
         assert said or not failed, found
         if said:
             # A remark gives the value first; figures may be cut short, and words may follow a colon.
@@ -91,4 +87,43 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys
             shown = found[: len(wanted) - 3] + "..." if wanted.endswith("...") else found
             assert shown == wanted
             seen += 1
-    assert seen == {"comp430": 7, "notebook": 4, "p29": 3, "petworks": 4}[page]
+    return seen
+
+
+@pytest.mark.parametrize("page", FILES)
+def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch):
+    for name, source in FILES[page].items():
+        if source.endswith(".gz"):
+            text = gzip.decompress((shared_data / source).read_bytes()).decode()
+            adult = name == "adult.csv"
+            (tmp_path / name).write_text(ADULT + text.replace(", ", ",") if adult else text)
+        else:
+            (tmp_path / name).symlink_to(shared_data / source)
+    for name, text in TEXTS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    text, scope, seen, compared = (PAGES / f"{page}.md").read_text(encoding="utf-8"), {}, 0, 0
+    fences = list(page_runner.FENCE.finditer(text))
+    for fence, below in zip(fences, [*fences[1:], None], strict=True):
+        language, code = fence[1], fence[2]
+        printed = None
+        if below is not None and below[1] == "text" and not text[fence.end() : below.start()].strip():
+            printed = below[2]
+        where = f"{page}:{text.count(chr(10), 0, fence.start()) + 1}"
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            if language in ("py", "python"):
+                seen += run_python(code, where, scope)
+            elif language == "bash" and printed is not None:
+                page_runner.shell(code, where)
+            else:
+                continue
+        if printed is not None:
+            page_runner.same(printed, shown.getvalue(), where)
+            compared += 1
+    first = next(fence for fence in fences if fence[1] != "text")
+    assert "```text" in text[first.end() : first.end() + 20], "a page begins with an example and its output"
+    assert (seen, compared) == {
+        "comp430": (7, 2), "k-anonymization": (0, 3), "notebook": (4, 1), "p29": (3, 2), "petworks": (3, 2)
+    }[page]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated, Any
@@ -27,20 +28,25 @@ _LISTS: dict[str, Registry[Any]] = {
 }
 
 
+_INTERFACES = "interfaces"
+_WHAT = (*_LISTS, _INTERFACES)
 _WIDEST = 100
 """Characters of a line, however wide the terminal is."""
 
 
 def list_(
     what: Annotated[
-        str, typer.Argument(metavar="|".join(_LISTS), help="What to list.", autocompletion=names([*_LISTS]))
+        str, typer.Argument(metavar="|".join(_WHAT), help="What to list.", autocompletion=names([*_WHAT]))
     ],
     json: options.Json = False,
 ) -> None:
-    """List what is built in, with parameters and sources."""
-    if what not in _LISTS:
-        raise typer.BadParameter(f"{what!r} is none of {', '.join(_LISTS)}")
-    entries = [_entry(entry) for entry in _LISTS[what]]
+    """List what is built in, with parameters and sources.
+
+    `interfaces` lists the functions of other works.
+    """
+    if what not in _WHAT:
+        raise typer.BadParameter(f"{what!r} is none of {', '.join(_WHAT)}")
+    entries = _interfaces() if what == _INTERFACES else [_entry(entry) for entry in _LISTS[what]]
     if json:
         outputs.print_json(entries)
         return
@@ -48,13 +54,33 @@ def list_(
     LOG.say("\n\n".join(_block(entry, width) for entry in entries))
 
 
+_ENDS = {"paper": "source", "names": "names", "page": "page"}
+"""What stands below an entry, where it has it, and the word before it."""
+
+
+def _interfaces() -> list[dict[str, Any]]:
+    """Describe the modules of `incrowd.compat`: the work, the names that it has, and the page."""
+    from incrowd import compat
+
+    return [
+        {
+            "name": f"incrowd.compat.{name}",
+            "summary": (getdoc(module := getattr(compat, name)) or "").partition("\n")[0],
+            "names": ", ".join(module.__all__),
+            "page": f"docs/compat/{name.replace('_', '-')}.md",
+        }
+        for name in dir(compat)
+    ]
+
+
 def _block(entry: dict[str, Any], width: int) -> str:
     """Write an entry in lines of a width: its name, and below it all that it has."""
-    parameters = [f"{name}: {meaning}" for name, meaning in entry["parameters"].items()]
+    parameters = [f"{name}: {meaning}" for name, meaning in entry.get("parameters", {}).items()]
     monotone = [f"monotone under {under}: {words}" for under, words in entry.get("monotone", {}).items()]
     scale = [f"scale: {entry['scale']}"] if "scale" in entry else []
     lines = [entry["summary"], *parameters, entry.get("no_promise", ""), *scale]
-    lines += ["; ".join(monotone), f"source: {entry['paper']}"]
+    lines += ["; ".join(monotone)]
+    lines += [f"{word}: {entry[key]}" for key, word in _ENDS.items() if key in entry]
     wrapped = (
         fill(line, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
         for line in lines
