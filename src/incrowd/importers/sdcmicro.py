@@ -43,12 +43,16 @@ _ROLES: dict[str, Role] = {
 }
 _MEASURES = {
     "measure_risk": "incrowd risk", "freqCalc": "incrowd assess", "suda2": "incrowd risk",
-    "indivRisk": "incrowd risk", "modRisk": "incrowd risk", "dRisk": "incrowd perturbation",
-    "dRiskRMD": "incrowd perturbation", "dUtility": "incrowd perturbation",
+    "indivRisk": "incrowd risk", "dRisk": "incrowd perturbation", "dUtility": "incrowd perturbation",
     "report": "the report of a release", "extractManipData": "incrowd anonymize",
     "writeSafeFile": "incrowd anonymize",
 }  # fmt: skip
 """Calls that change nothing, and what does the same here."""
+_ELSEWHERE = {
+    "modRisk": "the risk by log-linear models",
+    "dRiskRMD": "the risk by robust Mahalanobis distances",
+}
+"""Calls that change nothing, and what they measure that nothing here does."""
 _SILENT = frozenset(
     {
         "library", "require", "print", "summary", "plot", "head", "str", "cat", "data", "set.seed", "names",
@@ -109,6 +113,8 @@ class _Script:
                 self.leave(call, str(error))
         elif call.name in _MEASURES:
             self.leave(call, f"measures or writes, and changes no policy; see {_MEASURES[call.name]}")
+        elif call.name in _ELSEWHERE:
+            self.leave(call, f"measures {_ELSEWHERE[call.name]}, which has no counterpart here")
         elif call.name not in _SILENT:
             self.leave(call, "is not read")
 
