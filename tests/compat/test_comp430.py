@@ -168,11 +168,11 @@ CALLS = (
         ),
         ("q,s\na,x\n,y\n", None, r"raw\.csv, line 3: column 'q' has a value that is not in .*q\.txt"),
         ("q;s\na;x\n", None, r"raw\.csv, line 1: the columns are parted by ';'; part them by commas"),
-        ("q\ts\na\tx\n", None, r"raw\.csv, line 1: the columns are parted by tabs; part them by commas"),
+        ("q\ts\na\tx\n", None, r"raw\.csv, line 1: the columns are parted by '.t'; part them by commas"),
         (
             "s\nx\n",
             None,
-            "all columns but the sensitive one need a hierarchy, and .* has none of any column",
+            "one column, the sensitive one, has no hierarchy file of its name; in .* there is none for: all",
         ),
         ("q,s\na,x\n", "R\n    A\n", r"q\.txt, line 2: a line is indented with blanks; use one tab a level"),
         ("q,s\na,x\n", "R\n;A\n", r"q\.txt, line 2: ';A' is a second root beside 'R'"),
@@ -229,7 +229,7 @@ def test_files_that_do_not_fit(tmp_path):
     (tmp_path / "unknown.csv").write_text("q,s\nz,x\nR,y\n")
     (tmp_path / "short.csv").write_text("q,s\na,x\n")
     for file, words in (
-        ("two.csv", "one column is sensitive and has no hierarchy, but 2 have none"),
+        ("two.csv", "one column, the sensitive one, .* there is none for: 's', 't'"),
         ("ragged.csv", "line 2: the line has 1 values and the header 2"),
         ("empty.csv", "the file has no records"),
         ("twice.csv", "name every column"),

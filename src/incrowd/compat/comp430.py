@@ -89,37 +89,24 @@ def LM_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N802
     Raises
     ------
     InputError
-        When a record lacks a column, or has a value that its hierarchy lacks; the message names both.
+        When a record lacks a column, or has a value that its hierarchy lacks.
     """
-    return float(_apart(r1, r2, DGH_folder).lost)
+    return float(_apart(r1, r2, DGH_folder)[0])
 
 
 def MD_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> int:  # noqa: N802, N803
-    """Return the levels that two records climb into one class.
-
-    Parameters and errors are those of `LM_dist`.
-    """
-    return _apart(r1, r2, DGH_folder).climbed
+    """Return the levels that two records climb into one class; see `LM_dist`."""
+    return _apart(r1, r2, DGH_folder)[1]
 
 
 def dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N803
-    """Return `LM_dist` + `MD_dist` over the most levels that two records can climb.
-
-    Parameters and errors are those of `LM_dist`.
-    """
-    apart = _apart(r1, r2, DGH_folder)
-    return float(apart.lost + Fraction(apart.climbed, apart.most or 1))
+    """Return `LM_dist`, plus `MD_dist` over the most levels that two records can climb; see `LM_dist`."""
+    lost, climbed, most = _apart(r1, r2, DGH_folder)
+    return float(lost + Fraction(climbed, most or 1))
 
 
-class _Apart(NamedTuple):
-    """What one class costs two records: LM in 0..1, levels climbed, and the most that can be climbed."""
-
-    lost: Fraction
-    climbed: int
-    most: int
-
-
-def _apart(r1: Record, r2: Record, folder: StrPath) -> _Apart:
+def _apart(r1: Record, r2: Record, folder: StrPath) -> tuple[Fraction, int, int]:
+    """Return the costs of one class for two records: LM, levels climbed, and the most that can be climbed."""
     from incrowd.compat._inner_values import Column
 
     wanted = "a record by its columns, as csv.DictReader reads it"
@@ -142,7 +129,7 @@ def _apart(r1: Record, r2: Record, folder: StrPath) -> _Apart:
         lost += Fraction(int(column.leaves[node]) - 1, column.most)
         climbed += int((column.depths[own] - column.depths[node]).sum())
         most += 2 * tree.height
-    return _Apart(lost / len(files), climbed, most)
+    return lost / len(files), climbed, most
 
 
 def _unknown(place: str, column: str, file: Path) -> HierarchyError:
@@ -216,18 +203,11 @@ def bottomup_anonymizer(
     _anonymize(raw_dataset_file, DGH_folder, models, BottomUp(), output_file)
 
 
-class _Rows(NamedTuple):
-    """A CSV file: its columns in order, its records, and the line on which each record ends."""
+class _Course(NamedTuple):
+    """A data set as the course has it: the records, the line on which each ends, and the hierarchies."""
 
-    columns: list[str]
     frame: pl.DataFrame
     lines: list[int]
-
-
-class _Course(NamedTuple):
-    """A data set as the course has it: its rows, the hierarchies, and the schema that they make."""
-
-    rows: _Rows
     files: dict[str, Path]
     trees: dict[str, Hierarchy]
     schema: Schema
@@ -236,33 +216,29 @@ class _Course(NamedTuple):
 def _read(path: Path, folder: Path) -> _Course:
     from incrowd.table.schema import Attribute, Schema
 
-    rows = _table(path)
-    files = find_files(folder, rows.columns)
-    others = [name for name in rows.columns if name not in files]
-    if not files:
+    frame, lines = _table(path)
+    files = find_files(folder, frame.columns)
+    others = [name for name in frame.columns if name not in files]
+    if len(others) != 1 or not files:
         # Without any hierarchy the first line may be a row.
+        which = (named(others) or "none") if files else "all"
         raise SchemaError(
-            f"{path}: all columns but the sensitive one need a hierarchy, and {folder} has none of any "
-            "column; the first line has the names of the columns, and each file that of its column"
+            f"{path}: one column, the sensitive one, has no hierarchy file of its name; in {folder} there is "
+            f"none for: {which}"
         )
-    if len(others) != 1:
-        raise SchemaError(
-            f"{path}: one column is sensitive and has no hierarchy, but {len(others)} have none in {folder}: "
-            f"{named(others) or 'none'}"
-        )
-    trees = {name: _tree(files[name]) for name in rows.columns if name in files}
+    trees = {name: _tree(files[name]) for name in frame.columns if name in files}
     for name, tree in trees.items():
         known = set(tree.labels)
-        for line, value in zip(rows.lines, rows.frame[name], strict=True):
+        for line, value in zip(lines, frame[name], strict=True):
             if value not in known:
                 raise _unknown(f"{path}, line {line}", name, files[name])
     attributes = [
         Attribute(name, "quasi", kind="category", hierarchy=_renamed(trees[name]))
         if name in trees
         else Attribute(name, "sensitive", kind="category")
-        for name in rows.columns
+        for name in frame.columns
     ]
-    return _Course(rows, files, trees, Schema.of(attributes))
+    return _Course(frame, lines, files, trees, Schema.of(attributes))
 
 
 def _tree(path: Path) -> Hierarchy:
@@ -280,7 +256,8 @@ def _renamed(tree: Hierarchy) -> Hierarchy:
     return Hierarchy([_TOP, *tree.labels[1:]], tree.parents)
 
 
-def _table(path: Path) -> _Rows:
+def _table(path: Path) -> tuple[pl.DataFrame, list[int]]:
+    """Read a CSV file: its records, and the line on which each ends."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
@@ -289,10 +266,8 @@ def _table(path: Path) -> _Rows:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path}: cannot read the CSV file ({type(error).__name__})") from None
     (_, header), *rows = held or [(0, [])]
-    if len(header) == 1:
-        for mark, called in ((";", "';'"), ("\t", "tabs")):
-            if mark in header[0]:
-                raise TableError(f"{path}, line 1: the columns are parted by {called}; part them by commas")
+    if len(header) == 1 and (mark := next((mark for mark in ";\t" if mark in header[0]), "")):
+        raise TableError(f"{path}, line 1: the columns are parted by {mark!r}; part them by commas")
     if not header or len(set(header)) < len(header):
         raise TableError(f"{path}: the first line has to name every column, each once")
     if not rows:
@@ -303,8 +278,7 @@ def _table(path: Path) -> _Rows:
                 f"{path}, line {line}: the line has {len(row)} values and the header {len(header)}"
             )
     columns = dict(zip(header, zip(*(row for _, row in rows), strict=True), strict=True))
-    frame = pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String))
-    return _Rows(header, frame, [line for line, _ in rows])
+    return pl.DataFrame(columns, schema=dict.fromkeys(header, pl.String)), [line for line, _ in rows]
 
 
 def _anonymize(
@@ -321,8 +295,7 @@ def _anonymize(
     path, target = check_path(path, "raw_dataset_file"), check_path(target, "output_file")
     course = _read(path, check_path(folder, "DGH_folder"))
     above = any(
-        set(course.rows.frame[name]) & set(tree.labels) - set(tree.values)
-        for name, tree in course.trees.items()
+        set(course.frame[name]) & set(tree.labels) - set(tree.values) for name, tree in course.trees.items()
     )
     columns = (_from_anywhere if above else _by_engine)(course, models, algorithm, seed)
     with (
@@ -330,7 +303,7 @@ def _anonymize(
         open(temporary, "w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(course.rows.columns)
+        writer.writerow(course.frame.columns)
         writer.writerows(zip(*columns.values(), strict=True))
 
 
@@ -339,7 +312,7 @@ def _by_engine(
 ) -> dict[str, list[str]]:
     from incrowd.jobs.anonymize import anonymize
 
-    frame = course.rows.frame
+    frame = course.frame
     for name, tree in course.trees.items():
         # A root alone is a value itself, and goes by the root's other name.
         if tree.n_leaves == len(tree.labels):
@@ -355,7 +328,7 @@ def _by_engine(
         ends="exact",
         force=True,
     )
-    columns = {name: release.texts[name].to_list() for name in course.rows.columns}
+    columns = {name: release.texts[name].to_list() for name in course.frame.columns}
     for name, tree in course.trees.items():
         columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]
     return columns
@@ -367,8 +340,8 @@ def _from_anywhere(
     """Anonymize where raw values stand above others, which the engine does not take."""
     from incrowd.compat._inner_values import Records
 
-    columns = {name: course.rows.frame[name].to_list() for name in course.rows.columns}
-    [secret] = [name for name in course.rows.columns if name not in course.trees]
+    columns = {name: course.frame[name].to_list() for name in course.frame.columns}
+    [secret] = [name for name in course.frame.columns if name not in course.trees]
     records = Records(course.trees, columns, secret)
     limits = [int(model.limit) for model in models]
     if algorithm.name == "random":
@@ -393,13 +366,12 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
     raw = check_path(raw, "raw_dataset_file")
     anonymized = check_path(anonymized, "anonymized_dataset_file")
     course = _read(raw, check_path(folder, "DGH_folder"))
-    before, after = course.rows, _table(anonymized)
-    if after.columns != before.columns:
+    frame, lines = _table(anonymized)
+    if frame.columns != course.frame.columns:
         raise TableError(f"{anonymized}: the columns are not those of {raw}, in their order")
-    if len(after.frame) != len(before.frame):
+    if len(frame) != len(course.frame):
         raise TableError(
-            f"{anonymized} has {len(after.lines)} records and {raw} {len(before.lines)}; "
-            "record N is one person"
+            f"{anonymized} has {len(frame)} records and {raw} {len(course.frame)}; record N is one person"
         )
     from incrowd.compat._inner_values import nodes_of
 
@@ -408,13 +380,13 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
         nodes = nodes_of(tree)
         most = max(tree.n_leaves - 1, 1)
         pairs = []
-        held = list(zip(before.frame[name], after.frame[name], strict=True))
+        held = list(zip(course.frame[name], frame[name], strict=True))
         for (value, label), records in Counter(held).items():
             node, levels = nodes[value], 0
             while node >= 0 and tree.labels[node] != label:
                 node, levels = int(tree.parents[node]), levels + 1
             if node < 0:
-                line = after.lines[held.index((value, label))]
+                line = lines[held.index((value, label))]
                 raise TableError(
                     f"{anonymized}, line {line}: column {name!r} has a value that is not above that of {raw} "
                     f"in {course.files[name]}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 from incrowd.compat._arguments import check_frame, check_items, check_whole_number
@@ -150,59 +149,55 @@ class GroupAnonymizationBuiltIn:
     def SUMMARIZATION(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
         """Write numbers as ``low ~ high``, and categories as their values in order, as ``a & b``."""
 
-        def range_of(numbers: Sequence[Any]) -> str:
-            low, high = min(numbers), max(numbers)
+        def range_of(_: int, values: Sequence[Any]) -> str:
+            low, high = min(values), max(values)
             return f"{low}" if low == high else f"{low} ~ {high}"
 
-        return _alike(
-            group, props, range_of, lambda values: " & ".join(sorted({str(each) for each in values}))
-        )
+        return _alike(group, props, lambda _, values: " & ".join(sorted(set(map(str, values)))), range_of)
 
     @staticmethod
     def MEAN_MODE(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
         """Write numbers as their mean, and categories as the most frequent value, of several the first."""
-        return _alike(group, props, lambda numbers: sum(numbers) / len(numbers), _mode)
+        return _alike(
+            group,
+            props,
+            lambda _, values: max(values, key=values.count),
+            lambda _, values: sum(values) / len(values),
+        )
 
     @staticmethod
     def GENERALIZATION(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
         """Write values as the lowest node of their hierarchy above all of them."""
         hierarchies = _property(props, "hierarchies")
-        return _filled(group, props, lambda place, values: _above(hierarchies, place, values))
-
-
-def _mode(values: Sequence[Any]) -> Any:
-    return max(values, key=values.count)
+        return _alike(group, props, lambda place, values: _above(hierarchies, place, values))
 
 
 def _alike(
-    group: Any, props: Any, of_numbers: Callable[[Any], Any], of_categories: Callable[[Any], Any]
+    group: Any,
+    props: Any,
+    of_categories: Callable[[int, Any], Any],
+    of_numbers: Callable[[int, Any], Any] | None = None,
 ) -> list[tuple[Any, ...]]:
-    flags = check_items(_property(props, "is_categorical"), "is_categorical", "a list of true or false")
-    places = check_items(_property(props, "qids_idx"), "qids_idx", "a list of positions of columns")
-    if len(flags) != len(places):
-        raise ParameterError("give one is_categorical flag for each of the quasi-identifiers (qids_idx)")
-    categorical = {place for place, flag in zip(places, flags, strict=True) if flag}
-
-    def value_of(place: int, values: Sequence[Any]) -> Any:
-        if place in categorical:
-            return of_categories(values)
-        _numbers(pd.Series(values), f"group: column {place}")
-        return of_numbers(values)
-
-    return _filled(group, props, value_of)
-
-
-def _filled(group: Any, props: Any, value_of: Callable[[int, Sequence[Any]], Any]) -> list[tuple[Any, ...]]:
-    """Return the records of a group with one value in each quasi-identifier."""
+    """Return the records of a group with one value in each quasi-identifier; without flags all are alike."""
     wanted = "a list of records"
     rows = [tuple(check_items(record, "group", wanted)) for record in check_items(group, "group", wanted)]
     if any(len(row) != len(rows[0]) for row in rows):
         raise TableError(f"group: every record needs {len(rows[0])} values, one for each column")
+    places = check_items(_property(props, "qids_idx"), "qids_idx", "a list of positions of columns")
+    flags = [True] * len(places)
+    if of_numbers is not None:
+        flags = check_items(_property(props, "is_categorical"), "is_categorical", "a list of true or false")
+    if len(flags) != len(places):
+        raise ParameterError("give one is_categorical flag for each of the quasi-identifiers (qids_idx)")
+    if not rows:
+        return []
     columns = list(zip(*rows, strict=True))
-    for place in check_items(_property(props, "qids_idx"), "qids_idx", "a list of positions of columns"):
-        if columns:
-            _check_place(place, len(columns))
-            columns[place] = (value_of(place, columns[place]),) * len(rows)
+    for place, flag in zip(places, flags, strict=True):
+        _check_place(place, len(columns))
+        if not flag:
+            _numbers(pd.Series(columns[place]), f"group: column {place}")
+        of = of_categories if flag or of_numbers is None else of_numbers
+        columns[place] = (of(place, columns[place]),) * len(rows)
     return list(zip(*columns, strict=True))
 
 
@@ -215,21 +210,17 @@ def _property(props: Any, name: str) -> Any:
 
 def _above(hierarchies: Any, place: int, values: Sequence[Any]) -> Any:
     """Return the lowest node above values, by a hierarchy of ours or of the package."""
-    from incrowd.compat._inner_values import Column, nodes_of
-    from incrowd.hierarchy import Hierarchy
-
     found = _found(hierarchies, place, place)
     if hasattr(found, "get_lowest_common_ancestor"):
         return found.get_lowest_common_ancestor(list(values))
-    if not isinstance(found, Hierarchy):
+    if not hasattr(found, "lca"):
         raise ParameterError(
             f"hierarchies: that of column {place} is neither a Hierarchy nor has get_lowest_common_ancestor"
         )
-    texts = [str(value) for value in values]
-    if not set(texts) <= set(nodes_of(found)):
-        raise TableError(f"column {place}: a value is not in its hierarchy")
-    column = Column(found, texts)
-    return found.labels[int(reduce(column.lowest, column.nodes))]
+    ranks = [found.ranks.get(str(value), -1) for value in values]
+    if min(ranks) < 0:
+        raise TableError(f"group: column {place}: a value is not in its hierarchy")
+    return found.labels[found.lca(min(ranks), max(ranks))]
 
 
 # --- arguments ----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ sensitive values count. If the word None is a value in a file, read the file wit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from incrowd.compat._arguments import (
@@ -20,7 +20,7 @@ from incrowd.compat._arguments import (
     check_whole_number,
 )
 from incrowd.errors import TableError
-from incrowd.lazy import NDArray, np, pd
+from incrowd.lazy import np, pd
 
 __all__ = [
     "calculate_P_29_score",
@@ -105,7 +105,8 @@ def calculate_t_closeness(
     InputError
         When the table has no rows or lacks a column, or a list is empty; the message names the argument.
     """
-    return _of_classes(df, quasi_identifiers, sensitive_attributes, {"t-closeness": _distances})
+    classes = calculate_classes(df, quasi_identifiers, sensitive_attributes)
+    return classes[[_NAME, *(f"t-closeness_{name}" for name in sensitive_attributes)]]
 
 
 def calculate_classes(
@@ -124,44 +125,18 @@ def calculate_classes(
     >>> calculate_classes(df, ["sex"], ["ill"]).to_dict("split")["data"]
     [['sex: f', 2, 1.0, 0.25], ['sex: m', 2, 0.0, 0.25]]
     """
-    measures = {"Normalized Entropy l-diversity": _entropies, "t-closeness": _distances}
-    return _of_classes(df, quasi_identifiers, sensitive_attributes, measures, sizes="k-anonymity")
-
-
-_Measure = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
-"""What gives classes a figure each, from the shares of values in every class, and in the table."""
-
-
-def _distances(shares: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(0.5 * np.abs(shares - whole).sum(axis=1))
-
-
-def _entropies(shares: NDArray[Any], _: NDArray[Any]) -> NDArray[Any]:
-    bits = (shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
-    # One value has no bits, over log2 of anything.
-    return np.asarray(0.0 - bits / np.log2(np.maximum((shares > 0).sum(axis=1), 2)))
-
-
-def _of_classes(
-    df: Any,
-    quasi_identifiers: Any,
-    sensitive_attributes: Any,
-    measures: Mapping[str, _Measure],
-    sizes: str = "",
-) -> pd.DataFrame:
-    """Return a row per class: its values, its size where a name is given, and measures of each attribute."""
     # An index may have the name of a column, which pandas could not tell apart.
     df = check_frame(df, "df").reset_index(drop=True)
     columns = check_columns(quasi_identifiers, "quasi_identifiers", df)
-    attributes = check_columns(sensitive_attributes, "sensitive_attributes", df)
+    sensitive_attributes = check_columns(sensitive_attributes, "sensitive_attributes", df)
     group = df.groupby(columns, dropna=False, observed=True).ngroup().to_numpy()
-    records, first = np.bincount(group), np.unique(group, return_index=True)[1]
+    sizes, first = np.bincount(group), np.unique(group, return_index=True)[1]
     values = df[columns].iloc[first].itertuples(index=False, name=None)
     names = [
         ", ".join(f"{name}: {value}" for name, value in zip(columns, row, strict=True)) for row in values
     ]
-    figures = {f"{measure}_{name}": np.empty(len(records)) for measure in measures for name in attributes}
-    for name in attributes:
+    entropies, distances = {}, {}
+    for name in sensitive_attributes:
         # Values by frequency, and floats added up in that order, so that the last digit is the notebook's.
         shares = df[name].value_counts(normalize=True, dropna=False)
         codes, distinct = pd.factorize(df[name], use_na_sentinel=False)
@@ -169,16 +144,22 @@ def _of_classes(
         place = np.empty(len(distinct), np.int64)
         place[order] = np.arange(len(distinct))
         wide = len(distinct)
-        for start in range(0, len(records), max(_CELLS // wide, 1)):
-            stop = min(start + max(_CELLS // wide, 1), len(records))
-            here = (group >= start) & (group < stop)
+        entropy, distance = np.empty((2, len(sizes)))
+        for start in range(0, len(sizes), max(_CELLS // wide, 1)):
+            part = slice(start, min(start + max(_CELLS // wide, 1), len(sizes)))
+            here = (group >= start) & (group < part.stop)
             cells = (group[here] - start) * wide + place[codes[here]]
-            counts = np.bincount(cells, minlength=(stop - start) * wide).reshape(-1, wide)
-            for measure, of in measures.items():
-                figures[f"{measure}_{name}"][start:stop] = of(
-                    counts / records[start:stop, None], shares.to_numpy(dtype=float)[:wide]
-                )
-    return pd.DataFrame({_NAME: names, **({sizes: records} if sizes else {}), **figures})
+            counts = np.bincount(cells, minlength=(part.stop - start) * wide).reshape(-1, wide)
+            parts = counts / sizes[part, None]
+            distance[part] = 0.5 * np.abs(parts - shares.to_numpy(dtype=float)[:wide]).sum(axis=1)
+            rows = np.nonzero(counts)[0]
+            held = parts[counts > 0]
+            bits = np.bincount(rows, held * np.log2(held), minlength=len(parts))
+            # One value has no bits, over log2 of anything.
+            entropy[part] = 0.0 - bits / np.log2(np.maximum(np.bincount(rows, minlength=len(parts)), 2))
+        entropies[f"Normalized Entropy l-diversity_{name}"] = entropy
+        distances[f"t-closeness_{name}"] = distance
+    return pd.DataFrame({_NAME: names, "k-anonymity": sizes, **entropies, **distances})
 
 
 def calculate_P_29_score(  # noqa: N802

@@ -48,11 +48,8 @@ _MEASURES = {
     "writeSafeFile": "incrowd anonymize",
 }  # fmt: skip
 """Calls that change nothing, and what does the same here."""
-_ELSEWHERE = {
-    "modRisk": "the risk by log-linear models",
-    "dRiskRMD": "the risk by robust Mahalanobis distances",
-}
-"""Calls that change nothing, and what they measure that nothing here does."""
+_ELSEWHERE = {"modRisk": "log-linear models", "dRiskRMD": "robust Mahalanobis distances"}
+"""Calls that change nothing, and measure a risk in a way that is not here."""
 _SILENT = frozenset(
     {
         "library", "require", "print", "summary", "plot", "head", "str", "cat", "data", "set.seed", "names",
@@ -114,7 +111,7 @@ class _Script:
         elif call.name in _MEASURES:
             self.leave(call, f"measures or writes, and changes no policy; see {_MEASURES[call.name]}")
         elif call.name in _ELSEWHERE:
-            self.leave(call, f"measures {_ELSEWHERE[call.name]}, which has no counterpart here")
+            self.leave(call, f"measures the risk by {_ELSEWHERE[call.name]}, which has no counterpart here")
         elif call.name not in _SILENT:
             self.leave(call, "is not read")
 

@@ -20,10 +20,7 @@ _SHOWN = 20
 
 
 class FrameNames(list[str]):
-    """The names of a frame that the caller made: a message may ask for the one that is meant.
-
-    Those of a file may be its first row, which is a person's.
-    """
+    """The names of a frame that the caller made; those of a file may be a person's row."""
 
 
 def address(name: str) -> str:

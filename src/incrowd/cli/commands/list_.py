@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated, Any
@@ -54,18 +53,14 @@ def list_(
     LOG.say("\n\n".join(_block(entry, width) for entry in entries))
 
 
-_ENDS = {"paper": "source", "names": "names", "page": "page"}
-"""What stands below an entry, where it has it, and the word before it."""
-
-
 def _interfaces() -> list[dict[str, Any]]:
-    """Describe the modules of `incrowd.compat`: the work, the names that it has, and the page."""
+    """Describe the modules of `incrowd.compat`."""
     from incrowd import compat
 
     return [
         {
             "name": f"incrowd.compat.{name}",
-            "summary": (getdoc(module := getattr(compat, name)) or "").partition("\n")[0],
+            "summary": ((module := getattr(compat, name)).__doc__ or "").partition("\n")[0],
             "names": ", ".join(module.__all__),
             "page": f"docs/compat/{name.replace('_', '-')}.md",
         }
@@ -79,8 +74,8 @@ def _block(entry: dict[str, Any], width: int) -> str:
     monotone = [f"monotone under {under}: {words}" for under, words in entry.get("monotone", {}).items()]
     scale = [f"scale: {entry['scale']}"] if "scale" in entry else []
     lines = [entry["summary"], *parameters, entry.get("no_promise", ""), *scale]
-    lines += ["; ".join(monotone)]
-    lines += [f"{word}: {entry[key]}" for key, word in _ENDS.items() if key in entry]
+    lines += ["; ".join(monotone), f"source: {entry['paper']}" if "paper" in entry else ""]
+    lines += [f"{key}: {entry[key]}" for key in ("names", "page") if key in entry]
     wrapped = (
         fill(line, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
         for line in lines

@@ -62,11 +62,12 @@ def p29(
     from incrowd.jobs.ensure_privacy import ensure_privacy
     from incrowd.privacy import P29
 
-    given = {"-t": t, "-k": k, "-l": l, "--max-rounds": max_rounds, "--keep-order": keep_order or None}
-    unused = [name for name, value in given.items() if value is not None]
-    if output is None and unused:
-        raise ParameterError(f"{unused[0]} is for -o, which deletes classes; add -o FILE, or leave it out")
-    limits: dict[str, Any] = {"t": t, "k": k, "l": l, "max_rounds": max_rounds}
+    settings = {"t": t, "k": k, "l": l, "max_rounds": max_rounds, "keep_order": keep_order or None}
+    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    if output is None and given:
+        name = next(iter(given)).replace("_", "-")
+        option = f"--{name}" if len(name) > 1 else f"-{name}"
+        raise ParameterError(f"{option} is for -o, which deletes classes; add -o FILE, or leave it out")
     model = P29(0.0, w_k, w_l, w_t)
     written = outputs.outputs_of(data, policy=columns.policy, force=force)
     target = None if output is None else outputs.released_file(written, output, data, stream=False)
@@ -79,8 +80,7 @@ def p29(
         left = None
         if target is not None:
             shown.stage("process")
-            asked = {name: value for name, value in limits.items() if value is not None}
-            left = ensure_privacy(table, schema, **asked, score=model, keep_order=keep_order, force=force)
+            left = ensure_privacy(table, schema, **given, score=model, force=force)
             if left.clean:
                 shown.stage("write")
                 write_file(left.table, target, escaping(csv_format, escape_formulas))

@@ -77,13 +77,7 @@ class _FileTypes(dict[str, str]):
 
 
 def settings_beside(data: Any) -> dict[str, Any]:
-    """Read the types and the folder of hierarchies in ``<data>.yaml``, where PETWorks keeps them.
-
-    Raises
-    ------
-    SchemaError
-        When there is such a file and it is none of PETWorks's.
-    """
+    """Read the types and the folder of hierarchies in ``<data>.yaml``, where PETWorks keeps them."""
     import yaml
 
     path = check_path(data, "data")

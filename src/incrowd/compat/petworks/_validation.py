@@ -114,10 +114,7 @@ def _assessed(
 def _groups(
     found: Assessment, wanted: bool, limit: str = "", values: Mapping[str, Mapping[Any, Any]] | None = None
 ) -> dict[str, Any]:
-    """Describe every group by its cells, its rows, and each attribute's measure under the name of the limit.
-
-    `values` has the measures by the cells of the groups; by default they are those of t-closeness.
-    """
+    """Describe every group by its cells, its rows, and the values of its cells; those of t by default."""
     if not wanted:
         return {}
     figures = found.by_class()
