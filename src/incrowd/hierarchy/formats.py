@@ -22,6 +22,7 @@ _LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
 """Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
 _LARGEST_FILE = 1 << 28
 _NESTED = 200
+"""Levels of a tree that is written nested. How deep Python reads hangs on its version and on the caller."""
 
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
@@ -83,6 +84,8 @@ def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
             text = _indented(hierarchy, path)
         elif suffix == ".csv":
             text = _arx(hierarchy, path)
+        elif hierarchy.height > _NESTED and suffix in (".json", ".yaml", ".yml"):
+            raise RecursionError
         elif suffix == ".json":
             text = json.dumps(hierarchy.to_nested(), ensure_ascii=False, indent=1) + "\n"
         elif suffix in (".yaml", ".yml"):
