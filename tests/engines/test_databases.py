@@ -97,6 +97,21 @@ def test_what_is_not_there(postgres, tmp_path):
         database.table("nowhere")
 
 
+def test_a_file_that_is_no_database_is_not_held_open(tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("no database, but long enough to be read as one" * 30)
+    opened = []
+
+    def connect(*arguments, **options):
+        opened.append(sqlite3.Connection(*arguments, **options))
+        return opened[0]
+
+    monkeypatch.setattr("incrowd.dialects.sqlite.sqlite3.connect", connect)
+    with pytest.raises(ic.TableError, match="is no SQLite database"):
+        ic.Database(f"sqlite:///{tmp_path}/text")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
+
+
 def test_a_session_ends(postgres):
     fill_postgres(postgres, FRAME)
     with ic.Database(postgres) as database:

@@ -48,7 +48,11 @@ class SQLite(Dialect):
         self._connection = self.connect(path)
         self._known: dict[tuple[Name, str], Column] = {}
         self._connection.create_function("incrowd_matches", 2, _matches, deterministic=True)
-        self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
+        try:
+            self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
+        except sqlite3.Error:
+            self._connection.close()
+            raise
 
     @classmethod
     def connect(cls, where: Path) -> sqlite3.Connection:
