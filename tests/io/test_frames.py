@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickle
 
@@ -129,9 +130,8 @@ def written(table) -> dict[str, bytes]:
         with pa.ipc.new_file(buffer, table.schema) as file:
             file.write_table(table)
         forms["ipc"] = buffer.getvalue()
-        # PyArrow writes no views to Parquet.
-        plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
-        if not any(map(pa.types.is_string_view, plain)):
+        # PyArrow writes no views to Parquet, and before version 25 no lists of nothing but nulls.
+        with contextlib.suppress(pa.ArrowNotImplementedError):
             pa.parquet.write_table(table, buffer := io.BytesIO(), compression="none")
             forms["parquet"] = buffer.getvalue()
     return forms
@@ -290,7 +290,7 @@ def test_a_column_of_categories_comes_back_with_those_that_its_rows_have(kind, o
     else:
         # The order that was declared, or that of the alphabet; not that of the raw rows.
         assert names == (["low", "mid", "high"] if ordered else ["high", "low", "mid"])
-    values = nw.from_native(made, eager_only=True)["c"].cast(nw.String).fill_null("").to_list()
+    values = ["" if pd.isna(value) else value for value in nw.from_native(made, eager_only=True)["c"].to_list()]
     assert sorted(values) == ["", "high", "low", "low", "low", "mid", "mid"]
 
 
