@@ -86,14 +86,14 @@ def test_texts_are_written_with_one_end_of_line_everywhere():
 
 WITHOUT = f"""
 import os, sys
+os.supports_dir_fd.clear()
 import numba, numpy, polars, duckdb, narwhals, pyarrow, filelock, scipy.optimize, typer, rich, asyncio, socket
-import pydantic, yaml, shutil, tempfile, subprocess, ctypes, concurrent.futures, multiprocessing
+import pydantic, yaml, tempfile, subprocess, ctypes, concurrent.futures, multiprocessing
 for name in {sorted(ABSENT["Windows"])!r}:
     sys.modules[name] = None
 for name in {ABSENT_NAMES!r}:
     if hasattr(os, name):
         delattr(os, name)
-shutil._use_fd_functions = False
 os.supports_follow_symlinks.discard(os.link)
 work, rename = os.link, os.rename
 def link(made, target):
