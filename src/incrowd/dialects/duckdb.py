@@ -182,8 +182,7 @@ class DuckDB(Dialect):
 
 def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
     """Fetch a relation some rows at a time; one empty batch where there are none."""
-    reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
-    batches = reader(BATCH)
+    batches = relation.to_arrow_reader(BATCH)
     none = True
     try:
         for batch in batches:

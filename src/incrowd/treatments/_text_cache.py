@@ -92,9 +92,6 @@ class Kept:
         made
             What gives the numbers of new ones.
         """
-        if not hasattr(pl, "Categories"):
-            # Versions of Polars before 1.32 number texts anew in every batch.
-            return made(texts)
         if self._table is None and self._first is None:
             # There may be no second batch, as in memory.
             found = made(texts)

@@ -52,9 +52,6 @@ def fetch_compact(frame: Any) -> pl.DataFrame:
     Batches are taken over one by one, so that rows are not in memory in two ways at a time.
     """
     table = frame.toArrow()
-    if not hasattr(pl, "Categories"):
-        # Versions of Polars before 1.32 number all texts of the process together.
-        return _in_utc(pl.DataFrame(pl.from_arrow(table)))
     empty = pl.DataFrame(pl.from_arrow(table.slice(0, 0)))
     texts = [name for name, kind in empty.schema.items() if kind == pl.String]
     held = [column_named(name).cast(pl.Categorical(pl.Categories.random())) for name in texts]
