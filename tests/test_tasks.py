@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,17 @@ def test_an_unknown_task_is_refused_and_none_lists_all(monkeypatch, tmp_path, ca
     tasks.main([])
     assert ran == []
     assert len(capsys.readouterr().out.splitlines()) == len(tasks.TASKS) + 1
+
+
+UNTESTED = {"snowflake-connector-python"}
+"""No test installs these: there is no server to test with."""
+
+
+def test_the_lowest_versions_that_are_tested_are_those_of_every_extra():
+    """`oldest` installs the lowest versions of the extra "test"."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    tested = {*project["dependencies"], *extras["test"]}
+    used = {each for extra in extras.keys() - {"test", "docs", "dev"} for each in extras[extra]}
+    wrong = {each for each in used - tested if re.match(r"[\w-]+", each).group() not in UNTESTED}
+    assert wrong == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import yaml
 
 from test_tasks import ROOT, loaded
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NAMED = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+LOWEST = PROJECT["requires-python"].removeprefix(">=")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -46,9 +50,15 @@ def test_the_quick_suite_runs_on_each_system_and_several_pythons():
     quick = read(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["quick"]
     matrix = quick["strategy"]["matrix"]
     assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "windows", "macos"}
-    assert {"3.11", "3.13", "3.14"} <= set(matrix["python"])
+    assert {LOWEST, "3.13", NAMED[-1]} <= set(matrix["python"]) <= set(NAMED)
     # Windows has no make.
     assert all(not step.get("run", "").startswith("make") for step in quick["steps"])
+
+
+def test_the_lowest_versions_run_on_the_lowest_python():
+    oldest = read(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["oldest"]["steps"]
+    assert [step["with"]["python-version"] for step in oldest if "setup-python" in step.get("uses", "")] == [LOWEST]
+    assert oldest[-1]["run"] == "make oldest"
 
 
 def test_what_the_fuzzer_finds_at_night_becomes_an_issue():
