@@ -465,7 +465,8 @@ class Hierarchy:
         try:
             builder.add_nested(data, -1)
         except RecursionError:
-            raise HierarchyError(f"{source}: nested too deep, or in itself; write it as .csv or .txt") from None
+            remedy = "write it as .csv or .txt"
+            raise HierarchyError(f"{source}: nested too deep, or in itself; {remedy}") from None
         return builder.finish()
 
     def to_nested(self) -> dict[str, object]:
