@@ -57,7 +57,9 @@ def test_the_quick_suite_runs_on_each_system_and_several_pythons():
 
 def test_the_lowest_versions_run_on_the_lowest_python():
     oldest = read(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["oldest"]["steps"]
-    assert [step["with"]["python-version"] for step in oldest if "setup-python" in step.get("uses", "")] == [LOWEST]
+    assert [step["with"]["python-version"] for step in oldest if "setup-python" in step.get("uses", "")] == [
+        LOWEST
+    ]
     assert oldest[-1]["run"] == "make oldest"
 
 

@@ -290,7 +290,9 @@ def test_a_column_of_categories_comes_back_with_those_that_its_rows_have(kind, o
     else:
         # The order that was declared, or that of the alphabet; not that of the raw rows.
         assert names == (["low", "mid", "high"] if ordered else ["high", "low", "mid"])
-    values = ["" if pd.isna(value) else value for value in nw.from_native(made, eager_only=True)["c"].to_list()]
+    values = [
+        "" if pd.isna(value) else value for value in nw.from_native(made, eager_only=True)["c"].to_list()
+    ]
     assert sorted(values) == ["", "high", "low", "low", "low", "mid", "mid"]
 
 

@@ -490,7 +490,8 @@ def test_the_order_of_rows_does_not_change_what_each_becomes(frame, k, random):
     k = min(k, frame.height)
     order = random.sample(range(frame.height), frame.height)
     straight, turned = (
-        ic.anonymize(each, SCHEMA, [ic.KAnonymity(k)], set_limit=LISTED).table for each in (frame, frame[order])
+        ic.anonymize(each, SCHEMA, [ic.KAnonymity(k)], set_limit=LISTED).table
+        for each in (frame, frame[order])
     )
     assert turned.equals(straight[order])
 
