@@ -63,6 +63,14 @@ def pytest(*arguments: str, python: str = PYTHON, **environment: str) -> None:
     )  # fmt: skip
 
 
+def write_anew(path: str, module: str, *arguments: str) -> None:
+    """Write a file by a module, which reads the file that was there and prints the new one."""
+    before = Path(path).read_bytes()
+    command = [PYTHON, "-m", module, *arguments]
+    made = subprocess.run(command, input=before, stdout=subprocess.PIPE, check=True).stdout
+    Path(path).write_bytes(made)
+
+
 def install(extra: str) -> None:
     """Make the environment, and install the package with an extra, where that was not done since."""
     mark = VENV / (f".installed-{extra}" if extra else ".installed")
@@ -178,9 +186,7 @@ def wheel() -> None:
 @task("test")
 def kernels() -> None:
     """List the kernels' signatures anew, with what tests have compiled since the sources changed."""
-    command = [PYTHON, "-m", "incrowd.kernels.signatures"]
-    made = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    Path("src", "incrowd", "kernels", "signatures.json").write_bytes(made)
+    write_anew("src/incrowd/kernels/signatures.json", "incrowd.kernels.signatures")
 
 
 @task("dev")
@@ -200,10 +206,7 @@ def sbom() -> None:
 def docs() -> None:
     """Write the pages and the public names that are made from the code."""
     for path, part in MADE_OF_CODE.items():
-        before = Path(path).read_bytes()
-        command = [PYTHON, "-m", "incrowd.cli.reference", *([part] if part else [])]
-        made = subprocess.run(command, input=before, stdout=subprocess.PIPE, check=True).stdout
-        Path(path).write_bytes(made)
+        write_anew(path, "incrowd.cli.reference", *([part] if part else []))
 
 
 @task("test")
