@@ -73,10 +73,10 @@ def _compile_alone(dispatcher: Any, kept: KernelCache) -> Callable[[Any], Any]:
     def compile_alone(signature: Any) -> Any:
         # Threads wait for each other first, so none holds a kernel's lock while it waits for another thread.
         with global_compiler_lock:
-            if kept.has(signature, dispatcher.targetctx):
+            try:
                 return compile_now(signature)
-            with kept.locked():
-                return compile_now(signature)
+            finally:
+                kept.unlock()
 
     return compile_alone
 
@@ -156,21 +156,7 @@ class KernelCache(FunctionCache):
         room = Path(function.__code__.co_filename).parent.name
         self._shipped = _SealedFile(str(SHIPPED), f"{room}.{name}", _sources())
         self._lock = Path(self._cache_path, f"{name}.lock")
-
-    def has(self, sig: Any, target_context: Any) -> bool:
-        """Say whether there is machine code for a signature."""
-        with contextlib.suppress(Exception):
-            return any(key in file._load_index() for file, key in self._places(sig, target_context))
-        return False
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes from compiling this kernel, as far as the file system has locks."""
-        with contextlib.ExitStack() as stack:
-            with contextlib.suppress(Exception):
-                self._impl.locator.ensure_cache_path()
-                stack.enter_context(FileLock(self._lock, timeout=_PATIENCE))
-            yield
+        self._held = contextlib.ExitStack()
 
     def signatures(self) -> set[Any]:
         """Return the signatures, as types of Numba, for which machine code is kept."""
@@ -184,27 +170,40 @@ class KernelCache(FunctionCache):
             file.save(portable, self._cache_file.load(key))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature; say that it will be compiled where there is none."""
+        """Return the code for a signature; where there is none, lock the kernel and say that it is compiled.
+
+        It stays locked until `unlock`, as far as the file system has locks.
+        """
+        if (found := self._found(sig, target_context)) is not None:
+            return found
+        with contextlib.suppress(Exception):
+            self._impl.locator.ensure_cache_path()
+            self._held.enter_context(FileLock(self._lock, timeout=_PATIENCE))
+        # The process that had the lock may have compiled it.
         found = self._found(sig, target_context)
         if found is None:
             for tell in tuple(on_compiling):
                 tell()
         return found
 
+    def unlock(self) -> None:
+        """Let other processes compile this kernel."""
+        self._held.close()
+
     def _places(self, sig: Any, target_context: Any) -> list[tuple[IndexDataCacheFile, Any]]:
         """Return the files that may have code for a signature, each with its key."""
-        codegen = target_context.codegen()
-        key = self._index_key(sig, codegen)
+        key = self._index_key(sig, target_context.codegen())
+        _, (_, _, features), code = key
         places = [(self._cache_file, key)]
-        if set(filter(None, PORTABLE[1].split(","))) <= set(codegen.magic_tuple()[2].split(",")):
-            places.append((self._shipped, (sig, PORTABLE, key[2])))
+        if set(filter(None, PORTABLE[1].split(","))) <= set(features.split(",")):
+            places.append((self._shipped, (sig, PORTABLE, code)))
         return places
 
     def _found(self, sig: Any, target_context: Any) -> Any:
         try:
             if _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
-                # Numba would first load all that it can compile, which takes longer than the rest of a
-                # start. Kept code needs the runtime alone; what is compiled later loads the rest by itself.
+                # Numba would first load its whole compiler, which takes longer than the rest of a start.
+                # Code from the disk needs Numba's runtime alone. A later compilation loads the compiler.
                 rtsys.initialize(target_context)
             else:
                 target_context.refresh()

@@ -33,19 +33,21 @@ def kept_kernels() -> Iterator[tuple[str, Kernel]]:
                 yield f"{module.name.removeprefix(_ROOM + '.')}:{name}", value
 
 
-def listed() -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the name of each kernel with each signature of the list."""
-    return [
-        (kernel, tuple(map(_type, signature)))
-        for kernel, signatures in json.loads(_LIST.read_text()).items()
-        for signature in signatures
-    ]
+def listed() -> dict[str, list[list[Description]]]:
+    """Return the list: the signatures of each kernel by its name."""
+    found: dict[str, list[list[Description]]] = json.loads(_LIST.read_text())
+    return found
+
+
+def signatures_of(name: str) -> list[tuple[Any, ...]]:
+    """Return the listed signatures of a kernel, as types of Numba."""
+    return [tuple(map(_type, signature)) for signature in listed()[name]]
 
 
 def list_of_kept() -> str:
-    """Return the list as a text, with what runs of these sources kept in the cache of kernels."""
-    before = json.loads(_LIST.read_text()) if _LIST.exists() else {}
-    found: dict[str, list[Any]] = {}
+    """Return the list as JSON, with the signatures that runs of these sources have compiled."""
+    before = listed()
+    found = {}
     for name, kernel in kept_kernels():
         kept = [[_description(each) for each in signature] for signature in kernel.made()._cache.signatures()]
         # A literal is a constant that another kernel passes on: that one compiles it.

@@ -15,7 +15,7 @@ def warm(progress: Progress, *, ship: bool = False) -> int:
     Parameters
     ----------
     progress
-        What to say how far it is.
+        Receives how many kernels are done.
     ship
         Whether to compile for every processor that shipped code is for, and to put the code into the
         package, from where it goes into a wheel.
@@ -27,7 +27,7 @@ def warm(progress: Progress, *, ship: bool = False) -> int:
     """
     from incrowd.kernels.signatures import listed
 
-    names = list(dict.fromkeys(name for name, _ in listed()))
+    names = [name for name, signatures in listed().items() if signatures]
     progress.stage("compiling")
     # Processes, since the threads of one compile one after the other.
     with ProcessPoolExecutor(thread_count(), mp_context=get_context("spawn")) as pool:
@@ -47,14 +47,13 @@ def _compile(name: str, ship: bool) -> None:
     from numba import config
 
     from incrowd.kernels import cache
-    from incrowd.kernels.signatures import kernel_named, listed
+    from incrowd.kernels.signatures import kernel_named, signatures_of
 
     if ship:
         config.CPU_NAME, config.CPU_FEATURES = cache.PORTABLE  # type: ignore[attr-defined]
     dispatcher = kernel_named(name).made()
-    for each, signature in listed():
-        if each == name:
-            dispatcher.compile(signature)
+    for signature in signatures_of(name):
+        dispatcher.compile(signature)
     if ship:
         dispatcher._cache.ship(dispatcher.targetctx)
 
