@@ -1,4 +1,4 @@
-"""The made-up tables of the course: a town of 400 people, and a ward of 15. Nobody in them exists."""
+"""The tables of the course: a town of 400 people, and a ward of 15 patients. All of them are made up."""
 
 from __future__ import annotations
 

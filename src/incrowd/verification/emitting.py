@@ -181,7 +181,7 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
         script.check(f"records of a person that {named(names)} joins", SHARED)
     if persons.in_order:
         return replace(persons, several=True)
-    # The person of each record is not known. This changes nothing if nobody has two records.
+    # Nothing says which person a record belongs to. The verdict stays the same if nobody has two records.
     script.check("rows of the raw table of somebody who has another", SHARED)
     return persons
 

@@ -39,7 +39,7 @@ def list_(
     ],
     json: options.Json = False,
 ) -> None:
-    """List what is built in, with parameters and sources.
+    """List models, algorithms and more, with parameters and sources.
 
     `interfaces` lists the functions of other works.
     """
