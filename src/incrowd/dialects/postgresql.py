@@ -59,6 +59,8 @@ _LOST = (
     ("server closed the connection", "57P01"),
 )
 """Errors that come without a code. They are recognized by their English words and never passed on."""
+_PATIENCE = 5.0
+"""Seconds to wait until a server was asked to cancel: on a busy machine, one was too short."""
 
 
 class PostgreSQL(Dialect):
@@ -333,7 +335,7 @@ class _Cursor:
 
 
 def _cancel(waited_for: Any) -> None:
-    """Ask the server to give up, which takes a connection: no longer than a second is waited for it."""
+    """Ask the server to give up, and wait until it was asked, which takes a connection of its own."""
 
     def ask() -> None:
         with contextlib.suppress(Exception):
@@ -341,4 +343,4 @@ def _cancel(waited_for: Any) -> None:
 
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()
-    asking.join(1.0)
+    asking.join(_PATIENCE)
