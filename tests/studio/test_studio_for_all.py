@@ -197,10 +197,8 @@ def test_the_whole_way_goes_by_the_keyboard_alone(visit):
     release_as_it_is(0)
     release_as_it_is(8)
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the role")
-    following("How are values generalized?")
-    visit.wait("[data-mark=tree] .tree-row")
+    # Steps that may be left out are passed over.
     following("What must the release satisfy?")
-    following("What would be lost?")
     following("Make the release")
     press("[data-mark=run]")
     visit.wait("[data-mark=verdict]")

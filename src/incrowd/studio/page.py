@@ -11,6 +11,7 @@ from nicegui import run, ui
 
 from incrowd.errors import IncrowdError
 from incrowd.progress import running
+from incrowd.studio import left, status
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.parts import STYLE, marked, tell, words
 from incrowd.studio.steps.explore import Explore
@@ -24,10 +25,7 @@ from incrowd.studio.steps.table import Table
 from incrowd.studio.tables import Source, in_database
 from incrowd.studio.work import Work
 
-_ASK = """<script>
-addEventListener("beforeunload", event => {
-  if (document.querySelector("main[data-open=yes]")) event.preventDefault();
-});
+_ENDED = """<script>
 addEventListener("load", () => {
   const more = document.createElement("p");
   more.textContent = "If incrowd studio has ended, what ran has stopped, and nothing of it is left. " +
@@ -35,7 +33,14 @@ addEventListener("load", () => {
   document.querySelector("#popup > :last-child").append(more);
 });
 </script>"""
-"""A window that is loaded anew begins anew, so the browser asks first. One whose studio ended says so."""
+"""A window whose studio has ended says so."""
+_AT_TOP = """setTimeout(() => {
+  scrollTo(0, 0);
+  document.querySelector("main .q-tab-panel h2")?.focus({preventScroll: true});
+}, 50)"""
+"""A step opens at its top, with the focus on its heading; the browser needs a moment to draw it."""
+_LOOKS = 0.5
+"""Seconds between two looks at what other windows left, and at choices that changed."""
 P = ParamSpec("P")
 T = TypeVar("T")
 _STEPS = (Roles, Hierarchies, Limits, Explore, Run, Look, HandOver)
@@ -47,7 +52,7 @@ def show(data: Path | tuple[str, str] | None, policy: tuple[dict[str, Any], Path
         primary="#1a5a9e", secondary="#44546a", accent="#7a4a00", negative="#b3261e", positive="#1b7a3d"
     )
     ui.add_css(STYLE)
-    ui.add_body_html(_ASK)
+    ui.add_body_html(_ENDED)
     Page(Work(policy)).show(data)
 
 
@@ -64,12 +69,21 @@ class Page:
         self.work = work
         self._table = Table(self)
         self._steps: list[Any] = [self._table, *(step(self) for step in _STEPS)]
+        self._shown: Any = self._table
+        self._visited: set[str] = set()
         self._running: set[Watched] = set()
+        self._measuring: Watched | None = None
+        self._measured: Source | None = None
+        self._left: left.Left | None = None
+        self._offered: list[left.Left] = []
 
     def show(self, data: Path | tuple[str, str] | None) -> None:
         """Draw everything, and open the table that the command named."""
-        ui.context.client.on_delete(self.close)
-        ui.context.client.on_exception(self._failed)
+        client = ui.context.client
+        client.on_connect(self._came_back)
+        client.on_disconnect(self._leave)
+        client.on_delete(self._close)
+        client.on_exception(self._failed)
         with ui.header(wrap=False).classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
             words("h1", "incrowd studio", "text-white").style(
                 "font-size: 1.1rem; font-weight: 600; margin: 0"
@@ -81,7 +95,7 @@ class Page:
             button.props('flat round dense color=white aria-label="Light or dark"')
         self._main = ui.element("main").classes("studio")
         with self._main:
-            self._tabs = ui.tabs(on_change=lambda e: self._draw(e.value)).classes("w-full")
+            self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
             self._tabs.props("no-caps inline-label align=left outside-arrows mobile-arrows")
             with self._tabs:
                 self._tab = {
@@ -89,35 +103,115 @@ class Page:
                     for number, step in enumerate(self._steps, 1)
                 }
             self._messages = ui.column().classes("w-full")
+            self._offers = ui.column().classes("w-full")
             with ui.tab_panels(self._tabs, animated=False).classes("w-full").style("background: none"):
                 for step in self._steps:
                     with ui.tab_panel(step.name):
                         step.panel = ui.column().classes("w-full items-start").style("gap: 8px")
-            self.enable()
-            self._tabs.set_value(Table.name)
+        self._foot()
+        self.enable()
+        self._tabs.set_value(Table.name)
+        ui.timer(_LOOKS, self._look)
         if data is not None:
             ui.timer(0, lambda: self._table.open(self._source_of(data)), once=True)
+
+    def _foot(self) -> None:
+        """Show the figures that stay in sight, and the button that leads on."""
+        with ui.footer().classes("foot items-center q-px-md q-py-xs"):
+            self._figures = marked(words("div", ""), "status")
+            ui.space()
+            self._next = marked(ui.button(on_click=lambda: self.go(self._following().name)), "next")
+            self._next.props("no-caps icon-right=arrow_forward")
 
     def _source_of(self, data: Path | tuple[str, str]) -> Source:
         if isinstance(data, Path):
             return Source(data.absolute(), str(data))
         return in_database(*data, self.work.place(""))
 
-    def close(self) -> None:
-        """Stop the running work, and forget the table."""
+    # --- windows that come and go -----------------------------------------------------------------
+
+    def _stop(self) -> None:
+        """Stop the running work."""
         for watched in self._running:
             watched.cancel()
-        self.work.close()
+
+    def _leave(self) -> None:
+        """Keep the work, so that another window can continue it."""
+        if self.work.source is not None:
+            self._left = left.leave(self.work, self._stop)
+
+    def _came_back(self) -> None:
+        """Go on where the connection was lost for a moment, unless another window took the work meanwhile."""
+        gone, self._left = self._left, None
+        if gone is not None and not left.take(gone):
+            self._begin(Work())
+
+    def _close(self) -> None:
+        """Stop the running work; without a table there is nothing to keep."""
+        self._stop()
+        if self._left is None:
+            self.work.close()
+
+    def _offer(self) -> None:
+        """Offer what other windows left, as long as there is no table."""
+        offered = [] if self.work.source is not None else left.listed()
+        if offered == self._offered:
+            return
+        self._offered = offered
+        self._offers.clear()
+        with self._offers:
+            for each in offered:
+                with marked(ui.row().classes("box items-center"), "left"):
+                    words("span", f"Continue where you were: {each.title}")
+                    go_on = ui.button("Continue", on_click=lambda _, each=each: self._continue(each))
+                    marked(go_on, "continue").props("no-caps")
+                    forget = ui.button("Forget it", on_click=lambda _, each=each: left.forget(each))
+                    marked(forget, "forget").props("no-caps outline")
+
+    def _continue(self, each: left.Left) -> None:
+        if left.take(each):
+            each.stop()
+            self.work.close()
+            self._begin(each.work)
+
+    def _begin(self, work: Work) -> None:
+        """Go on with other work."""
+        self.work = work
+        self._offer()
+        self.go(Table.name if work.source is None else Roles.name if work.release is None else Run.name)
 
     # --- the steps --------------------------------------------------------------------------------
 
     def enable(self) -> None:
-        """Let those steps be chosen for which there is something."""
+        """Let those steps be chosen for which there is something; tick those that are finished."""
         for step in self._steps:
-            self._tab[step.name].set_enabled(step.ready())
+            tab = self._tab[step.name]
+            tab.set_enabled(step.ready())
+            ticked = self._is_finished(step)
+            tab.props["icon"] = "check" if ticked else None
+            tab.props["aria-label"] = f"{step.name}, finished" if ticked else step.name
         source = self.work.source
-        self._main.props["data-open"] = "no" if source is None else "yes"
         self._source.set_text("" if source is None else source.title)
+        self._figures.set_text(" · ".join(status.figures(self.work)))
+        following = self._following()
+        self._next.set_visibility(following is not None)
+        if following is not None:
+            self._next.set_text(f"Next: {following.name}")
+            self._next.set_enabled(following.ready())
+
+    def _is_finished(self, step: Any) -> bool:
+        if isinstance(step, Table):
+            return self.work.table is not None
+        if isinstance(step, Roles):
+            return status.has_roles(self.work)
+        if isinstance(step, Run):
+            return self.work.release is not None
+        return step.ready() and step.name in self._visited
+
+    def _following(self) -> Any:
+        """Return the step after the one that is shown; steps that may be left out are passed over."""
+        place = self._steps.index(self._shown) + 1
+        return next((step for step in self._steps[place:] if not getattr(step, "optional", False)), None)
 
     def go(self, name: str) -> None:
         """Go to a step."""
@@ -130,8 +224,12 @@ class Page:
         step.column = column
         self.go(Hierarchies.name)
 
-    def _draw(self, name: str) -> None:
-        self.redraw(next(step for step in self._steps if step.name == name))
+    def _open(self, name: str) -> None:
+        """Draw a step that was chosen, and bring its heading into sight."""
+        self._visited.add(self._shown.name)
+        self._shown = next(step for step in self._steps if step.name == name)
+        self.redraw(self._shown)
+        ui.run_javascript(_AT_TOP)
 
     def redraw(self, step: Any) -> None:
         """Draw a step anew."""
@@ -139,22 +237,31 @@ class Page:
         step.panel.clear()
         with step.panel:
             step.draw()
-            self._next(step)
-
-    def _next(self, step: Any) -> None:
-        place = self._steps.index(step) + 1
-        if place == len(self._steps):
-            return
-        following = self._steps[place]
-        if following.ready():
-            button = ui.button(f"Next: {following.name}", on_click=lambda: self.go(following.name))
-            marked(button, "next").props("no-caps icon-right=arrow_forward").classes("q-mt-md")
+        self.enable()
 
     def changed(self) -> None:
         """Say that the choices changed, so that their results no longer count."""
-        if self.work.release is not None or self.work.assessment is not None:
-            self.work.changed()
-            self.enable()
+        self.work.changed()
+        self._visited -= {Look.name, HandOver.name}
+        self._measured = None
+        if self._measuring is not None:
+            self._measuring.cancel()
+        self.enable()
+
+    async def _look(self) -> None:
+        """Offer what other windows left, and measure the risk of the table after a change."""
+        self._offer()
+        source = self.work.source
+        if self._measuring is not None or self._measured is source or not status.is_measurable(self.work):
+            return
+        watched = self._measuring = Watched()
+        await self.doing(lambda _: None, watched, self.work.assess, watched)
+        self._measuring = None
+        if watched.cancelled or self.work.source is not source:
+            self.work.assessment = None
+            return
+        self._measured = source
+        self.enable()
 
     def _failed(self, error: Exception) -> None:
         """Say that a part of the page could not be drawn, or that a click had no effect."""

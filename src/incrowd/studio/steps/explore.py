@@ -26,6 +26,7 @@ class Explore:
     """Compare algorithms and class sizes, and take one of them."""
 
     name = "Explore"
+    optional = True
 
     def __init__(self, page: Any) -> None:
         self.page = page

@@ -33,6 +33,7 @@ class Hierarchies:
     """See a column's hierarchy over its values, change it, and take it along."""
 
     name = "Hierarchies"
+    optional = True
 
     def __init__(self, page: Any) -> None:
         self.page = page
