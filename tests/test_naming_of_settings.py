@@ -32,7 +32,9 @@ def test_a_command_names_the_policy_file_for_an_option_that_it_lacks():
         assert setting("wildcards", "--wildcards") == "--wildcards"
 
 
-def test_the_page_names_arguments():
+def test_the_page_names_its_fields_and_roles_and_else_arguments():
     with on_the_command_line():
         in_the_page()
         assert shown() == "force=True"
+        assert setting("CsvFormat(encoding='latin-1')", "--encoding latin-1") == "the field Encoding"
+        assert setting("person=", "--person") == "the role person"

@@ -9,6 +9,7 @@
     │   ├── PolicyError                    a policy file cannot be read
     │   ├── ParameterError                 a parameter is outside its range
     │   └── TableError                     a table cannot be read or written
+    │       ├── EncodingError              a text file is in another encoding
     │       └── UnavailableError           a release made in blocks lacks this (AttributeError)
     ├── MissingExtraError (ImportError)    an optional library is not installed: exit status 2
     └── InfeasibleError                    the data cannot satisfy the policy: exit status 1
@@ -50,6 +51,12 @@ IN_A_POLICY = {
     "max-suppression": "max_suppression",
 }
 """What a policy file has in place of an option that a command does not take."""
+_IN_THE_PAGE = {
+    "encoding": "the field Encoding", "names": "the field Names of the columns", "sheet": "the field Sheet",
+    "population": "the population's file in the step Limits", "null-value": "null_values in a policy file",
+    "weights": "the role weight", "person": "the role person", "household": "the role household",
+}  # fmt: skip
+"""What the page has in place of an option."""
 
 
 def quoted(value: object) -> str:
@@ -88,9 +95,10 @@ def listed(texts: Iterable[str], most: int = _NAMED) -> str:
 
 
 class _Caller(NamedTuple):
-    """How messages name settings: as options, and which of them; else as arguments."""
+    """How messages name settings: as options, and which of them; as fields of the page; else as arguments."""
 
     by_options: bool = False
+    by_fields: bool = False
     options: frozenset[str] | None = None
 
 
@@ -119,8 +127,8 @@ def options_taken(names: Iterable[str]) -> None:
 
 
 def in_the_page() -> None:
-    """Let messages name settings as arguments from now on: the fields of the page are called so."""
-    _CALLER.set(_Caller())
+    """Let messages name settings as the page does from now on: most of its fields are called as arguments."""
+    _CALLER.set(_Caller(by_fields=True))
 
 
 def setting(argument: str, option: str, policy: str = "") -> str:
@@ -136,9 +144,9 @@ def setting(argument: str, option: str, policy: str = "") -> str:
         How a policy file has it, for a command that does not take the option.
     """
     caller = _CALLER.get()
-    if not caller.by_options:
-        return argument
     name = option.removeprefix("--").partition(" ")[0]
+    if not caller.by_options:
+        return _IN_THE_PAGE.get(name, argument) if caller.by_fields else argument
     there = policy or IN_A_POLICY.get(name, "")
     is_taken = caller.options is None or name in caller.options
     return option if is_taken or not there else f"{there} in the policy file"
@@ -283,6 +291,10 @@ class ParameterError(InputError):
 
 class TableError(InputError):
     """A table cannot be read or written."""
+
+
+class EncodingError(TableError):
+    """A text file is not in the encoding in which it was read."""
 
 
 class UnavailableError(TableError, AttributeError):

@@ -57,6 +57,6 @@ def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str 
             listed = ", ".join(map(str, found[:_SHOWN]))
             return (
                 f"several columns {what} (columns {listed}); rename them, and if the first line of a file is "
-                "a row and no header, name the columns " + setting("(CsvFormat(names=...))", "(--names)")
+                f"a row and no header, name the columns ({setting('CsvFormat(names=...)', '--names')})"
             )
     return None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from incrowd.errors import TableError, quoted, setting
+from incrowd.errors import EncodingError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.double_header import refuse_double_header
@@ -268,10 +268,10 @@ def checked_csv(
     )
 
 
-def no_text(path: Path) -> TableError:
+def no_text(path: Path) -> EncodingError:
     """Say that a file has NUL bytes."""
     another = setting("CsvFormat(encoding=...)", "--encoding")
-    return TableError(f"{path}: the file has NUL bytes; is it text, and in another encoding ({another})?")
+    return EncodingError(f"{path}: the file has NUL bytes; is it text, and in another encoding ({another})?")
 
 
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
@@ -285,8 +285,8 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
         text = data.decode(encoding)
     except (UnicodeDecodeError, UnicodeError) as error:
         place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "the file"
-        raise TableError(
-            f"{path}: {place} is not {encoding}; name the encoding, e.g. "
+        raise EncodingError(
+            f"{path}: {place} is not {encoding}; name the encoding, e.g. with "
             + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
         ) from None
     if _is_utf8(encoding):

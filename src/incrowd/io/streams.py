@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from incrowd.errors import ParameterError, TableError, quoted, setting
+from incrowd.errors import EncodingError, ParameterError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, require_regular
 from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
@@ -432,9 +432,9 @@ def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
             try:
                 text = decoder.decode(data, final=not data)
             except (UnicodeDecodeError, UnicodeError):
-                raise TableError(
+                raise EncodingError(
                     f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; name the "
-                    "encoding, e.g. " + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
+                    "encoding, e.g. with " + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
                 ) from None
             if "\0" in text:
                 raise no_text(file)

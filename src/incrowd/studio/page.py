@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from nicegui import run, ui
 
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, in_the_page
 from incrowd.progress import running
 from incrowd.studio import left, status
 from incrowd.studio.cancelling import Cancelled, Watched
@@ -308,6 +308,7 @@ class Page:
 
 def _outcome(watched: Watched | None, work: Callable[[], T]) -> tuple[T | None, str | None]:
     """Return the result, or an error in words."""
+    in_the_page()  # a thread has its own
     try:
         with running(watched):
             return work(), None

@@ -375,7 +375,7 @@ def require_columns(
         has = (
             f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
             "the first line is a row and no header, name the columns "
-            + setting("(CsvFormat(names=...))", "(--names)")
+            f"({setting('CsvFormat(names=...)', '--names')})"
         )
     raise SchemaError(f"{where}the table has no column {named(missing)}; {has}")
 
