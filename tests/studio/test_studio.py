@@ -468,12 +468,12 @@ def test_the_sheet_of_a_workbook_is_named(visit, tmp_path, studio):
     book.close()
     open_path(visit, tmp_path / "people.xlsx")
     visit.reads("has several sheets")
-    visit.click(".q-expansion-item:has([data-field=sheet]) .q-item")
+    visit.reads("choose one with the field Sheet")
     visit.fill("[data-field=sheet]", "none of them")
-    visit.mark("open")
+    visit.mark("read-again")
     visit.reads("it has 'notes', 'people'")
     visit.fill("[data-field=sheet]", "people")
-    visit.mark("open")
+    visit.mark("read-again")
     visit.reads("40 rows, 1 columns")
     visit.go(6)
     visit.mark("run")
@@ -496,7 +496,7 @@ def test_a_file_that_is_no_table_is_told_and_the_one_before_stays(visit, tmp_pat
         (
             (b"", "empty"),
             (b"a,b\n", "no rows"),
-            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not utf-8; name the encoding"),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not utf-8; name the encoding, e.g. with the field Encoding"),
             (b"a,b\n1,2,3\n", "line 2"),
         )
     ):

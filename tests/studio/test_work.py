@@ -91,7 +91,7 @@ def test_columns_are_counted(window, tmp_path):
     pl.DataFrame(table).write_parquet(path)
     window.open(Source(path, "t"))
     assert [(c.name, c.type, c.distinct, c.missing) for c in window.columns] == [
-        ("^a$", "Int64", 1, 1), ("*", "text", 3, 0), ("d", "Float64", 1, 2),
+        ("^a$", "number", 1, 1), ("*", "text", 3, 0), ("d", "number", 1, 2),
     ]  # fmt: skip
 
 

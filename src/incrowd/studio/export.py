@@ -6,7 +6,7 @@ import shlex
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incrowd.accounts.findings import refuse_unanswered
 from incrowd.io.kinds.files import usual_suffix
@@ -38,7 +38,7 @@ class _Options:
         Whether a single file is opened to stream; folders always are.
     """
 
-    csv_format: dict[str, str]
+    csv_format: dict[str, Any]
     population: str | None
     table: str | None
     opened: bool
@@ -59,6 +59,7 @@ def command(work: Work) -> str:
         "policy": _POLICY,
         "output": release_name(work),
         **given.csv_format,
+        "names": ",".join(given.csv_format.get("names", ())) or None,
         "population": given.population,
         "table": given.table,
     }
@@ -97,18 +98,17 @@ def script(work: Work) -> str:
     return "\n".join([*lines, *release, "print(*release.sentences(), sep='\\n')"]) + "\n"
 
 
-def _format(csv_format: CsvFormat | None) -> dict[str, str]:
+def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
     """Return how the file is written, where it is not plain."""
     if csv_format is None:
         return {}
-    found = {}
-    if csv_format.delimiter not in (None, ","):
-        found["delimiter"] = str(csv_format.delimiter)
-    if csv_format.encoding != "utf-8":
-        found["encoding"] = csv_format.encoding
-    if csv_format.kept is not None and csv_format.kept.sheet is not None:
-        found["sheet"] = csv_format.kept.sheet
-    return found
+    found = {
+        "delimiter": csv_format.delimiter,
+        "encoding": csv_format.encoding,
+        "names": csv_format.names,
+        "sheet": None if csv_format.kept is None else csv_format.kept.sheet,
+    }
+    return {name: value for name, value in found.items() if value not in (None, ",", "utf-8", ())}
 
 
 def release_file(work: Work, progress: Progress) -> tuple[Path, str]:

@@ -65,8 +65,8 @@ def hinted(element: Any, hint: str) -> Any:
     return element
 
 
-def dropping(mark: str, uploaded: Callable[[Any], Any]) -> None:
-    """Show where a file can be dropped, and a button for the keyboard.
+def dropping(mark: str, uploaded: Callable[[Any], Any], text: str = "Drop a file here, or click") -> None:
+    """Show where a file can be dropped, and a button for the keyboard. A file may come again.
 
     Parameters
     ----------
@@ -74,15 +74,21 @@ def dropping(mark: str, uploaded: Callable[[Any], Any]) -> None:
         A name by which tests find it.
     uploaded
         Called with the event that has the file.
+    text
+        Says so in the zone; no text of a table.
     """
     upload = ui.upload(on_upload=uploaded, auto_upload=True).classes("w-full")
     marked(upload, mark).props("flat bordered").add_slot(
         "header",
-        '<label class="drop">Drop a file here, or click'
+        '<label class="drop"><q-spinner v-if="props.isUploading"></q-spinner>'
+        f'<q-icon v-else name="upload_file"></q-icon><span>{text}</span>'
         "<q-uploader-add-trigger></q-uploader-add-trigger></label>",
     )
-    pick = ui.button("Choose a file", on_click=lambda: upload.run_method("pickFiles"))
-    marked(pick, f"pick-{mark}").props("no-caps outline")
+    # It refuses a file that it has, so it keeps none. The button stands in place of their list.
+    upload.on("finish", upload.reset, args=[])
+    with upload.add_slot("list"):
+        pick = ui.button("Choose a file", on_click=lambda: upload.run_method("pickFiles"))
+        marked(pick, f"pick-{mark}").props("no-caps outline")
 
 
 def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:

@@ -1,24 +1,43 @@
-"""The table of a window: its place, how it is read, and the description of its columns."""
+"""The table of a window: its place, how it is read, and its columns; and the policy that it begins from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+import gzip
+import re
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
+from zipfile import BadZipFile
 
 from incrowd.dialects.addresses import Address
-from incrowd.errors import InputError, ParameterError, TableError
+from incrowd.drafting.profile import profile_of
+from incrowd.errors import InputError, ParameterError, PolicyError, TableError
 from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
+from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.lazy import pl
-from incrowd.progress import check, interrupting
+from incrowd.policy.policy import Policy
+from incrowd.progress import Progress, check, interrupting
+from incrowd.table.schema import OPEN_ROLE
 
-if TYPE_CHECKING:
-    from incrowd.io.files import CsvFormat
-    from incrowd.progress import Progress
+ENCODINGS = {
+    "utf-8": "UTF-8", "cp1252": "Western European (windows-1252)", "latin-1": "Western European (ISO 8859-1)",
+    "cp1250": "Central European (windows-1250)", "cp932": "Japanese (Shift JIS)", "gb18030": "Chinese (GB)",
+    "big5": "Chinese (Big5)", "cp949": "Korean (windows-949)", "cp1253": "Greek (windows-1253)",
+    "cp1251": "Cyrillic (windows-1251)", "cp1254": "Turkish (windows-1254)", "utf-16": "UTF-16",
+}  # fmt: skip
+"""The usual encodings of a CSV and what they are called, in the order in which they are guessed."""
+_STEERING = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+"""Characters that no text has, so that it is none, or in another encoding."""
+_LOOKED_AT = 1 << 22
+_TYPED = 1_000
+"""Rows by which the type of a column is told."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +79,22 @@ class Column:
     missing: int
 
 
-def read(
-    source: Source, csv_format: CsvFormat | None, streams: bool, progress: Progress | None
-) -> tuple[Any, CsvFormat | None]:
-    """Read a table, or open it where its rows stream; errors name it as its owner does."""
-    from incrowd.engines import open_table
-
-    with called(source.path, source.name):
-        return open_table(source.path, csv_format, stream=streams, progress=progress)
+def guessed(path: Path, refused: str) -> tuple[str, list[str]] | None:
+    """Guess the encoding of a text that is not in the `refused` one, and read some lines in it."""
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        start = (gzip.GzipFile(fileobj=file) if zipped else file).read(_LOOKED_AT)
+    for encoding in ENCODINGS:
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(start)
+        except UnicodeError:
+            continue
+        # Where bytes are exchanged there are no ends of lines.
+        if encoding != refused and "\n" in text and not _STEERING.search(text):
+            lines = text.splitlines()
+            return encoding, [line for line in lines if not line.isascii()][:3] or lines[:3]
+    return None
 
 
 def path_of(text: str) -> Path:
@@ -138,32 +165,63 @@ def copied(source: Source, progress: Progress) -> None:
 
 def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
     """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
-    schema = rows.collect_schema()
-    columns = columns_named(schema)
+    columns = columns_named(rows.collect_schema())
     distinct = [
         column.approx_n_unique() if estimate else column.drop_nulls().n_unique() for column in columns
     ]
+    asked = [pl.len(), *distinct, *(column.null_count() for column in columns)]
     try:
-        counts = (
-            passing(rows)
-            .select(
-                pl.len().alias("n"),
-                *(each.alias(f"d{place}") for place, each in enumerate(distinct)),
-                *(column.null_count().alias(f"m{place}") for place, column in enumerate(columns)),
-            )
-            .collect(engine="streaming")
-        )
+        counts = passing(rows).select(each.alias(f"{place}") for place, each in enumerate(asked))
+        height, *found = counts.collect(engine="streaming").row(0)
     except pl.exceptions.PolarsError as error:
         raise TableError(
             f"the values of a column cannot be counted ({type(error).__name__}); leave columns of lists out"
         ) from None
-    found = [
-        Column(
-            name,
-            "text" if dtype == pl.String else str(dtype),
-            int(counts[f"d{place}"][0]),
-            int(counts[f"m{place}"][0]),
-        )
-        for place, (name, dtype) in enumerate(schema.items())
-    ]
-    return int(counts["n"][0]), found
+    first = rows.head(_TYPED).collect(engine="streaming")
+    numbers = zip(found, found[len(columns) :], strict=False)
+    return height, [Column(one.name, _type_of(one), *two) for one, two in zip(first, numbers, strict=True)]
+
+
+def _type_of(column: pl.Series) -> str:
+    """Tell the type of a column by its first values, as a draft does: ``date (2021-03-05)``."""
+    profile = profile_of(column, column.name, MISSING_TEXTS)
+    kind = None if column.dtype == pl.Boolean else profile.kind
+    found = str(kind or column.dtype).replace("category", "text")
+    values = (value for value in column if value is not None and value not in MISSING_TEXTS)
+    return f"{found} ({next(values, '')})" if kind == "date" or profile.ways else found
+
+
+def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any], Path]:
+    """Return a policy file as plain data, with its path; an archive of it is unpacked into a folder.
+
+    Raises
+    ------
+    InputError
+    """
+    from incrowd.policy.policy_file import read_toml
+
+    if folder is not None and path.suffix.lower() == ".zip":
+        try:
+            shutil.unpack_archive(path, folder, "zip")
+        except (OSError, BadZipFile, NotImplementedError, RuntimeError):
+            raise PolicyError(f"{path}: not a readable archive of a policy") from None
+        path = folder / "policy.toml"
+    document = read_toml(path)
+    # A draft may have open questions, which the page asks. The rest of it has to be right.
+    Policy.from_dict(_answered(document), path.parent, str(path))
+    return document, path
+
+
+def _answered(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a policy document whose open questions have some answer, so that the rest can be checked."""
+    copy = deepcopy(dict(document))
+    columns = copy.get("columns")
+    for settings in columns.values() if isinstance(columns, dict) else ():
+        if not isinstance(settings, dict):
+            continue
+        if settings.get("role") == OPEN_ROLE:
+            settings["role"] = "insensitive"
+        for what in ("format", "decimal"):
+            if settings.get(what) == OPEN_ROLE:
+                del settings[what]
+    return copy

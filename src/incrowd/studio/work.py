@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS
+from incrowd.engines import open_table
 from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.formats import kept_as
@@ -24,7 +25,7 @@ from incrowd.lazy import pl
 from incrowd.policy.policy import Policy
 from incrowd.progress import Silent, Within
 from incrowd.studio.sampling import recoded, sampled
-from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read
+from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read_policy
 from incrowd.studio.trees import TreeEditor
 from incrowd.studio.values import counts_of, refuse_prompts
 from incrowd.table.schema import OPEN_ROLE
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.risk import Identifying
 
-__all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "answered", "policy_settings"]
+__all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "policy_settings"]
 
 _MADE = "the choices of this page"
 _SAMPLE_ROWS = 2_000
@@ -54,7 +55,8 @@ ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
 _DRAFTED = 100_000
 """Rows that a draft looks at."""
-_SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet", *(s for kind in KINDS for s in kind.suffixes))
+_PLAIN = (".csv.gz", ".csv", ".tsv", ".txt", ".toml", ".zip", ".parquet")
+_SUFFIXES = (*_PLAIN, *(suffix for kind in KINDS for suffix in kind.suffixes))
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Work:
 
     def __init__(self, given: tuple[dict[str, Any], Path] | None = None) -> None:
         self._given = given
+        self.policy_name = None if given is None else str(given[1])
         self._private = PrivateFolder()
         self._number = 0
         self.source: Source | None = None
@@ -171,6 +174,20 @@ class Work:
         write_table(hospital(_SAMPLE_ROWS), path, path, CsvFormat())
         return Source(path, "people.csv", sample=True)
 
+    def begin_from(self, path: Path, name: str) -> bool:
+        """Take roles and limits from a policy file, or its archive, that its owner calls by a name.
+
+        Raises
+        ------
+        InputError
+        """
+        with called(self._private.path, name), called(path, name):
+            self._given, self.policy_name = read_policy(path, self.place("")), name
+        if self.source is not None and self._rows is not None:
+            self.choices = self._choices(self._rows, self.height, self.source)
+            self.changed()
+        return True
+
     def open(
         self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
     ) -> None:
@@ -187,7 +204,8 @@ class Work:
         many = is_scan(source.path)
         large = source.path.is_file() and source.path.stat().st_size > _STREAMED
         streams = many or (large and kind_of(source.path) is None)
-        table, csv_format = read(source, csv_format, streams, progress)
+        with called(source.path, source.name):
+            table, csv_format = open_table(source.path, csv_format, stream=streams, progress=progress)
         lazy = table.frame if isinstance(table, Files) else table.lazy()
         height, columns = counted(lazy, estimate=streams)
         if not height:
@@ -212,8 +230,8 @@ class Work:
             if not unknown:
                 document = deepcopy(document)
                 groups = _groups(document)
-                return Choices(document, path.parent, f"from {path}", {}, {}, groups)
-            origin = f"drafted, since this table lacks {named(unknown, 5)} of {path}"
+                return Choices(document, path.parent, f"from {self.policy_name}", {}, {}, groups)
+            origin = f"drafted, since this table lacks {named(unknown, 5)} of {self.policy_name}"
         draft = draft_policy(table, source.name)
         document = tomllib.loads(draft.text)
         _groups(document)
@@ -577,21 +595,6 @@ def _reasons(draft: Draft) -> dict[str, str]:
 
 def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
     return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
-
-
-def answered(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a policy document whose open questions have some answer, so that the rest can be checked."""
-    copy = deepcopy(dict(document))
-    columns = copy.get("columns")
-    for settings in columns.values() if isinstance(columns, dict) else ():
-        if not isinstance(settings, dict):
-            continue
-        if settings.get("role") == OPEN_ROLE:
-            settings["role"] = "insensitive"
-        for what in ("format", "decimal"):
-            if settings.get(what) == OPEN_ROLE:
-                del settings[what]
-    return copy
 
 
 def policy_settings(names: Sequence[str]) -> dict[str, tuple[Any, Any]]:

@@ -41,18 +41,10 @@ def studio(
     from incrowd.cli.interruption import Interruption
     from incrowd.errors import ParameterError, TableError
     from incrowd.io.streams import is_scan
-    from incrowd.policy.policy import Policy
-    from incrowd.policy.policy_file import read_toml
     from incrowd.studio.server import serve
-    from incrowd.studio.tables import in_database
-    from incrowd.studio.work import answered
+    from incrowd.studio.tables import in_database, read_policy
 
-    given = None
-    if policy is not None:
-        document = read_toml(policy)
-        # A draft may have open questions, which the page asks. The rest of it has to be right.
-        Policy.from_dict(answered(document), policy.parent, str(policy))
-        given = document, policy
+    given = None if policy is None else read_policy(policy)
     place: Path | tuple[str, str] | None = data
     if isinstance(data, Path):
         if table is not None:
