@@ -206,6 +206,34 @@ def test_the_names_are_part_of_the_command_and_the_script(window, tmp_path):
     assert "csv_format = ic.CsvFormat(names=('age', 'sex'))" in export.script(window)
 
 
+@pytest.mark.slow
+def test_opening_is_cancelled_and_the_table_before_stays(visit, tmp_path, studio):
+    # So many that opening them takes far longer than it takes to cancel it.
+    rows = "".join(f"{row},{row % 977},x{row}\n" for row in range(3_000_000))
+    (tmp_path / "people.csv").write_text("a,b,c\n" + rows)
+    visit.mark("sample")
+    visit.reads("2,000 rows")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    visit.mark("cancel-open")
+    visit.reads("Cancelled. Nothing was made.")
+    assert "2,000 rows, 12 columns" in visit.text()
+    assert studio.errors.read_text() == ""
+
+
+def test_the_encoding_of_a_folder_is_chosen(visit, tmp_path):
+    (tmp_path / "parts").mkdir()
+    for place in range(2):
+        (tmp_path / "parts" / f"{place}.csv").write_bytes(people(20).encode("latin-1"))
+    visit.fill("[data-field=path]", str(tmp_path / "parts"))
+    visit.mark("open")
+    visit.reads("name the encoding, e.g. with the field Encoding")
+    visit.choose("[data-field=encoding]", "Western European (ISO")
+    visit.mark("read-again")
+    visit.reads("40 rows, 2 columns")
+    assert "Søren" in visit.text()
+
+
 # --- types ----------------------------------------------------------------------------------------
 
 

@@ -155,7 +155,7 @@ class Table:
         elif found:
             self._ask(source, *found)
         else:
-            self._reading.set_value(source.path.is_file())
+            self._reading.set_value(source.path.exists())
 
     def _show(self) -> None:
         self.page.enable()
@@ -184,7 +184,7 @@ class Table:
         with self._problems, ui.column().classes("box"):
             used = ENCODINGS[self._used["encoding"]]
             text = f"{source.name} is not {used}. Read it as {ENCODINGS[encoding]}?"
-            marked(words("p", text, "name").props("role=alert"), "question")
+            marked(words("p", text, "text-bold").props("role=alert"), "question")
             marked(words("pre", "\n".join(map(cut, lines))), "lines")
             with ui.row():
                 marked(ui.button("Yes", on_click=read), "yes").props("no-caps autofocus")
