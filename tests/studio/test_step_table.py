@@ -237,7 +237,7 @@ def test_the_encoding_of_a_folder_is_chosen(visit, tmp_path):
 # --- types ----------------------------------------------------------------------------------------
 
 
-def test_types_are_told_and_the_first_rows_stand_above_them(visit, tmp_path):
+def test_types_are_shown_and_the_first_rows_stand_above_them(visit, tmp_path):
     rows = [f"5.3.19{70 + row};2021-03-05;{row};1.234,{row + 10};NA;a{row}" for row in range(20)]
     (tmp_path / "people.csv").write_text("born;seen;age;pay;size;name\n" + "\n".join(rows) + "\n")
     visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
@@ -255,7 +255,7 @@ def test_types_are_told_and_the_first_rows_stand_above_them(visit, tmp_path):
     assert above < visit.wait("[aria-label=Columns]").location["y"]
 
 
-def test_types_of_a_parquet_file_are_told(window, tmp_path):
+def test_types_of_a_parquet_file_are_shown(window, tmp_path):
     table = pl.DataFrame({"^n$": [1, 2], "flag": [True, None], "day": ["2021-03-05", None]})
     table.with_columns(day=pl.col("day").str.to_date()).write_parquet(tmp_path / "t.parquet")
     window.open(Source(tmp_path / "t.parquet", "t"))

@@ -37,7 +37,7 @@ _STEERING = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 """Characters that no text has, so that it is none, or in another encoding."""
 _LOOKED_AT = 1 << 22
 _TYPED = 1_000
-"""Rows by which the type of a column is told."""
+"""Rows from which the type of a column is found."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
 
 
 def _type_of(column: pl.Series) -> str:
-    """Tell the type of a column by its first values, as a draft does: ``date (2021-03-05)``."""
+    """Find the type of a column from its first values, as a draft does: ``date (2021-03-05)``."""
     profile = profile_of(column, column.name, MISSING_TEXTS)
     kind = None if column.dtype == pl.Boolean else profile.kind
     found = str(kind or column.dtype).replace("category", "text")

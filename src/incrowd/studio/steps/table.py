@@ -117,8 +117,8 @@ class Table:
         rows = [(c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}") for c in work.columns]
         grid("Columns", ("column", "type", distinct, "missing values"), rows, numbers=(2, 3))
 
-    async def _open_found(self, find: Any, *told: Any) -> None:
-        source = await self.page.doing(self._tell, None, find, *told)
+    async def _open_found(self, find: Any, *given: Any) -> None:
+        source = await self.page.doing(self._tell, None, find, *given)
         if source is not None:
             await self.open(source)
 
