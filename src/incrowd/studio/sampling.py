@@ -13,7 +13,7 @@ from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from incrowd.jobs.release import Release
     from incrowd.table.frequency import FrequencyTable
@@ -96,3 +96,15 @@ def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
             for place, domain, codes in zip(places, frequency.domains, frequency.codes, strict=True)
         }
     )
+
+
+def sliced(batches: Iterator[pl.DataFrame], start: int, count: int) -> pl.DataFrame:
+    """Return some of the rows that come in batches."""
+    found = []
+    for batch in batches:
+        part = batch.slice(min(start, batch.height), count)
+        start, count = max(start - batch.height, 0), count - part.height
+        found.append(part)
+        if not count:
+            break
+    return pl.concat(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
-from incrowd.lazy import np
+from incrowd.lazy import np, pl
 from incrowd.policy.policy import Policy
 from incrowd.table.schema import OPEN_ROLE
 
@@ -19,6 +20,8 @@ _OF_THE_TREE = ("hierarchy", "levels", "output", "ends", "grid")
 """Settings of a column that say what is made of its values."""
 _OF_OTHERS = ("attackers", "algorithm", "linked")
 """What a policy says that may name other columns."""
+_BARS = 8
+"""Values, or ranges of numbers, of which the records are shown."""
 
 
 def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) -> dict[str, int]:
@@ -61,6 +64,25 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     by_rank = np.bincount(np.where(ranks < 0, domain.size, ranks), by_place, domain.size + 1).astype(np.int64)
     texts = zip(domain.values, by_rank.tolist(), strict=False)
     return {text: number for text, number in texts if text is not None}
+
+
+
+def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
+    """Count the records of the most frequent values; of many numbers, those of ranges of equal width.
+
+    Other and missing values come last.
+    """
+    texts = cells.cast(pl.String, strict=False).alias("value").drop_nulls()
+    counted = texts.value_counts(name="records").sort("records", "value", descending=[True, False])
+    found = [*counted.head(_BARS).iter_rows(), ("other values", counted["records"][_BARS:].sum())]
+    numbers = texts.cast(pl.Float64, strict=False)
+    if counted.height > _BARS and numbers.is_finite().sum() == texts.len():
+        records, ends = np.histogram(numbers, _BARS)
+        style = ",.0f" if ends[-1] - ends[0] > 2 * _BARS else ",.4g"
+        labels = [f"{low:{style}} to {high:{style}}" for low, high in pairwise(ends)]
+        found = list(zip(labels, records.tolist(), strict=True))
+    found.append(("(missing)", cells.null_count()))
+    return [(label or "(empty)", number) for label, number in found if number]
 
 
 def refuse_prompts(schema: Schema) -> None:

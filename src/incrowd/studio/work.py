@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -24,7 +25,7 @@ from incrowd.io.streams import Files, is_scan
 from incrowd.lazy import pl
 from incrowd.policy.policy import Policy
 from incrowd.progress import Silent, Within
-from incrowd.studio.sampling import recoded, sampled
+from incrowd.studio.sampling import recoded, sampled, sliced
 from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read_policy
 from incrowd.studio.trees import TreeEditor
 from incrowd.studio.values import counts_of, refuse_prompts
@@ -53,8 +54,10 @@ _LOOKED_AT = 30
 """Columns of which all pairs are measured."""
 ATTACKED = 20_000
 """Rows that are attacked of a table that is not in memory."""
-_DRAFTED = 100_000
+DRAFTED = 100_000
 """Rows that a draft looks at."""
+_UNDONE = 50
+"""Changes that can be undone."""
 _PLAIN = (".csv.gz", ".csv", ".tsv", ".txt", ".toml", ".zip", ".parquet")
 _SUFFIXES = (*_PLAIN, *(suffix for kind in KINDS for suffix in kind.suffixes))
 
@@ -146,6 +149,7 @@ class Work:
         self.infeasible = False
         self.population: str | None = None
         self._session = ExitStack()
+        self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
@@ -216,13 +220,14 @@ class Work:
         self.columns, self.choices = columns, choices
         self.assessment = self.release = None
         self._session.close()
+        self.past.clear()
 
     def _choices(self, rows: pl.LazyFrame, height: int, source: Source) -> Choices:
         """Take the policy that was given where it fits, else draft one."""
         from incrowd.jobs.draft import draft_policy
 
-        table = rows.head(_DRAFTED).collect(engine="streaming")
-        of = "" if height <= _DRAFTED else f" in the first {_DRAFTED:,} rows"
+        table = rows.head(DRAFTED).collect(engine="streaming")
+        of = "" if height <= DRAFTED else f" in the first {DRAFTED:,} rows"
         origin = f"drafted from the names and values of the columns{of}, as incrowd init does"
         if self._given is not None:
             document, path = self._given
@@ -252,6 +257,22 @@ class Work:
         """
         assert self.choices is not None
         return counts_of(self.table, self.choices.document, self.choices.folder, name)
+
+    def remember(self, *names: str) -> None:
+        """Keep the settings of some columns, or of all, before they change; see `undo`."""
+        assert self.choices is not None
+        columns = self.choices.columns
+        kept = deepcopy({name: columns[name] for name in names or columns})
+        self.past.append((kept, self.choices.document.get("linked")))
+
+    def undo(self) -> list[str]:
+        """Restore the columns that were remembered last, and name them."""
+        assert self.choices is not None
+        columns, linked = self.past.pop()
+        self.choices.columns.update(columns)
+        if linked is not None:
+            self.choices.document.setdefault("linked", linked)
+        return list(columns)
 
     # --- hierarchies ------------------------------------------------------------------------------
 
@@ -544,7 +565,7 @@ class Work:
         before = self.rows(start, count)
         texts = self.release.texts
         if not self.same_rows:
-            return before, _slice(texts.batches(), start, count)
+            return before, sliced(texts.batches(), start, count)
         assert self.source is not None
         if self.source.database is not None:
             after = recoded(self.release, before)
@@ -562,18 +583,6 @@ class Work:
             after = texts[places.filter(pl.col("row").is_in(wanted)).sort("row")["place"].to_list()]
         left_out = [name for name in before.columns if name not in after.columns]
         return before.select(columns_named([*after.columns, *left_out])), after
-
-
-def _slice(batches: Iterator[pl.DataFrame], start: int, count: int) -> pl.DataFrame:
-    """Return some of the rows that come in batches."""
-    found = []
-    for batch in batches:
-        part = batch.slice(min(start, batch.height), count)
-        start, count = max(start - batch.height, 0), count - part.height
-        found.append(part)
-        if not count:
-            break
-    return pl.concat(found)
 
 
 def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
