@@ -204,6 +204,17 @@ class Visit:
             "the step",
         )
 
+    def column(self, number: int, fold: str = "") -> str:
+        """Open the panel of a column, and one of its folds; return the selector of the panel."""
+        panel = f'[data-panel="{number}"]'
+        if self.shown(panel) is None:
+            self.click(f'[data-column="{number}"] [data-mark=open-column]')
+            self.wait(panel)
+        closed = f"{panel} [data-mark=fold-{fold}].q-expansion-item--collapsed"
+        if fold and self.wait(f"{panel} [data-mark=fold-{fold}]") and self.shown(closed):
+            self.click(f"{closed} .q-item")
+        return f"{panel} "
+
     def hand_over(self, why: str = "looked at") -> list[str]:
         """Go to the last step and accept every finding; return what they say."""
         self.go(8)

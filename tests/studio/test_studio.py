@@ -69,13 +69,13 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.mark("all")
     visit.choose("[data-field=many]", "quasi")
     visit.mark("give")
-    visit.until(
-        lambda: visit.text().count("quasi-identifier\n") >= len(visit.all("[data-column]")), "the roles"
-    )
+    visit.until(lambda: not visit.all("th[data-role]:not([data-role=quasi])"), "the roles")
     visit.choose('[data-column="8"] [data-field=role]', "sensitive")
-    visit.fill('[data-column="1"] [data-field=widths]', "5, 15, 45")
+    visit.fill(visit.column(1, "hierarchy") + "[data-field=widths]", "5, 15, 45")
+    visit.reads("Hierarchy: intervals 5, 15, 45")
     for column in (4, 5, 7):
-        visit.choose(f'[data-column="{column}"] [data-field=hierarchy]', "flat")
+        visit.choose(visit.column(column, "hierarchy") + "[data-field=hierarchy]", "flat")
+        visit.reads("Hierarchy: flat")
     visit.go(4)
     visit.fill("[data-model=k-anonymity] [data-field=k]", "7")
     visit.choose("[data-field=model]", "t-closeness")
@@ -279,8 +279,8 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
     open_path(visit, tmp_path / "people.csv")
     visit.reads("400 rows")
     visit.go(2)
-    cost = '[data-column="4"] '
-    visit.choose(f"{cost}[data-field=role]", "insensitive")
+    visit.choose('[data-column="4"] [data-field=role]', "insensitive")
+    cost = visit.column(4, "treatment")
     visit.choose(f"{cost}[data-field=treatment]", "round")
     visit.fill(f"{cost}[data-field=base]", "0")
     visit.reads("base must be a number above 0")
@@ -440,9 +440,7 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     visit.mark("all")
     visit.choose("[data-field=many]", "quasi")
     visit.mark("give")
-    visit.until(
-        lambda: visit.text().count("quasi-identifier\n") >= len(visit.all("[data-column]")), "the roles"
-    )
+    visit.until(lambda: not visit.all("th[data-role]:not([data-role=quasi])"), "the roles")
     visit.go(3)
     visit.choose("[data-field=column]", MARKUP)
     visit.until(lambda: visit.all(f'[aria-label="Choose {MARKUP}1"]'), "the tree")
@@ -563,10 +561,11 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
 
     visit.mark("sample")
     visit.go(2)
-    visit.fill('[data-column="3"] [data-field=widths]', "5, 12")
+    age = visit.column(3, "hierarchy")
+    visit.fill(f"{age}[data-field=widths]", "5, 12")
     visit.reads("no multiple of the one before")
-    visit.fill('[data-column="3"] [data-field=widths]', "10, 50")
-    visit.click('[data-column="3"] [data-mark=tree]')
+    visit.fill(f"{age}[data-field=widths]", "10, 50")
+    visit.click(f"{age}[data-mark=tree]")
     visit.click('[aria-label="Open [0-49]"]')
     visit.until(lambda: "[20-29]" in rows(), "the intervals")
     assert "[20-29]" in visit.wait("[data-mark=histogram]").text
@@ -605,7 +604,7 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
     visit.mark("undo")
     visit.until(lambda: rows()[2] == "[0-9]", "the step before")
     visit.go(2)
-    assert "edited" in visit.wait('[data-column="3"]').text
+    assert "Hierarchy: edited" in visit.wait(visit.column(3)).text
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.go(6)
     visit.choose("[data-field=algorithm]", "datafly")
@@ -620,7 +619,7 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
 def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.mark("sample")
     visit.go(2)
-    visit.click('[data-column="3"] [data-mark=tree]')
+    visit.click(visit.column(3, "hierarchy") + "[data-mark=tree]")
     saved = visit.take("save-tree", "hierarchy.csv")
     lines = saved.read_text().splitlines(keepends=True)
     (tmp_path / "age.csv").write_text("".join(lines[1:]))
@@ -636,12 +635,13 @@ def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.all("[data-mark=tree-upload] input[type=file]")[0].send_keys(str(written))
     visit.until(lambda: visit.all('[aria-label="Open [0-39]"]'), "the tree of the file")
     visit.go(2)
-    visit.choose('[data-column="3"] [data-field=hierarchy]', "file")
-    visit.fill('[data-column="3"] [data-field=file]', str(tmp_path / "none.csv") + "\n")
+    age = visit.column(3, "hierarchy")
+    visit.choose(f"{age}[data-field=hierarchy]", "file")
+    visit.fill(f"{age}[data-field=file]", str(tmp_path / "none.csv") + "\n")
     visit.reads("none.csv: cannot be read")
-    visit.fill('[data-column="3"] [data-field=file]', str(tmp_path / "age.csv") + "\n")
+    visit.fill(f"{age}[data-field=file]", str(tmp_path / "age.csv") + "\n")
     visit.until(lambda: "cannot be read" not in visit.text(), "the end of the error")
-    visit.click('[data-column="3"] [data-mark=tree]')
+    visit.click(f"{age}[data-mark=tree]")
     visit.reads("Values that it does not know:")
 
 

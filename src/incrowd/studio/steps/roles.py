@@ -1,34 +1,21 @@
-"""Step 2: the roles of columns, and the generalization of quasi-identifiers."""
+"""Step 2: the roles of columns, on the heads of the table itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection
+from math import ceil
 from typing import Any
 
 from nicegui import ui
 
-from incrowd.errors import InputError
-from incrowd.hierarchy import Hierarchy, builder_from_spec
-from incrowd.hierarchy.builders import DATE_LEVELS
+from incrowd.errors import listed
+from incrowd.io.columns import columns_named
 from incrowd.studio import declared
-from incrowd.studio.forms import entry_form
 from incrowd.studio.job import Job
-from incrowd.studio.parts import grid, heading, hinted, marked, note, words
-from incrowd.studio.tables import path_of
-from incrowd.table.schema import OPEN_ROLE, UNRELEASED
-from incrowd.treatments import TREATMENTS
+from incrowd.studio.parts import cut, grid, heading, marked, note, words
+from incrowd.studio.steps.column_panel import ICONS, ROLES, ColumnPanel
+from incrowd.table.schema import OPEN_ROLE
 
-_ROLES = {
-    OPEN_ROLE: "? choose",
-    "quasi": "quasi-identifier",
-    "sensitive": "sensitive",
-    "insensitive": "insensitive",
-    "identifying": "identifying",
-    "person": "person",
-    "household": "household",
-    "weight": "weight",
-}
 _ONE_COLUMN = ("person", "household", "weight")
 """Roles that one column has."""
 _MEANINGS = (
@@ -39,29 +26,16 @@ _MEANINGS = (
     "Person, household: says whose row it is, or who lives together. Left out, but counted by.",
     "Weight: how many people a row stands for. Left out, but counted by.",
 )
-_NONE = "none"
-_KEPT = "as it is"
-"""For a recipe that has no form here."""
-_FILE = "file"
-_EDITED = "edited"
-_SPECS: dict[str, dict[str, Any]] = {
-    "flat": {"flat": True},
-    "prefix": {"prefix": True},
-    "intervals": {"intervals": [5, 10, 20]},
-    "dates": {"dates": list(DATE_LEVELS)},
-}
-_HINTS = {
-    _NONE: "no hierarchy: cells become ranges or sets",
-    "flat": "the value or *",
-    "prefix": "codes are masked from the right",
-    "intervals": "nested ranges of numbers",
-    "dates": "month, quarter, year, decade",
-    _KEPT: "the hierarchy of the policy",
-    _FILE: "a tree of your own",
-    _EDITED: "the tree of the next step",
-}
-_NAMED = 8
+_RELEASED = ("quasi", "sensitive", "insensitive")
 _SETS = 10
+_COLUMNS = 40
+"""Columns that are shown at a time."""
+_FOCUS = """setTimeout(() => {
+  const head = document.querySelector('[data-column="%d"] [data-mark=open-column]');
+  head?.scrollIntoView({block: "nearest", inline: "nearest"});
+  (document.querySelector("[data-panel]") ?? head)?.focus();
+})"""
+"""The focus goes into the panel that opened, or back to the head."""
 
 
 class Roles:
@@ -72,83 +46,211 @@ class Roles:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.panel: Any = None
-        self._chosen: set[str] = set()
-        self._job = Job(
-            page,
-            "Which columns identify most?",
-            "identify",
-            lambda _: page.work.identifying(),
-            self._identify,
-            icon="search",
-        )
+        self._column = ColumnPanel(page, self._give, self._changed, self._open)
+        title, work = "Which columns identify most?", page.work
+        self._job = Job(page, title, "identify", lambda _: work.identifying(), self._identify, icon="search")
 
     def ready(self) -> bool:
         """Say whether there is a table."""
         return self.page.work.choices is not None
 
     def draw(self) -> None:
-        """Show a row for every column."""
-        choices = self.page.work.choices
-        self._chosen = set()
+        """Show the first rows under the heads of the columns, and beside them the panel of one column."""
+        work = self.page.work
+        self._columns = work.choices.columns
+        self._places = {x.name: place for place, x in enumerate(work.columns) if x.name in self._columns}
+        self._rows = work.rows(0, 50)
+        self._chosen, self._only = set[str](), set[str]()
+        self._has_people: bool | None = None
         heading("What is each column?")
         note(
-            "Say for each column whether it names a person, helps to recognize one, or is what nobody should "
-            f"learn. The roles are {choices.origin}. Check every one: nobody but you knows what others may "
-            "know."
+            f"The roles are {work.choices.origin}. Check every one: only you know what others may know. "
+            "Click a name to see more."
         )
+        with ui.row().classes("items-center w-full"):
+            self._toggles = {role: self._toggle(role) for role in ROLES}
+            ui.space()
+            self._back = marked(ui.button("Undo", icon="undo", on_click=self._undo), "undo-roles")
+            self._back.props("no-caps outline dense")
+        self._state, self._together, self._people = (ui.column().classes("w-full") for _ in range(3))
+        with ui.row().classes("items-center w-full"):
+            self._find = ui.input("Find a column", on_change=self._filter)
+            self._find.props("outlined dense clearable data-field=find-column")
+            many = len(self._places) > _COLUMNS
+            self._asked_first = ui.switch("Questions first", value=many, on_change=self._filter)
+            self._asked_first.props("data-field=questions-first")
+            self._many()
+            self._shown = words("span", "", "muted").props("role=status")
+            self._pages = ui.row()
+            ui.space()
+            with ui.column():
+                self._job.draw()
+        with ui.element("div").classes("roles"):
+            self._table = ui.element("div").classes("wide-table")
+            self._table.props('tabindex=0 role=region aria-label="The first rows"')
+            self._beside = ui.element("div")
+        self._filter()
+        self._draw_panel()
+        self._ask_together()
+        self._identifying = marked(ui.column().classes("w-full"), "identifying")
         with ui.expansion("What the roles mean").props("dense").classes("w-full"), words("ul", ""):
             for meaning in _MEANINGS:
                 words("li", meaning)
-        self._state = ui.column().classes("w-full")
+
+    # --- which columns are shown ------------------------------------------------------------------
+
+    def _toggle(self, role: str) -> Any:
+        """Show a button that shows the columns of a role alone, or all again."""
+
+        def turn() -> None:
+            self._only ^= {role}
+            self._filter()
+
+        button = marked(ui.button(icon=ICONS[role], on_click=turn, color=None), "only")
+        return button.props(f'no-caps dense unelevated data-role="{role}"')
+
+    def _filter(self) -> None:
+        """Show the columns that are sought, from the first page on."""
+        sought = (self._find.value or "").casefold()
+        roles = self._only or set(ROLES)
+        names = [x for x in self._places if sought in x.casefold() and self._columns[x]["role"] in roles]
+        if self._asked_first.value:
+            names.sort(key=lambda name: self._columns[name]["role"] != OPEN_ROLE)
+        self._sought = names
+        self._pages.clear()
+        if len(names) > _COLUMNS:
+            with self._pages:
+                pages = ui.pagination(1, ceil(len(names) / _COLUMNS), direction_links=True)
+                marked(pages.props("max-pages=7"), "pages")
+                pages.on_value_change(lambda e: self._draw_table(e.value - 1))
+        self._draw_table(0)
         self._tell()
-        self._together = ui.column().classes("w-full")
+
+    def _draw_table(self, page: int) -> None:
+        shown = self._sought[page * _COLUMNS :][:_COLUMNS]
+        first, last = page * _COLUMNS + bool(shown), page * _COLUMNS + len(shown)
+        self._shown.set_text(f"Columns {first} to {last} of {len(self._sought):,}")
+        self._heads: dict[str, tuple[Any, Any, Any, Any]] = {}
+        self._table.clear()
+        with self._table, ui.element("table").classes("columns") as table:
+            table.style(f"min-width: {84 * len(shown)}px; max-width: {180 * len(shown)}px")
+            with ui.element("thead"), ui.element("tr"):
+                for name in shown:
+                    self._draw_head(name)
+            with ui.element("tbody"):
+                for row in self._rows[:5].select(columns_named(shown)).iter_rows():
+                    with ui.element("tr"):
+                        for cell in row:
+                            words("td", "(missing)" if cell is None else cut(str(cell)))
+
+    def _draw_head(self, name: str) -> None:
+        role = self._columns[name]["role"]
+        with ui.element("th").props(f"scope=col data-column={self._places[name]}") as head:
+            box = ui.checkbox(on_change=lambda e: self._choose([name], chosen=e.value)).props("dense size=sm")
+            box.props["aria-label"] = f"Choose {name}"
+            button = ui.button(icon=ICONS[role], on_click=lambda: self._open(name), color=None)
+            with marked(button, "open-column").props("flat dense no-caps stack align=left"):
+                words("span", name, "name")
+            select = ui.select(ROLES, value=role, on_change=lambda e: self._give([name], e.value))
+            select.props("borderless dense options-dense hide-dropdown-icon data-field=role")
+            select.props["aria-label"] = f"Role of {name}"
+        self._heads[name] = head, box, button, select
+        self._show_heads([name])
+
+    def _show_heads(self, names: Collection[str | None]) -> None:
+        """Show the role of columns as a colour, a picture and a word."""
+        for name in self._heads.keys() & names:
+            head, box, button, select = self._heads[name]
+            role = self._columns[name]["role"]
+            head.props(f'data-role="{role}"')
+            button.set_icon(ICONS[role])
+            button.props(f"aria-pressed={'true' if name == self._column.name else 'false'}")
+            select.set_value(role)
+            box.set_value(name in self._chosen)
+
+    def _open(self, name: str) -> None:
+        """Open the panel of a column, or close it."""
+        was = self._column.name
+        self._column.name = None if name == was else name
+        self._draw_panel()
+        self._show_heads([was, name])
+        with self._table:
+            ui.run_javascript(_FOCUS % self._places[name])
+
+    def _draw_panel(self) -> None:
+        self._beside.clear()
+        if (name := self._column.name) in self._places:
+            some = self._rows[name].drop_nulls().unique(maintain_order=True)[:3]
+            with self._beside:
+                self._column.draw(self._places[name], [cut(str(each)) for each in some])
+
+    # --- the roles --------------------------------------------------------------------------------
+
+    def _give(self, names: Collection[str], role: str) -> None:
+        """Give columns a role; a treatment that the role cannot have goes."""
+        changed = [name for name in names if self._columns[name]["role"] != role]
+        if not changed:
+            return
+        self.page.work.remember(*changed)
+        for name in changed:
+            settings = self._columns[name]
+            settings["role"] = role
+            known = [each.name for each in declared.treatments_for(role)]
+            if "treat" in settings and declared.read_treatment(settings["treat"], name)[0] not in known:
+                del settings["treat"]
+        self._show(changed)
+
+    def _undo(self) -> None:
+        self._show(self.page.work.undo())
+
+    def _show(self, names: Collection[str]) -> None:
+        """Show columns whose role or settings changed."""
+        self._changed()
+        self._show_heads(names)
+        if self._column.name in names:
+            self._column.show()
         self._ask_together()
-        self._many(list(choices.columns))
-        self._job.draw()
-        self._identifying = marked(ui.column().classes("w-full"), "identifying")
-        self._people = ui.column().classes("w-full")
-        self._tell_people()
-        self._rows = ui.column().classes("w-full").style("gap: 0")
-        self._draw_rows()
+
+    def _changed(self) -> None:
+        self.page.changed()
+        self._tell()
 
     def _tell(self) -> None:
-        """Say which questions are open."""
-        self._state.clear()
+        """Show how many columns have each role, and which questions are open."""
         choices = self.page.work.choices
-        asked = choices.having(OPEN_ROLE)
+        for role, button in self._toggles.items():
+            number = len(choices.having(role))
+            word = "open" if role == OPEN_ROLE else f"{ROLES[role]}{'s' * (role == 'quasi' and number != 1)}"
+            button.set_text(f"{number:,} {word}")
+            button.set_visibility(number > 0 or role in self._only)
+            button.props(f"aria-pressed={'true' if role in self._only else 'false'}")
+        self._back.set_enabled(bool(self.page.work.past))
+        if bool(choices.having("person")) != self._has_people:
+            self._tell_people()
+        self._state.clear()
         with self._state:
-            if asked:
-                problem = f"Still without a role: {', '.join(asked[:_NAMED])}"
-                more = f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else ""
-                marked(words("div", problem + more, "problem"), "open-roles")
+            if asked := choices.having(OPEN_ROLE):
+                marked(words("div", f"Still without a role: {listed(asked, 8)}", "problem"), "open-roles")
             elif not choices.having("quasi"):
                 words("div", "No column is a quasi-identifier yet: name at least one.", "problem")
+            if unread := [x for x in choices.having(*_RELEASED) if OPEN_ROLE in self._columns[x].values()]:
+                told = f"Click the name and say how values are written: {listed(unread, 8)}"
+                marked(words("div", told, "problem"), "open-spellings")
 
     def _ask_together(self) -> None:
         """Ask about columns that look alike with one question, while several of them have no role."""
         self._together.clear()
+        roles = {role: label for role, label in ROLES.items() if role not in _ONE_COLUMN}
         for text, names in self.page.work.choices.together.items():
-            if len(self._open(names)) > 1:
-                with self._together:
-                    self._question(text, names)
-
-    def _open(self, names: Sequence[str]) -> list[str]:
-        columns = self.page.work.choices.columns
-        return [name for name in names if columns[name]["role"] == OPEN_ROLE]
-
-    def _question(self, text: str, names: Sequence[str]) -> None:
-        def answer(event: Any) -> None:
-            for name in self._open(names):
-                self._set_role(name, event.value)
-            self._ask_together()
-            self._draw_rows()
-
-        with marked(ui.column().classes("box w-full"), "together"):
-            words("div", text, "name")
-            note("Columns that have a role keep it. Give a column another role below, before or afterwards.")
-            roles = {role: label for role, label in _ROLES.items() if role not in _ONE_COLUMN}
-            role = ui.select(roles, value=OPEN_ROLE, label="Role of all of them", on_change=answer)
-            role.props("outlined dense options-dense data-field=together").style("width: 240px")
+            asked = [name for name in names if self._columns[name]["role"] == OPEN_ROLE]
+            if len(asked) < 2:
+                continue
+            with self._together, marked(ui.column().classes("box w-full"), "together"):
+                words("div", text, "name")
+                note("Columns that have a role keep it. Any column can get another role below.")
+                role = ui.select(roles, value=OPEN_ROLE, label="Role of all of them")
+                role.on_value_change(lambda e, asked=asked: self._give(asked, e.value))
+                role.props("outlined dense options-dense data-field=together").style("width: 240px")
 
     def _tell_people(self) -> None:
         """Ask the question of rows with people: whether anybody can join a person's rows."""
@@ -158,39 +260,38 @@ class Roles:
         if not self._has_people:
             document.pop("linked", None)
             return
-
-        def take(event: Any) -> None:
-            document["linked"] = bool(event.value)
-            self._changed()
-
-        with self._people, ui.column().classes("box"):
+        with self._people, ui.row().classes("box items-center"):
             words("div", "People who have several rows", "name")
-            note("The models count people, and not rows.")
             switch = ui.switch("Anybody can join the rows of a person", value=document.get("linked", False))
-            switch.on_value_change(take)
+            switch.bind_value_to(document, "linked").on_value_change(self._changed)
             switch.props("data-field=join")
+            note("The models count people, and not rows.")
             note("As where a treated name of the person leaves, or where rows say the same of somebody.")
 
-    def _many(self, names: list[str]) -> None:
+    def _many(self) -> None:
         """Show the actions that change the roles of several columns at once."""
-        with ui.row().classes("items-center box"):
-            role = ui.select(_ROLES, label="Role for the chosen columns", value="quasi")
-            role.props("outlined dense options-dense data-field=many").style("width: 240px")
 
-            def give() -> None:
-                for name in self._chosen:
-                    self._set_role(name, role.value)
-                self._ask_together()
-                self._chosen = set()
-                self._draw_rows()
+        def choose_all() -> None:
+            self._choose(self._sought, chosen=not self._chosen.issuperset(self._sought))
 
-            marked(ui.button("Give it", on_click=give), "give").props("no-caps")
+        def give() -> None:
+            names = list(self._chosen)
+            self._choose(names, chosen=False)
+            self._give(names, role.value)
 
-            def choose_all() -> None:
-                self._chosen = set() if len(self._chosen) == len(names) else set(names)
-                self._draw_rows()
+        marked(ui.button("Choose all or none", on_click=choose_all), "all").props("no-caps flat")
+        with ui.row().classes("items-center") as self._giving:
+            role = ui.select(ROLES, label="Role for the chosen columns", value="quasi")
+            role.props("outlined dense options-dense data-field=many").style("width: 220px")
+            self._give_it = marked(ui.button(on_click=give), "give").props("no-caps")
+        self._giving.set_visibility(False)
 
-            marked(ui.button("All or none", on_click=choose_all), "all").props("no-caps flat")
+    def _choose(self, names: Collection[str], *, chosen: bool) -> None:
+        """Choose columns, which get a role together, or leave them."""
+        (self._chosen.update if chosen else self._chosen.difference_update)(names)
+        self._show_heads(names)
+        self._giving.set_visibility(bool(self._chosen))
+        self._give_it.set_text(f"Give it to {len(self._chosen):,}")
 
     def _identify(self, found: Any) -> None:
         """Show which columns tell most records apart."""
@@ -201,267 +302,5 @@ class Roles:
                 "quasi-identifier that needs a hierarchy."
             )
             rows = [(", ".join(x.columns), f"{x.distinction:.1%}", f"{x.unique:.1%}") for x in found[:_SETS]]
-            grid(
-                "Columns that identify most",
-                ("columns", "different among the records", "records that are alone"),
-                rows,
-                numbers=(1, 2),
-            )
-
-    def _draw_rows(self) -> None:
-        self._rows.clear()
-        with self._rows:
-            for place, column in enumerate(self.page.work.columns):
-                if column.name in self.page.work.choices.columns:
-                    with ui.element("div").classes("row-of-column").props(f"data-column={place}") as row:
-                        self._draw_row(row, column.name)
-
-    def _draw_row(self, row: Any, name: str) -> None:
-        choices = self.page.work.choices
-        settings = choices.columns[name]
-        row.classes(**{"add" if settings["role"] == OPEN_ROLE else "remove": "asked"})
-
-        def choose(event: Any) -> None:
-            (self._chosen.add if event.value else self._chosen.discard)(name)
-
-        box = ui.checkbox(value=name in self._chosen, on_change=choose).props("dense")
-        box.props["aria-label"] = f"Choose {name}"
-        words("div", name, "name")
-
-        def give(event: Any) -> None:
-            self._set_role(name, event.value)
-            self._ask_together()
-            row.clear()
-            with row:
-                self._draw_row(row, name)
-
-        role = ui.select(_ROLES, value=settings["role"], on_change=give).classes("wide")
-        role.props("outlined dense options-dense data-field=role")
-        role.props["aria-label"] = f"Role of {name}"
-        with ui.column().classes("wide w-full").style("gap: 4px"):
-            if name in choices.reasons:
-                note(choices.reasons[name])
-            if settings["role"] not in UNRELEASED:
-                self._spelling(name, settings)
-            if settings["role"] in ("quasi", "sensitive"):
-                self._recipe(name, settings)
-            if declared.treatments_for(settings["role"]):
-                self._treatment(name, settings)
-
-    def _set_role(self, name: str, role: str) -> None:
-        settings = self.page.work.choices.columns[name]
-        settings["role"] = role
-        if "treat" in settings:
-            kind, _ = declared.read_treatment(settings["treat"], name)
-            if kind not in [each.name for each in declared.treatments_for(role)]:
-                del settings["treat"]
-        self._changed()
-
-    def _changed(self) -> None:
-        self.page.changed()
-        self._tell()
-        if bool(self.page.work.choices.having("person")) != self._has_people:
-            self._tell_people()
-
-    # --- how values are written -------------------------------------------------------------------
-
-    def _spelling(self, name: str, settings: dict[str, Any]) -> None:
-        """Ask how numbers or dates are written, where the texts do not tell."""
-        ways = self.page.work.choices.ways.get(name)
-        if ways:
-            labels = {
-                str(place): ", ".join(f"{k} {v}" for k, v in way.items()) for place, way in enumerate(ways)
-            }
-            now = {key: settings.get(key) for key in ("format", "decimal", "thousands") if key in settings}
-            chosen = next((str(place) for place, way in enumerate(ways) if way == now), None)
-
-            def take(event: Any) -> None:
-                for key in ("format", "decimal", "thousands"):
-                    settings.pop(key, None)
-                settings.update(ways[int(event.value)])
-                self._changed()
-
-            found = ui.select(labels, label="How its values are written", value=chosen, on_change=take)
-            hinted(found.props("outlined dense options-dense data-field=spelling"), "the texts do not tell")
-            found.classes("w-full")
-            return
-        for key in ("format", "decimal"):
-            if key not in settings:
-                continue
-
-            def typed(event: Any, key: str = key) -> None:
-                settings[key] = event.value or OPEN_ROLE
-                self._changed()
-
-            asked = ui.input(f"{key} of its values", value=settings[key], on_change=typed)
-            asked.props("outlined dense").classes("w-full")
-
-    # --- treatments -------------------------------------------------------------------------------
-
-    def _treatment(self, name: str, settings: dict[str, Any]) -> None:
-        """Show the treatments of a column, and the form of the chosen one."""
-        known = declared.treatments_for(settings["role"])
-        spec = settings.get("treat")
-        if spec is not None:
-            kind, given = declared.read_treatment(spec, name)
-        with ui.element("div").classes("fields"):
-            labels = {_NONE: "no treatment", **{each.name: f"{each.name}: {each.summary}" for each in known}}
-            chosen = ui.select(labels, label="Treatment", value=_NONE if spec is None else kind)
-            chosen.props("outlined dense options-dense data-field=treatment")
-            chosen.props["aria-label"] = f"Treatment of {name}"
-        form = ui.element("div").classes("fields")
-
-        def take(event: Any) -> None:
-            form.clear()
-            settings.pop("treat", None)
-            if event.value != _NONE:
-                first = declared.first_settings(TREATMENTS.get(event.value))
-                self._treatment_form(form, name, settings, event.value, first)
-            self._changed()
-
-        chosen.on_value_change(take)
-        if spec is not None:
-            self._treatment_form(form, name, settings, kind, given)
-
-    def _treatment_form(
-        self, form: Any, name: str, settings: dict[str, Any], kind: str, given: dict[str, Any]
-    ) -> None:
-        """Show the parameters of a treatment; a complete one becomes the column's treatment."""
-
-        def keep() -> None:
-            spec, wrong = declared.write_treatment(kind, given)
-            missing.set_text(wrong)
-            missing.set_visibility(bool(wrong))
-            if spec is None:
-                settings.pop("treat", None)
-            else:
-                settings["treat"] = spec
-
-        def changed() -> None:
-            keep()
-            self._changed()
-
-        with form:
-            others = [each for each in self.page.work.choices.columns if each != name]
-            entry_form(TREATMENTS.get(kind), given, changed, {"within": others})
-            missing = marked(words("div", "", "problem"), "treatment-problem")
-        keep()
-
-    # --- hierarchies ------------------------------------------------------------------------------
-
-    def _recipe(self, name: str, settings: dict[str, Any]) -> None:
-        """Show the form of a hierarchy."""
-        with ui.element("div").classes("fields") as fields:
-            self._recipe_fields(fields, name, settings)
-
-    def _recipe_fields(
-        self, fields: Any, name: str, settings: dict[str, Any], kind: str | None = None
-    ) -> None:
-        first = settings.get("hierarchy")
-        kind = kind or (_EDITED if self.page.work.is_edited(first) else _kind_of(first))
-
-        def choose(event: Any) -> None:
-            settings.pop("hierarchy", None)
-            if event.value in (_KEPT, _EDITED):
-                settings["hierarchy"] = first
-            elif event.value in _SPECS:
-                settings["hierarchy"] = dict(_SPECS[event.value])
-            self._changed()
-            fields.clear()
-            with fields:
-                self._recipe_fields(fields, name, settings, event.value)
-
-        known = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
-        chosen = ui.select(known, label="Hierarchy", value=kind, on_change=choose)
-        hint = _HINTS[kind] if settings["role"] == "quasi" else "says which values are alike, for the models"
-        hinted(chosen.props("outlined dense options-dense data-field=hierarchy"), hint)
-        if kind == "intervals":
-            self._widths(settings)
-        if kind == "dates":
-            self._levels(settings)
-        if kind == _FILE:
-            self._file(settings)
-        if not {"format", "decimal", "thousands"} & set(settings):
-            button = ui.button("Tree", icon="account_tree", on_click=lambda: self.page.show_tree(name))
-            marked(button, "tree").props("no-caps flat dense").props["aria-label"] = f"Tree of {name}"
-
-    def _file(self, settings: dict[str, Any]) -> None:
-        """Ask for the path of a hierarchy file, and read it once it is written."""
-
-        def read(_: Any) -> None:
-            try:
-                path = self._path_of(field.value or "")
-                Hierarchy.read(path)
-            except InputError as error:
-                field.error = str(error)
-                return
-            field.error = None
-            settings["hierarchy"] = str(path)
-            self._changed()
-
-        field = ui.input("Path of a hierarchy file", value=settings.get("hierarchy", ""))
-        hinted(field.props("outlined dense data-field=file"), ".csv (ARX), .json, .yaml or .txt")
-        field.on("change", read)
-
-    def _path_of(self, text: str) -> Path:
-        """Return where a hierarchy file is, as a policy file says it."""
-        folder: Path = self.page.work.choices.folder
-        return folder / path_of(text)
-
-    def _widths(self, settings: dict[str, Any]) -> None:
-        def wrong(text: str) -> str | None:
-            try:
-                builder_from_spec({**settings["hierarchy"], "intervals": _numbers(text)})
-            except InputError as error:
-                return str(error)
-            return None
-
-        def typed(event: Any) -> None:
-            if wrong(event.value) is None:
-                settings["hierarchy"] = {**settings["hierarchy"], "intervals": _numbers(event.value)}
-                self._changed()
-
-        shown = ", ".join(f"{width:g}" for width in settings["hierarchy"]["intervals"])
-        field = ui.input("Widths", value=shown, on_change=typed, validation=wrong)
-        hinted(field.props("outlined dense data-field=widths"), "each a multiple of the one before")
-
-    def _levels(self, settings: dict[str, Any]) -> None:
-        def take(event: Any) -> None:
-            settings["hierarchy"] = {"dates": [level for level in DATE_LEVELS if level in event.value]}
-            self._changed()
-
-        now = settings["hierarchy"]["dates"]
-        levels = ui.select(
-            list(DATE_LEVELS),
-            label="Levels",
-            value=list(DATE_LEVELS) if now is True else now,
-            multiple=True,
-            on_change=take,
-            validation=lambda chosen: None if chosen else "choose at least one",
-        )
-        levels.props("outlined dense options-dense data-field=levels")
-
-
-def _kind_of(spec: Any) -> str:
-    """Return the name of a recipe that has a form."""
-    if spec is None:
-        return _NONE
-    if isinstance(spec, str):
-        return _FILE
-    return next((kind for kind in _SPECS if kind in spec), _KEPT)
-
-
-def _numbers(text: str) -> list[float]:
-    """Read numbers with commas between.
-
-    Raises
-    ------
-    InputError
-    """
-    found: list[float] = []
-    for part in text.split(","):
-        try:
-            found.append(int(part) if part.strip().isdecimal() else float(part))
-        except ValueError:
-            raise InputError("write numbers with commas between, as 5, 10, 20") from None
-    return found
+            names = ("columns", "different among the records", "records that are alone")
+            grid("Columns that identify most", names, rows, numbers=(1, 2))
