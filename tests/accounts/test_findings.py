@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.accounts.findings import unprotected
 from incrowd.verification import verify
 
 ROWS = 600
@@ -105,8 +106,31 @@ def test_a_sensitive_column_without_a_model_is_found():
     alike = classes.filter(pl.col("income") == 1)["n"].sum()
     assert finding.share == alike / ROWS
     assert not ic.anonymize(TABLE, asked, [K, ic.LDiversity(2)], max_suppression=0.5).findings
+    score = ic.anonymize(TABLE, asked, [K, ic.P29(0.1)], max_suppression=0.9)
+    assert "unprotected-sensitive" not in {finding.name for finding in score.findings}
     neighbour = ic.Attacker("neighbour", ["age"], [ic.LDiversity(2)])
     assert not ic.anonymize(TABLE, asked, [K, neighbour]).findings
+
+
+@pytest.mark.parametrize(
+    ("models", "left"),
+    [
+        ([], ["ill", "income"]),
+        ([ic.KAnonymity(5), ic.AverageRisk(0.2)], ["ill", "income"]),
+        ([ic.KAnonymity(5), ic.TCloseness(0.3)], []),
+        ([ic.P29(0.1)], []),
+        ([ic.AlphaKAnonymity(0.5, 2, attribute="income")], ["ill"]),
+        ([ic.LDiversity(2, attribute="ill"), ic.LDiversity(2, attribute="income")], []),
+        ([ic.Attacker("neighbour", ["age"], [ic.KAnonymity(5)])], ["ill", "income"]),
+        (
+            [ic.Attacker("neighbour", ["age"], [ic.KAnonymity(5), ic.LDiversity(2, attribute="ill")])],
+            ["income"],
+        ),
+    ],
+)
+def test_sensitive_attributes_without_a_model_are_named(models, left):
+    assert unprotected(models, ["ill", "income"]) == left
+    assert unprotected(models, []) == []
 
 
 @pytest.mark.parametrize(

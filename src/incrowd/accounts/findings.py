@@ -13,6 +13,7 @@ from incrowd.drafting.repeats import repeated_id_words, repeated_ids
 from incrowd.errors import InfeasibleError, setting
 from incrowd.lazy import np, pl
 from incrowd.presentation.markup import InNotebooks
+from incrowd.privacy.base import SensitiveModel
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -223,16 +224,22 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
 # --- the other findings -------------------------------------------------------------------------------
 
 
+def unprotected(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> list[str]:
+    """Return those sensitive attributes that no model looks at, also not against an attacker."""
+    parts = [part for model in models for part in getattr(model, "models", (model,))]
+    named = {getattr(part, "attribute", None) for part in parts if isinstance(part, SensitiveModel)}
+    return [] if None in named else [name for name in sensitive if name not in named]
+
+
 def _unprotected(evidence: Evidence) -> Iterator[Finding]:
-    frequency = evidence.frequency
-    protected = {j for model in evidence.policy.models for j in _protected(model, frequency)}
-    left = [j for j in range(len(frequency.sensitive)) if j not in protected]
+    attributes = {each.name: j for j, each in enumerate(evidence.frequency.sensitive)}
+    left = unprotected(evidence.policy.models, list(attributes))
     if not left:
         return
-    classes = evidence.recoding.classes(frequency)
-    for j in left:
-        name, sizes = frequency.sensitive[j].name, classes.sizes
-        alike = int(sizes[classes.most_frequent(j) == sizes].sum())
+    classes = evidence.recoding.classes(evidence.frequency)
+    for name in left:
+        sizes = classes.sizes
+        alike = int(sizes[classes.most_frequent(attributes[name]) == sizes].sum())
         share = alike / max(int(np.sum(sizes)), 1)
         yield Finding(
             "unprotected-sensitive",
@@ -242,12 +249,6 @@ def _unprotected(evidence: Evidence) -> Iterator[Finding]:
             "in which all have one value of it.",
             "Add a model of sensitive values, such as l-diversity or t-closeness.",
         )
-
-
-def _protected(model: PrivacyModel, frequency: FrequencyTable) -> Iterator[int]:
-    """Return the positions of the sensitive attributes that a model looks at."""
-    for each in getattr(model, "models", None) or (model,):
-        yield from (j for j in each.attributes(frequency) if j is not None)
 
 
 def _derived(evidence: Evidence) -> Iterator[Finding]:
