@@ -196,6 +196,10 @@ class Visit:
     def mark(self, name: str) -> None:
         self.click(f'[data-mark="{name}"]')
 
+    def unfold(self, mark: str) -> None:
+        """Open or close a place of advanced settings."""
+        self.click(f'[data-mark="{mark}"] .q-item')
+
     def go(self, number: int) -> None:
         """Go to a step by its number."""
         self.click(f'[data-step="{number}"]')

@@ -46,6 +46,34 @@ def test_every_registered_entry_begins_with_settings_that_it_takes(registry):
             entry.from_settings(first)
 
 
+@pytest.mark.parametrize("registry", [ic.MODELS, ic.ALGORITHMS, ic.TREATMENTS])
+def test_parameters_with_a_default_are_further_ones_but_for_the_limit(registry):
+    for entry in registry:
+        if entry.name == "attacker":
+            continue
+        first, further = declared.parameters_of(entry)
+        assert {*first, *further} == set(entry.parameters())
+        assert set(entry.needed()) <= set(first)
+        assert set(first) - set(entry.needed()) <= {getattr(entry, "limit_name", None)}
+        settings = declared.first_settings(entry)
+        if set(entry.needed()) <= set(settings):
+            made = entry.from_settings(settings)
+            assert {name: getattr(made, name) for name in further} == {n: x for n, (_, x) in further.items()}
+
+
+def test_models_that_are_not_complete_are_left_out():
+    document = {
+        "models": [
+            {"model": "k-anonymity", "k": 3},
+            {"model": "l-diversity"},
+            {"model": "t-closeness", "t": 7},
+        ],
+        "attackers": [{"name": "insurer", "knows": ["zip"], "l": 3}],
+    }
+    assert list(declared.complete_models(document)) == [ic.KAnonymity(3), ic.LDiversity(3)]
+    assert list(declared.complete_models({})) == []
+
+
 def test_models_that_say_themselves_who_knows_what_are_not_for_attackers():
     named = [model.name for model in declared.attacker_models()]
     assert {"k-anonymity", "l-diversity", "t-closeness"} <= set(named)

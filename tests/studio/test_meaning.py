@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 from incrowd.samples import hospital
 from incrowd.studio import declared
-from incrowd.studio.meaning import means, reached, slider_of
+from incrowd.studio.meaning import RECIPES, means, reached, slider_of
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,19 @@ def test_every_model_has_a_sentence_and_a_slider_that_its_first_limit_stands_on(
         if slider is not None and value is not None:
             assert slider.low <= value <= slider.high
             model.parameters()[model.limit_name].check(slider.high, model.name, "limit")
+
+
+def test_usual_limits_are_described_with_their_own_figures():
+    contract = RECIPES["contract"]
+    assert contract.models(["ill"]) == [{"model": "k-anonymity", "k": 5}, {"model": "l-diversity", "l": 2}]
+    assert contract.models([]) == [{"model": "k-anonymity", "k": 5}]
+    assert contract.text() == (
+        "At least 5 records look alike: somebody is found with at most 20%. They have at least 2 sensitive values."
+    )
+    assert (
+        RECIPES["teaching"].text() == "At least 3 records look alike: somebody is found with at most 33.4%."
+    )
+    assert [each.limits["k"] for each in RECIPES.values()] == [3, 5, 11]
 
 
 def test_a_slider_has_the_declared_range_and_reaches_what_was_written():

@@ -199,6 +199,7 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
     visit.go(6)
     # A changed setting undoes nothing that was done; one that keeps the order makes the very same bytes.
+    visit.unfold("advanced-run")
     visit.click("[data-field=keep_order]")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
@@ -254,21 +255,21 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     _, first, *_ = visit.wait("[data-mark=identifying] table").text.split("\n")
     assert first.startswith("birth_date, ")
     visit.go(4)
-    visit.choose("[data-field=usual]", "a public release")
-    visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "11", "the limit")
-    assert visit.shown("[data-field=l]").get_attribute("value") == "3"
+    visit.mark("usual-public")
+    visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "11", "the limit")
+    assert visit.wait("[data-field=l]").get_attribute("value") == "3"
     # The slider and the field are one limit, and say what it means; what the table reaches stands beside.
     assert "at most 9.1%" in visit.shown("[data-model=k-anonymity] [data-mark=means]").text
     slider = visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]")
     slider.send_keys(Keys.ARROW_RIGHT)
-    visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "12", "the step")
+    visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "12", "the step")
     visit.reads("finds at least 12 records")
     visit.fill("[data-field=k]", "20")
     visit.until(
         lambda: visit.shown("[data-model=k-anonymity] [role=slider]").get_attribute("aria-valuenow") == "20",
         "the slider",
     )
-    visit.choose("[data-field=usual]", "teaching")
+    visit.mark("usual-teaching")
     visit.until(lambda: not visit.all("[data-model=l-diversity]"), "the end of the other model")
 
 
@@ -291,6 +292,7 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
     visit.until(lambda: not visit.all("[data-field=join]"), "no people any more")
     visit.go(4)
     visit.click('[aria-label="Remove l-diversity"]')
+    visit.unfold("advanced-limits")
     visit.mark("add-attacker")
     visit.fill("[data-attacker] [data-field=called]", "insurer")
     visit.fill("[data-attacker] [data-field=k]", "20")
@@ -358,7 +360,6 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     visit.fill("[data-field=max_suppression]", "0")
     visit.mark("run")
     visit.reads("The table cannot satisfy the policy")
-    visit.mark("advise")
     told = visit.until(lambda: visit.wait("[data-mark=advice]").text, "what would help")
     assert "mondrian in place of optimal" in told
     visit.mark("take-advice")
@@ -446,6 +447,7 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     visit.until(lambda: visit.all(f'[aria-label="Choose {MARKUP}1"]'), "the tree")
     assert f"{MARKUP}1" in visit.wait("[data-mark=tree]").text
     visit.go(4)
+    visit.unfold("advanced-limits")
     visit.mark("add-attacker")
     visit.go(6)
     visit.mark("run")

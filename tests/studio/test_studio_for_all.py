@@ -86,6 +86,7 @@ def released(visit: Visit, tmp_path: Path) -> None:
     visit.mark("open")
     visit.reads("400 rows, 4 columns")
     visit.go(4)
+    visit.unfold("advanced-limits")
     visit.mark("add-attacker")
     visit.wait("[data-attacker]")
     visit.go(6)

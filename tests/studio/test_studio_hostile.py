@@ -153,6 +153,7 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_step(watched, tmp_pa
     picture(visit, "3")
     harmless(visit, studio)
     visit.go(4)
+    visit.unfold("advanced-limits")
     visit.mark("add-attacker")
     visit.fill("[data-attacker] [data-field=called]", f"<img src=x onerror={SIGN}=31>")
     visit.mark("measure")

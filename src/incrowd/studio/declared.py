@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 
 from incrowd.errors import InputError
@@ -12,6 +14,8 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments.base import treatment_of
 
+Parameters = dict[str, tuple[Parameter, Any]]
+"""Parameters with their defaults, which are `MISSING` where a value has to be given."""
 _FIRST: dict[str, Any] = {
     "k": 5, "l": 2, "t": 0.3, "h": 0.5, "alpha": 0.5, "L": 2, "K": 5, "C": 0.5, "beta": 1, "delta": 1,
     "delta_max": 0.5, "score": 1, "risk": 0.2, "share": 0.05, "threshold": 0.2,
@@ -52,6 +56,14 @@ def first_settings(entry: type[Configured]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+def parameters_of(entry: type[Configured]) -> tuple[Parameters, Parameters]:
+    """Return an entry's parameters with their defaults: those that are needed or a limit, and the others."""
+    known = {each.name: (each.metadata["parameter"], each.default) for each in fields(entry)}
+    names = {*entry.needed(), getattr(entry, "limit_name", "")}
+    first = {name: each for name, each in known.items() if name in names}
+    return first, {name: each for name, each in known.items() if name not in names}
+
+
 # --- models ---------------------------------------------------------------------------------------
 
 
@@ -76,6 +88,15 @@ def plain_attacker(settings: dict[str, Any]) -> dict[str, Any]:
     for letter in [key for key in settings if key in short]:
         found.append({"model": short[letter].name, short[letter].limit_name: settings.pop(letter)})
     return settings
+
+
+def complete_models(document: dict[str, Any]) -> Iterator[PrivacyModel]:
+    """Return the models of a policy document that are complete, with those that hold against attackers."""
+    attackers = map(plain_attacker, document.get("attackers", ()))
+    for settings in [*document.get("models", ()), *(each for found in attackers for each in found["models"])]:
+        parameters = {name: value for name, value in settings.items() if name != "model"}
+        with suppress(InputError):
+            yield MODELS.get(settings["model"]).from_settings(parameters)
 
 
 # --- treatments -----------------------------------------------------------------------------------

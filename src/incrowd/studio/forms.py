@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
 from incrowd.errors import ParameterError
-from incrowd.studio.parts import hinted
+from incrowd.studio.declared import parameters_of
+from incrowd.studio.parts import hinted, marked
 
 if TYPE_CHECKING:
-    from incrowd.parameters import Configured, Parameter
+    from incrowd.parameters import Parameter
+    from incrowd.studio.declared import Parameters
+    from incrowd.studio.meaning import Slider
 
 _UNSET = ""
 """What a list of choices has for no value."""
 
 
 def entry_form(
-    entry: type[Configured],
+    entry: type[Any],
     settings: dict[str, Any],
     changed: Callable[[], None],
     choices: Mapping[str, Sequence[str]] | None = None,
+    known: Parameters | None = None,
 ) -> dict[str, Any]:
-    """Show a field for every parameter of a registered entry; typed text goes into its settings.
+    """Show a field for parameters of a registered entry or of the policy; typed text goes into the settings.
 
     Return the fields by the names of their parameters.
 
@@ -35,12 +40,13 @@ def entry_form(
         Called after each change.
     choices
         What a text may be, by parameter, where the table says it: names of columns.
+    known
+        The parameters that get a field; by default all that the entry has.
     """
-    defaults = {name: field.default for name, field in entry.__dataclass_fields__.items()}
-    needed = entry.needed()
+    if known is None:
+        known = {name: each for part in parameters_of(entry) for name, each in part.items()}
     found = {}
-    for name, parameter in entry.parameters().items():
-        default = None if name in needed else defaults[name]
+    for name, (parameter, default) in known.items():
 
         def change(value: Any, name: str = name) -> None:
             if value is None:
@@ -49,40 +55,21 @@ def entry_form(
                 settings[name] = value
             changed()
 
-        value = settings.get(name, default)
+        needed = default is MISSING
+        value = settings.get(name, None if needed else default)
         of = (choices or {}).get(name)
-        found[name] = field_of(entry.name, name, parameter, value, change, of, needed=name in needed)
+        owner = getattr(entry, "name", "policy")
+        found[name] = _field(owner, name, parameter, value, change, of, needed=needed)
     return found
 
 
-def field_of(
-    owner: str,
-    name: str,
-    parameter: Parameter,
-    value: Any,
-    change: Callable[[Any], None],
-    choices: Sequence[str] | None = None,
-    *,
-    needed: bool = False,
+def _field(
+    owner: str, name: str, parameter: Parameter, value: Any, change: Any, choices: Any, *, needed: bool
 ) -> Any:
-    """Show the field of one parameter.
-
-    Parameters
-    ----------
-    owner
-        Whose parameter it is, for errors.
-    change
-        Called with every right value, None where the field is empty. A wrong one is told below the field,
-        and the value before stays.
-    choices
-        What a text may be, where the declaration does not say it.
-    needed
-        Whether it may not be left empty, since it has no default.
-    """
+    """Show the field of one parameter. `change` gets every right value, and None where the field is empty."""
     if parameter.kind is bool:
-        toggle = ui.switch(
-            f"{name}: {parameter.meaning}", value=bool(value), on_change=lambda e: change(e.value)
-        )
+        label = f"{name}: {parameter.meaning}"
+        toggle = ui.switch(label, value=bool(value), on_change=lambda e: change(e.value))
         return toggle.props(f"data-field={name}")
     options = parameter.choices or choices
     if options:
@@ -104,15 +91,39 @@ def field_of(
 
     shown = "" if value is None else str(value)
     found = ui.input(name, value=shown, on_change=typed, validation=wrong)
-    found.props(
-        f"outlined dense data-field={name}" + (" inputmode=decimal" if parameter.kind is not str else "")
-    )
+    keys = "" if parameter.kind is str else " inputmode=decimal"
+    found.props(f"outlined dense data-field={name}{keys}")
     return hinted(found, f"{parameter.meaning}; {parameter.describe()}")
 
 
-def _choice(
-    name: str, parameter: Parameter, options: list[str], value: Any, change: Callable[[Any], None]
-) -> Any:
+def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title: str) -> None:
+    """Show a number of some settings also as a slider, which writes into its field and follows it."""
+    low, high, step = span
+    found = ui.slider(min=low, max=high, step=step, value=settings.get(name, low))
+    found.classes("sliding").props(f"data-slider={name}").props["aria-label"] = title
+
+    def slid(event: Any) -> None:
+        # Some sliders give fractions for whole numbers, and 0.30000000000000004 for 0.3.
+        given = int(event.value) if step == 1 else round(event.value, 2)
+        if settings.get(name, low) not in (event.value, given):
+            field.set_value(str(given))
+
+    def written(_: Any) -> None:
+        now = settings.get(name, low)
+        if low <= now <= high and found.value != now:
+            found.set_value(now)
+
+    found.on_value_change(slid)
+    field.on_value_change(written)
+
+
+def advanced(mark: str, settings: Mapping[str, Any], known: Parameters) -> Any:
+    """Return a place for parameters that few need, which is closed while all of them have their defaults."""
+    opened = any(settings.get(name, default) != default for name, (_, default) in known.items())
+    return marked(ui.expansion("Advanced", value=opened).props("dense").classes("w-full"), mark)
+
+
+def _choice(name: str, parameter: Parameter, options: list[str], value: Any, change: Any) -> Any:
     shown = {option: option for option in options}
     if parameter.optional:
         shown = {_UNSET: "(not set)", **shown}

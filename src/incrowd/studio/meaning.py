@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.accounts.statements import at_most, percent
@@ -20,6 +20,30 @@ class Slider(NamedTuple):
     step: float
 
 
+class Recipe(NamedTuple):
+    """Usual limits by their letters, and for whom a release under them is."""
+
+    title: str
+    readers: str
+    limits: Mapping[str, int]
+
+    def models(self, sensitive: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the settings of the models; l is for tables with sensitive columns."""
+        names = {"k": "k-anonymity"} | ({"l": "l-diversity"} if sensitive else {})
+        return [{"model": names[x], x: limit} for x, limit in self.limits.items() if x in names]
+
+    def text(self) -> str:
+        """Describe the limits."""
+        k, l = self.limits["k"], self.limits.get("l")  # noqa: E741
+        text = f"At least {k} records look alike: somebody is found with at most {at_most(1 / k)}."
+        return text if l is None else f"{text} They have at least {l} sensitive values."
+
+
+RECIPES = {
+    "teaching": Recipe("Teaching", "For colleagues and courses.", {"k": 3}),
+    "contract": Recipe("Research under contract", "For researchers who signed a contract.", {"k": 5, "l": 2}),
+    "public": Recipe("Public release", "For everybody.", {"k": 11, "l": 3}),
+}
 _COUNTS = 50
 """The largest count on a slider, unless the limit is larger."""
 

@@ -7,16 +7,19 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.accounts.stages import RELEASE
 from incrowd.algorithms import ALGORITHMS
-from incrowd.studio.cancelling import Watched
-from incrowd.studio.forms import entry_form, field_of
+from incrowd.policy.policy import Policy
+from incrowd.studio import declared
+from incrowd.studio.forms import advanced, entry_form, slider
 from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
+from incrowd.studio.meaning import Slider
 from incrowd.studio.parts import heading, marked, note, words
 from incrowd.studio.work import policy_settings
 
-_SETTINGS = ("max_suppression", "keep_order")
-_MORE = ("output", "ends", "set_limit", "wildcards", "judge", "seed")
+_SHARE = "max_suppression"
+_MORE = ("keep_order", "output", "ends", "set_limit", "wildcards", "judge", "seed")
 
 
 class Run:
@@ -27,8 +30,12 @@ class Run:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.panel: Any = None
-        self._job = Job(page, "Run", "run", self._work, self._made, self._failed)
-        self._advice = Job(page, "What would help?", "advise", self._advise, self._show_advice)
+        work = page.work
+        self._job = Job(
+            page, "Make the release", "run", work.anonymize, self._made, self._failed, steps=RELEASE
+        )
+        self._advice = Job(page, "What would help?", "advise", work.advise, self._show_advice, icon="search")
+        self._helps: list[Any] | None = None
 
     def ready(self) -> bool:
         """Say whether there is a table."""
@@ -36,41 +43,45 @@ class Run:
 
     def draw(self) -> None:
         """Show the settings of the search, and the buttons that start and stop it."""
-        heading("Make the release")
-        note(
-            "Values are made coarser until every limit holds, and as little as possible is lost. The release "
-            "is measured anew at the end."
-        )
+        heading("How is the release made?")
+        note("Values are made coarser until every limit holds, with as little loss as can be.")
         with ui.column().classes("box"):
             self._algorithm()
-            with ui.element("div").classes("fields"):
-                self._settings(_SETTINGS)
-            more = ui.expansion("More settings").props("dense").classes("w-full")
-            with more, ui.element("div").classes("fields"):
-                self._settings(_MORE)
         self._job.draw()
         self._done = ui.column().classes("w-full")
         if self.page.work.release is not None:
             self._tell()
         elif self.page.work.infeasible:
-            self._failed()
+            self._offer()
+        else:
+            self._advice.stop()
 
     def _algorithm(self) -> None:
+        """Show the algorithm, the records that may be suppressed, and further settings."""
         choices = self.page.work.choices
         settings = choices.algorithm
         settings.setdefault("name", "mondrian")
-        known = {each.name: f"{each.name}: {each.summary}" for each in ALGORITHMS}
-        chosen = ui.select(known, label="Algorithm", value=settings["name"]).classes("w-full")
+        names = {each.name: f"{each.name}: {each.summary}" for each in ALGORITHMS}
+        chosen = ui.select(names, label="Algorithm", value=settings["name"]).classes("w-full whole")
         chosen.props("outlined dense options-dense data-field=algorithm")
-        place = ui.element("div").classes("fields")
+        needed = ui.element("div").classes("fields")
+        self._suppression()
+        general = policy_settings(_MORE)
+        _, known = declared.parameters_of(ALGORITHMS.get(settings["name"]))
+        # Every draft rounds the ends of ranges, so nobody has to see that.
+        set_now = {**choices.document, **settings, "ends": general["ends"][1]}
+        with advanced("advanced-run", set_now, general | known):
+            further = ui.element("div").classes("fields")
+            with ui.element("div").classes("fields"):
+                entry_form(Policy, choices.document, self._changed, known=general)
 
         def draw() -> None:
-            place.clear()
             entry = ALGORITHMS.get(settings["name"])
-            with place:
-                parameters = {"target": list(choices.columns)}
-                rest = _Without(settings, "name")
-                entry_form(entry, rest, self._changed, parameters)
+            columns = {"target": list(choices.columns)}
+            for place, known in zip((needed, further), declared.parameters_of(entry), strict=True):
+                place.clear()
+                with place:
+                    entry_form(entry, settings, self._changed, columns, known)
 
         def choose(event: Any) -> None:
             settings.clear()
@@ -81,56 +92,64 @@ class Run:
         chosen.on_value_change(choose)
         draw()
 
-    def _settings(self, names: tuple[str, ...]) -> None:
-        document = self.page.work.choices.document
-        for name, (parameter, default) in policy_settings(names).items():
+    def _suppression(self) -> None:
+        """Show the share of the records that may be suppressed, as a field and a slider."""
+        document, height = self.page.work.choices.document, self.page.work.height
 
-            def change(value: Any, name: str = name) -> None:
-                if value is None:
-                    document.pop(name, None)
-                else:
-                    document[name] = value
-                self._changed()
+        def text() -> str:
+            share = document.get(_SHARE, 0.0)
+            most = math.floor(share * height + 1e-9)
+            return f"Records that may be suppressed: {100 * share:g}% (up to {most:,} of {height:,} records)"
 
-            field_of("policy", name, parameter, document.get(name, default), change)
+        said = marked(words("p", text()), "suppressed").props("aria-live=polite")
+        with ui.element("div").classes("fields"):
+            known = policy_settings((_SHARE,))
+            field = entry_form(Policy, document, self._changed, known=known)[_SHARE]
+            slider(field, document, _SHARE, Slider(0, 1, 0.01), "Records that may be suppressed")
+        field.on_value_change(lambda _: said.set_text(text()))
 
     def _changed(self) -> None:
         self.page.changed()
+        self._advice.stop()
         self._done.clear()
 
-    def _work(self, watched: Watched) -> Any:
-        return self.page.work.anonymize(watched)
-
     def _made(self, _: Any) -> None:
+        self._advice.stop()
         self.page.enable()
         self._tell()
 
-    def _failed(self) -> None:
-        """Offer to look for changes that help, where the table cannot satisfy the policy."""
+    async def _failed(self) -> None:
+        """Look for changes that help, where the table cannot satisfy the policy."""
         self._done.clear()
-        if not self.page.work.infeasible:
-            return
+        self._helps = None
+        if self.page.work.infeasible:
+            self._offer()
+            await self._advice.run()
+
+    def _offer(self) -> None:
+        """Show the changes that help, and the search for them."""
         with self._done, ui.column().classes("box"):
-            words("div", "The table cannot satisfy the policy", "name")
+            words("div", "The table cannot satisfy the policy. What would help?", "name")
             note("Single changes are tried, each with a search of its own, until three are found that help.")
             self._advice.draw()
-            self._changes = marked(ui.column().classes("w-full"), "advice")
-
-    def _advise(self, watched: Watched) -> Any:
-        return self.page.work.advise(watched)
+            self._changes = marked(ui.column().classes("w-full"), "advice").props("role=status")
+        if self._helps is not None:
+            self._show_advice(self._helps)
 
     def _show_advice(self, found: list[Any]) -> None:
+        self._helps = found
         self._changes.clear()
         with self._changes:
             if not found:
                 note("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
             for change in found:
-                with ui.row().classes("items-center"):
+                with ui.row(wrap=False).classes("items-center"):
                     button = ui.button("Take it", on_click=lambda _, change=change: self._take(change))
-                    marked(button, "take-advice").props("no-caps outline")
+                    marked(button, "take-advice").classes("shrink-0").props("no-caps no-wrap outline")
+                    button.props["aria-label"] = f"Take it: {change.text}"
                     words("span", change.text)
 
-    def _take(self, change: Any) -> None:
+    async def _take(self, change: Any) -> None:
         """Make a change, and run again."""
         document = self.page.work.choices.document
         changed = change.edited(document)
@@ -139,8 +158,7 @@ class Run:
         self.page.work.changed()
         self.page.enable()
         self.page.redraw(self)
-        with self.panel:
-            ui.timer(0, self._job.run, once=True)
+        await self._job.run()
 
     def _tell(self) -> None:
         release = self.page.work.release
@@ -152,20 +170,3 @@ class Run:
             marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")
             button = ui.button("Look at it", on_click=lambda: self.page.go("Look"))
             marked(button, "look").props("no-caps icon-right=arrow_forward")
-
-
-class _Without(dict[str, Any]):
-    """The parameters of an entry whose name stands among them; a setting here is set there."""
-
-    def __init__(self, settings: dict[str, Any], name: str) -> None:
-        super().__init__({key: value for key, value in settings.items() if key != name})
-        self._settings = settings
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        super().__setitem__(key, value)
-        self._settings[key] = value
-
-    def pop(self, key: str, *default: Any) -> Any:
-        """Take a parameter out of both."""
-        self._settings.pop(key, None)
-        return super().pop(key, *default)
