@@ -137,11 +137,20 @@ def new_browser(downloads: Path):
 
 
 class Visit:
-    """A window of the browser on a studio."""
+    """A window of the browser on a studio.
+
+    Attributes
+    ----------
+    clicks
+        How often something was clicked so far.
+    typed
+        How many fields were written into so far.
+    """
 
     def __init__(self, browser, studio: Studio, downloads: Path) -> None:
         self.browser = browser
         self.downloads = downloads
+        self.clicks = self.typed = 0
         browser.get(studio.address)
         self.wait('[data-step="1"]')
 
@@ -192,6 +201,7 @@ class Visit:
             return True
 
         self.until(clicked, f"a click on {selector}")
+        self.clicks += 1
 
     def mark(self, name: str) -> None:
         self.click(f'[data-mark="{name}"]')
@@ -239,6 +249,7 @@ class Visit:
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys(text if text else Keys.DELETE)
+        self.typed += 1
 
     def choose(self, selector: str, option: str) -> None:
         """Choose from a list by what the option begins with."""
@@ -252,6 +263,7 @@ class Visit:
             return False
 
         self.until(chosen, f"the option {option}")
+        self.clicks += 1
         self.until(lambda: not self.all(".q-menu"), "the end of the list")
 
     def text(self) -> str:
@@ -260,6 +272,29 @@ class Visit:
     def reads(self, text: str) -> None:
         """Wait until the page has a text."""
         self.until(lambda: text in self.text(), repr(text))
+
+    def resize(self, width: int, theme: str = "light", height: int = 1000) -> None:
+        """Give the window another size, and the system another theme."""
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
+        self.browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        )
+        self.until(lambda: self.browser.execute_script("return innerWidth") == width, "the width")
+        dark = theme == "dark"
+        self.until(lambda: bool(self.all("body.body--dark")) is dark, "the theme")
+
+    def settle(self) -> None:
+        """Wait until nothing moves any more: a colour that changes is measured as any in between."""
+        self.until(
+            lambda: self.browser.execute_script(
+                "return document.getAnimations().every(a => a.playState !== 'running'"
+                " || a.effect.getComputedTiming().iterations === Infinity)"
+            ),
+            "the end of what moves",
+        )
 
     def take(self, mark: str, name: str) -> Path:
         """Take what a button gives, and return the file."""

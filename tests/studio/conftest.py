@@ -31,3 +31,11 @@ def browser(downloads):
 def visit(studio, browser, downloads):
     """A fresh window's content: each visit of the page begins anew."""
     return Visit(browser, studio, downloads)
+
+
+@pytest.fixture
+def any_screen(visit):
+    """A window whose size and theme a test may change."""
+    yield visit
+    visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -47,38 +47,6 @@ def axe(tmp_path_factory) -> str:
         return script.read().decode()
 
 
-def show(visit: Visit, width: int, theme: str, height: int = 1000) -> None:
-    """Give the window another width, and the system another theme."""
-    visit.browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
-    )
-    visit.browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
-    )
-    visit.until(lambda: visit.browser.execute_script("return innerWidth") == width, "the width")
-    dark = theme == "dark"
-    visit.until(lambda: bool(visit.all("body.body--dark")) is dark, "the theme")
-
-
-@pytest.fixture
-def any_screen(visit):
-    yield visit
-    visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def settled(visit: Visit) -> None:
-    """Wait until nothing moves any more: a colour that changes is measured as any in between."""
-    visit.until(
-        lambda: visit.browser.execute_script(
-            "return document.getAnimations().every(a => a.playState !== 'running'"
-            " || a.effect.getComputedTiming().iterations === Infinity)"
-        ),
-        "the end of what moves",
-    )
-
-
 def released(visit: Visit, tmp_path: Path) -> None:
     """Go so far that every step can be seen, each with what it shows when it is used."""
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
@@ -143,13 +111,13 @@ def test_axe_finds_nothing_in_any_step_on_any_screen(any_screen, axe, tmp_path):
     for step in range(1, 9):
         use(visit, step)
         for width, theme in ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "light"), (390, "dark")):
-            show(visit, width, theme)
-            settled(visit)
+            visit.resize(width, theme)
+            visit.settle()
             found[step, width, theme] = problems(visit, axe)
             # Nothing stands beside the page; what is wider scrolls for itself.
             wide = visit.browser.execute_script("return document.documentElement.scrollWidth")
             assert wide <= width, (step, width)
-        show(visit, 1440, "light")
+        visit.resize(1440, "light")
     assert {place: told for place, told in found.items() if told} == {}
 
 
@@ -251,13 +219,13 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, step, height):
         visit.wait("[data-mark=before] table")
     else:
         use_for_picture(visit, step)
-    show(visit, 1_000, "light", height)
+    visit.resize(1_000, "light", height)
     # The path of the table is that of this run.
     visit.browser.execute_script(
         "for (const e of document.querySelectorAll('header span')) if (e.textContent.includes('people.csv'))"
         " e.textContent = 'people.csv'; document.activeElement.blur(); scrollTo(0, 0);"
     )
-    settled(visit)
+    visit.settle()
     taken = visit.browser.get_screenshot_as_png()
     page = PICTURES / f"{name}.png"
     if WRITES:
