@@ -12,14 +12,18 @@ from incrowd.accounts.findings import refuse_unanswered
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.seals import is_seal
 from incrowd.io.streams import is_scan
+from incrowd.io.targets import INTERNAL
 from incrowd.studio.tables import called
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
     from incrowd.studio.work import Work
 
 _POLICY = "policy.toml"
+_RELEASE = "release"
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,25 @@ def command(work: Work) -> str:
         "population": given.population,
         "table": given.table,
     }
-    words = ["incrowd", "anonymize", work.source.name]
-    words += [word for name, value in named.items() if value is not None for word in (_option(name), value)]
-    return shlex.join([*words, *([_option("stream")] if given.opened else [])])
+    words = ["incrowd", "anonymize", work.source.name, *_options(named)]
+    return shlex.join([*words, *(["--stream"] if given.opened else [])])
 
 
-def _option(name: str) -> str:
-    return f"--{name}"
+def check(work: Work) -> str:
+    """Return the command line that checks the release in the unpacked archive of `published_file`."""
+    given = _Options.of(work)
+    named = {
+        "policy": f"{_RELEASE}/{_POLICY}",
+        "account": f"{_RELEASE}/release.json",
+        **{name: value for name, value in given.csv_format.items() if name != "sheet"},
+        "population": given.population,
+    }
+    return shlex.join(["incrowd", "verify", f"{_RELEASE}/{release_name(work)}", *_options(named)])
+
+
+def _options(named: dict[str, str | None]) -> list[str]:
+    """Return options with their values as words; those without a value are left out."""
+    return [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
 
 
 def script(work: Work) -> str:
@@ -129,13 +145,32 @@ def release_name(work: Work) -> str:
     return f"release{usual_suffix(kept)}"
 
 
-def report_file(work: Work) -> tuple[Path, str]:
-    """Write the report that may be published. Return it with its name."""
+def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
+    """Write an archive of release, published policy and account, as `save` does. Return it with its name."""
     assert work.release is not None
     refuse_unanswered(work.release.findings)
-    path = work.place(".html")
+    folder = work.place("")
+    folder.mkdir(0o700)
+    saved = folder / _RELEASE
+    with called(saved, _RELEASE):
+        work.release.save(saved, name=release_name(work), progress=progress)
+    progress.stage("pack")
+    inside = [file for file in saved.rglob("*") if not file.is_relative_to(saved / INTERNAL)]
+    return _packed(folder / "release.zip", inside)
+
+
+def report_file(work: Work, suffix: str) -> tuple[Path, str]:
+    """Write the report that may be published. Return it with its name.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    assert work.release is not None
+    refuse_unanswered(work.release.findings)
+    path = work.place(suffix)
     work.release.report(path)
-    return path, "report.html"
+    return path, f"report{suffix}"
 
 
 def policy_file(work: Work) -> tuple[Path, str]:
@@ -145,15 +180,17 @@ def policy_file(work: Work) -> tuple[Path, str]:
     folder.mkdir(0o700)
     path = folder / _POLICY
     work.release.policy.write(path)
-    beside = sorted(file for file in (folder / "hierarchies").glob("*") if not is_seal(file.name))
-    if not beside:
-        return path, _POLICY
-    archive = folder / "policy.zip"
+    beside = list((folder / "hierarchies").glob("*"))
+    return _packed(folder / "policy.zip", [path, *beside]) if beside else (path, _POLICY)
+
+
+def _packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
+    """Pack files into an archive beside them. Return it with its name."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.write(path, _POLICY)
-        for file in beside:
-            packed.write(file, f"hierarchies/{file.name}")
-    return archive, "policy.zip"
+        for file in sorted(files, key=lambda file: (len(file.parts), file)):
+            if file.is_file() and not is_seal(file.name):
+                packed.write(file, file.relative_to(archive.parent))
+    return archive, archive.name
 
 
 def script_file(work: Work) -> tuple[Path, str]:

@@ -51,9 +51,18 @@ class HandOver:
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
                 words("div", "To publish", "name")
-                note("The release, written, read back and measured once more. The report may go with it.")
+                note(
+                    "The release, written, read back and measured once more. The report may go with it. The "
+                    "archive is for those who check the release: its policy and account may be published."
+                )
                 self._button("Release", "get-release", lambda watched: export.release_file(work, watched))
-                self._button("Report (HTML)", "get-report", lambda _: export.report_file(work))
+                self._button("Report (HTML)", "get-report", lambda _: export.report_file(work, ".html"))
+                self._button("Report (PDF)", "get-pdf", lambda _: export.report_file(work, ".pdf"))
+                self._button(
+                    "Release, policy and account (ZIP)",
+                    "get-archive",
+                    lambda watched: export.published_file(work, watched),
+                )
             with ui.column().classes("box"):
                 words("div", "For you", "name")
                 note(
@@ -71,6 +80,9 @@ class HandOver:
             f"{archive} into the folder where you run it, and write the path of your table where it differs."
         )
         marked(words("pre", export.command(work)), "command")
+        heading("Check the release", 3)
+        note("Unpack the archive. A second implementation then checks the release, its policy and account:")
+        marked(words("pre", export.check(work)), "check")
         heading("The same by a script", 3)
         marked(words("pre", export.script(work)), "script")
         if not work.release.policy.keep_order:
