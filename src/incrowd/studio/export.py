@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,59 +25,28 @@ _POLICY = "policy.toml"
 _RELEASE = "release"
 
 
-@dataclass(frozen=True)
-class _Options:
-    """The settings of the release beside the policy, for a command and for a script.
-
-    Attributes
-    ----------
-    csv_format
-        How the file is written, where it is not plain.
-    population
-        The file of the population, if any.
-    table
-        The table of a database, if any.
-    opened
-        Whether a single file is opened to stream; folders always are.
-    """
-
-    csv_format: dict[str, Any]
-    population: str | None
-    table: str | None
-    opened: bool
-
-    @classmethod
-    def of(cls, work: Work) -> _Options:
-        source = work.source
-        assert source is not None
-        opened = source.database is None and work.streams and not is_scan(source.path)
-        return cls(_format(work.csv_format), work.population, source.table, opened)
-
-
 def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
     assert work.source is not None
-    given = _Options.of(work)
     named = {
         "policy": _POLICY,
         "output": release_name(work),
-        **given.csv_format,
-        "names": ",".join(given.csv_format.get("names", ())) or None,
-        "population": given.population,
-        "table": given.table,
+        **(given := _format(work.csv_format)),
+        "names": ",".join(given.get("names", ())) or None,
+        "population": work.population,
+        "table": work.source.table,
     }
     words = ["incrowd", "anonymize", work.source.name, *_options(named)]
-    return shlex.join([*words, *(["--stream"] if given.opened else [])])
+    return shlex.join([*words, *(["--stream"] if _opened(work) else [])])
 
 
 def check(work: Work) -> str:
     """Return the command line that checks the release in the unpacked archive of `published_file`."""
-    given = _Options.of(work)
     named = {
         "policy": f"{_RELEASE}/{_POLICY}",
         "account": f"{_RELEASE}/release.json",
-        **{name: value for name, value in given.csv_format.items() if name != "sheet"},
-        "population": given.population,
+        **{name: value for name, value in _format(work.csv_format).items() if name not in ("sheet", "names")},
+        "population": work.population,
     }
     return shlex.join(["incrowd", "verify", f"{_RELEASE}/{release_name(work)}", *_options(named)])
 
@@ -91,27 +59,33 @@ def _options(named: dict[str, str | None]) -> list[str]:
 def script(work: Work) -> str:
     """Return the Python script that makes the release again, beside the policy file."""
     assert work.source is not None
-    given, name = _Options.of(work), repr(work.source.name)
+    csv_format, name = _format(work.csv_format), repr(work.source.name)
     lines = ["import incrowd as ic", "", f"policy = ic.Policy.read({_POLICY!r})"]
     table, beside = name, ""
-    if given.csv_format:
-        inner = ", ".join(f"{option}={value!r}" for option, value in given.csv_format.items())
+    if csv_format:
+        inner = ", ".join(f"{option}={value!r}" for option, value in csv_format.items())
         lines.append(f"csv_format = ic.CsvFormat({inner})")
         beside = ", csv_format=csv_format"
-    if given.table is not None:
-        table = f"database.table({given.table!r})"
-    elif given.opened:
+    if work.source.table is not None:
+        table = f"database.table({work.source.table!r})"
+    elif _opened(work):
         table, beside = f"ic.scan({name}{beside})", ""
-    if given.population is not None:
-        beside += f", population={given.population!r}"
+    if work.population is not None:
+        beside += f", population={work.population!r}"
     release = [
         f"release = ic.anonymize({table}, policy{beside})",
         f"release.write({release_name(work)!r})",
     ]
-    if given.table is not None:
+    if work.source.table is not None:
         lines.append(f"with ic.Database({name}) as database:")
         release = [f"    {line}" for line in release]
     return "\n".join([*lines, *release, "print(*release.sentences(), sep='\\n')"]) + "\n"
+
+
+def _opened(work: Work) -> bool:
+    """Say whether a single file is opened to stream; folders always are."""
+    assert work.source is not None
+    return work.source.database is None and work.streams and not is_scan(work.source.path)
 
 
 def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
@@ -198,11 +172,3 @@ def script_file(work: Work) -> tuple[Path, str]:
     path = work.place(".py")
     path.write_text(script(work), encoding="utf-8", newline="\n")
     return path, "release.py"
-
-
-def has_files(work: Work) -> bool:
-    """Say whether hierarchies stand in files beside the policy."""
-    from incrowd.hierarchy import Hierarchy
-
-    assert work.release is not None
-    return any(isinstance(each.hierarchy, Hierarchy) for each in work.release.policy.schema.attributes)

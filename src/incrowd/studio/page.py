@@ -23,6 +23,7 @@ from incrowd.studio.steps.roles import Roles
 from incrowd.studio.steps.run import Run
 from incrowd.studio.steps.table import Table
 from incrowd.studio.tables import Source, in_database
+from incrowd.studio.teaching import explain
 from incrowd.studio.work import Work
 
 _ENDED = """<script>
@@ -90,6 +91,8 @@ class Page:
             )
             self._source = words("span", "", "text-white").style("overflow-wrap: anywhere")
             ui.space()
+            self.teaching = ui.switch("Teach me", on_change=lambda: self.redraw(self._shown))
+            marked(self.teaching, "teach").props("dense color=white keep-color").classes("whitespace-nowrap")
             dark = ui.dark_mode(None)
             button = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
             button.props('flat round dense color=white aria-label="Light or dark"')
@@ -236,6 +239,8 @@ class Page:
         self._messages.clear()
         step.panel.clear()
         with step.panel:
+            if self.teaching.value:
+                self._explain_again = explain(self, step.name)
             step.draw()
         self.enable()
 
@@ -247,6 +252,8 @@ class Page:
         if self._measuring is not None:
             self._measuring.cancel()
         self.enable()
+        if self.teaching.value:
+            self._explain_again()
 
     async def _look(self) -> None:
         """Offer what other windows left, and measure the risk of the table after a change."""

@@ -66,7 +66,6 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     return {text: number for text, number in texts if text is not None}
 
 
-
 def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
     """Count the records of the most frequent values; of many numbers, those of ranges of equal width.
 

@@ -58,11 +58,7 @@ class HandOver:
                 self._button("Release", "get-release", lambda watched: export.release_file(work, watched))
                 self._button("Report (HTML)", "get-report", lambda _: export.report_file(work, ".html"))
                 self._button("Report (PDF)", "get-pdf", lambda _: export.report_file(work, ".pdf"))
-                self._button(
-                    "Release, policy and account (ZIP)",
-                    "get-archive",
-                    lambda watched: export.published_file(work, watched),
-                )
+                self._button("Archive to check", "get-archive", lambda w: export.published_file(work, w))
             with ui.column().classes("box"):
                 words("div", "For you", "name")
                 note(
@@ -75,9 +71,9 @@ class HandOver:
                         "The sample itself (CSV)", "get-sample", lambda _: (work.source.path, "people.csv")
                     )
         heading("The same by a command", 3)
-        archive = "Unpack the policy" if export.has_files(work) else "Put the policy"
         note(
-            f"{archive} into the folder where you run it, and write the path of your table where it differs."
+            "Put the policy into the folder where you run it, unpacked if it is an archive. Write the path "
+            "of your table where it differs."
         )
         marked(words("pre", export.command(work)), "command")
         heading("Check the release", 3)
