@@ -220,7 +220,7 @@ def evidence() -> None:
 def pictures() -> None:
     """Take the pictures of the studio anew, in a browser."""
     python(
-        "-m", "pytest", "-q", "tests/studio/test_studio_for_all.py", "-k", "pictures",
+        "-m", "pytest", "-q", "tests/studio", "-k", "pictures or walks_from",
         INCROWD_WRITE_PICTURES="1",
     )  # fmt: skip
 
