@@ -45,8 +45,8 @@ TERMS = (
 """Steps, terms, meanings as in the glossary or else of the model, and examples that `facts` fill."""
 
 
-def facts(work: Work) -> dict[str, Any]:
-    """Return the facts that examples name; those that the table does not have are left out."""
+def facts(work: Work, *, paths: bool = True) -> dict[str, Any]:
+    """Return the facts that examples name: those that the table has, and those of `paths` where asked for."""
     if work.choices is None:
         return {}
     rows, having = work.rows(0, _ROWS), work.choices.having
@@ -63,9 +63,10 @@ def facts(work: Work) -> dict[str, Any]:
             found |= {"attribute": name, "value": cut(str(first[name])), "different": alike[name].n_unique()}
             for share, part in (("whole", rows), ("part", alike)):
                 found[share] = percent(int(part[name].eq_missing(rows[name][:1]).sum()) / len(part))
-    paths = ((name, work.examples([name]).get(name, ())) for name in quasi)
-    if (longest := next((each for each in paths if len(each[1]) > 2), None)) is not None:
-        found |= {"column": longest[0], "path": " → ".join(map(cut, longest[1]))}
+    for name in quasi if paths else ():
+        if len(path := work.examples([name]).get(name, ())) > 2:
+            found |= {"column": name, "path": " → ".join(map(cut, path))}
+            break
     if work.release is not None:
         found |= {"classes": work.release.privacy.classes, "smallest": work.release.privacy.smallest}
     return found
@@ -75,13 +76,15 @@ def explain(page: Any, name: str) -> Callable[[], Any]:
     """Explain the terms of a step. Return a function that looks for the examples anew."""
     box = marked(ui.element("section").classes("box charts bg-sky-50 dark:bg-slate-800"), "teaching")
     box.props["aria-label"] = "Terms of this step"
+    terms = [each[1:] for each in TERMS if each[0] == name]
+    paths = any("{path}" in example for *_, example in terms)
 
     async def fill() -> None:
-        found = await page.doing(lambda _: None, None, facts, page.work) or {}
+        found = await page.doing(lambda _: None, None, facts, page.work, paths=paths) or {}
         if not box.is_deleted:
             box.clear()
             with box:
-                for _, term, meaning, example in (each for each in TERMS if each[0] == name):
+                for term, meaning, example in terms:
                     with ui.element("div"), suppress(KeyError):
                         words("div", term, "name")
                         words("p", meaning or f"{MODELS.get(term).summary.capitalize()}.")

@@ -51,10 +51,7 @@ class HandOver:
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
                 words("div", "To publish", "name")
-                note(
-                    "The release, written, read back and measured once more. The report may go with it. The "
-                    "archive is for those who check the release: its policy and account may be published."
-                )
+                note("What is written is read back and measured once more. The archive is for checking it.")
                 self._button("Release", "get-release", lambda watched: export.release_file(work, watched))
                 self._button("Report (HTML)", "get-report", lambda _: export.report_file(work, ".html"))
                 self._button("Report (PDF)", "get-pdf", lambda _: export.report_file(work, ".pdf"))
@@ -77,7 +74,7 @@ class HandOver:
         )
         marked(words("pre", export.command(work)), "command")
         heading("Check the release", 3)
-        note("Unpack the archive. A second implementation then checks the release, its policy and account:")
+        note("Unpack release.zip, the archive. A second implementation checks what is in it:")
         marked(words("pre", export.check(work)), "check")
         heading("The same by a script", 3)
         marked(words("pre", export.script(work)), "script")
