@@ -53,7 +53,11 @@ def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(win
     ]  # fmt: skip
     assert window.rows(0, 3).columns == ["age", "sex", "zip", "diagnosis"]
     assert window.assess(Watched()).records == 400
-    assert window.compare(["mondrian"], [3], Watched()).complete
+    assert [run.problem for run in window.compare(["mondrian"], [3], Watched())] == [None]
+    # What a run would refuse is no point: rows of a database have no order that could be kept.
+    window.choices.document["keep_order"] = True
+    assert "order" in window.compare(["mondrian"], [3], Watched())[0].problem
+    del window.choices.document["keep_order"]
     assert window.editor("zip").unknown() == {}
     release = window.anonymize(Watched())
     assert release.privacy.holds

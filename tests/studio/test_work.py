@@ -159,7 +159,7 @@ def test_the_name_of_an_upload_is_shown_and_is_no_path(window, name, shown, suff
 def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, people):
     window.open(Source(people, people.name))
     window.choices.document["max_suppression"] = 1.0
-    runs = window.compare(["mondrian", "datafly"], [4, 401], Watched()).runs
+    runs = window.compare(["mondrian", "datafly"], [4, 401], Watched())
     assert [(run.algorithm, run.k) for run in runs] == [
         ("mondrian", 4), ("mondrian", 401), ("datafly", 4), ("datafly", 401),
     ]  # fmt: skip

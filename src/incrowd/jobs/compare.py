@@ -266,7 +266,7 @@ def compare(  # noqa: PLR0913
     for done, setting in enumerate(settings):
         progress.advance(done, len(settings))
         rows = table if setting.shuffle is None else _shuffled(table, setting.shuffle)
-        runs.append(_run(setting.run, rows, setting.policy, population))
+        runs.append(run_of(setting.run, rows, setting.policy, population))
     return Comparison(_records(table), tuple(runs))
 
 
@@ -380,13 +380,13 @@ def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
     lazy = _lazy(table)
     few = _frame(table)[:_WARM].to_native() if lazy is None else lazy.head(_WARM).collect()
     for setting in {str(setting.algorithm): setting for setting in settings}.values():
-        _run(
+        run_of(
             ComparisonRun("", None, None, None, None), few, replace(setting, max_suppression=1.0), population
         )
 
 
-def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> ComparisonRun:
-    """Fill in the result of a run, or why it has none."""
+def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> ComparisonRun:
+    """Make a release by a policy, and return a run with its figures, or with the reason why it has none."""
     try:
         release = anonymize(table, policy, population=population)
     except IncrowdError as error:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.algorithms import ALGORITHMS
 from incrowd.engines import open_table
 from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, builder_from_spec
@@ -25,6 +25,7 @@ from incrowd.io.streams import Files, is_scan
 from incrowd.lazy import pl
 from incrowd.policy.policy import Policy
 from incrowd.progress import Silent, Within
+from incrowd.studio.exploring import compared
 from incrowd.studio.sampling import recoded, sampled, sliced
 from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read_policy
 from incrowd.studio.trees import TreeEditor
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.attacks import Attack
     from incrowd.jobs.assess import Assessment
-    from incrowd.jobs.compare import Comparison
     from incrowd.jobs.draft import Draft
     from incrowd.jobs.fidelity import Fidelity
     from incrowd.jobs.release import Release
     from incrowd.jobs.suggest import Suggestion
     from incrowd.policy.accepted import Accepted
     from incrowd.progress import Progress
+    from incrowd.report.document import ComparisonRun
     from incrowd.risk import Identifying
 
 __all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "policy_settings"]
@@ -451,19 +452,23 @@ class Work:
         ------
         IncrowdError
         """
-        from incrowd.jobs.anonymize import anonymize
         from incrowd.jobs.suggest import helping
 
         def feasible(change: Suggestion) -> bool:
-            within = Within(progress, change.text)
-            try:
-                with self._asked() as table:
-                    anonymize(table, change.policy, progress=within, **self._beside)
-            except (InfeasibleError, InputError):
-                return False
-            return True
+            return self.is_feasible(change.policy, Within(progress, change.text))
 
         return list(helping(self.policy(), feasible))
+
+    def is_feasible(self, policy: Policy, progress: Progress) -> bool:
+        """Say whether a run under a policy gives a release."""
+        from incrowd.jobs.anonymize import anonymize
+
+        try:
+            with self._asked() as table:
+                anonymize(table, policy, progress=progress, **self._beside)
+        except (InfeasibleError, InputError):
+            return False
+        return True
 
     def explore(self, progress: Progress) -> SolutionSpace:
         """Search the lattice of full-domain recodings.
@@ -536,18 +541,15 @@ class Work:
             )
         return quasi_identifiers(self.table, names, max_size=min(2, len(names)))
 
-    def compare(self, algorithms: Sequence[str], sizes: Sequence[int], progress: Progress) -> Comparison:
-        """Run algorithms under several class sizes, and measure the loss of each.
+    def compare(self, names: Sequence[str], sizes: Sequence[int], progress: Progress) -> list[ComparisonRun]:
+        """Run algorithms under several class sizes, each as `anonymize` would, and measure the losses.
 
         Raises
         ------
         IncrowdError
         """
-        from incrowd.jobs.compare import compare
-
-        assert self.choices is not None
-        chosen = [ALGORITHMS.parse(name) for name in algorithms]
-        return compare(self.table, self.policy(), chosen, k=sizes, progress=progress, **self._beside)
+        with self._asked() as table:
+            return compared(table, self.policy(), list(product(names, sizes)), self.population, progress)
 
     @property
     def same_rows(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +17,6 @@ from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
-_ASIDE = 32
-"""Pixels by which a point stands beside another one of the same loss and risk."""
 
 
 class Explore:
@@ -49,18 +46,10 @@ class Explore:
             "leave this step out."
         )
         with ui.element("div").classes("fields"):
-
-            def choose(event: Any) -> None:
-                self._chosen = list(event.value)
-
             known = [each.name for each in ALGORITHMS if not each.needed()]
-            chosen = ui.select(known, label="Algorithms", value=self._chosen, multiple=True, on_change=choose)
-            chosen.props("outlined dense options-dense data-field=algorithms")
-
-            def write(event: Any) -> None:
-                self._sizes = event.value
-
-            sizes = ui.input("Class sizes k", value=self._sizes, on_change=write)
+            chosen = ui.select(known, label="Algorithms", value=self._chosen, multiple=True)
+            chosen.bind_value_to(self, "_chosen").props("outlined dense options-dense data-field=algorithms")
+            sizes = ui.input("Class sizes k", value=self._sizes).bind_value_to(self, "_sizes")
             hinted(sizes.props("outlined dense data-field=sizes"), "whole numbers with commas between")
         self._job.draw()
         self._found = marked(ui.column().classes("w-full"), "compared")
@@ -69,71 +58,53 @@ class Explore:
     def _search(self, watched: Watched) -> Any:
         work = self.page.work
         space = work.explore(watched)
+        points = exploring.of_lattice(work, space, watched)
         watched.stage("examples")
-        return space, work.examples(space.names)
+        return space, points, work.examples(space.names)
 
     def _work(self, watched: Watched) -> Any:
-        sizes = []
-        for part in self._sizes.split(","):
-            if not part.strip().isdecimal() or int(part) < 1:
-                raise ParameterError(
-                    "class sizes: write whole numbers from 1 with commas between, as 2, 5, 10"
-                )
-            sizes.append(int(part))
+        sizes = [part.strip() for part in self._sizes.split(",")]
+        if not all(part.isdecimal() and int(part) for part in sizes):
+            raise ParameterError("class sizes: write whole numbers from 1 with commas between, as 2, 5, 10")
         if not self._chosen:
             raise ParameterError("algorithms: choose at least one")
-        return self.page.work.compare(self._chosen, sizes, watched)
+        return self.page.work.compare(self._chosen, [*map(int, sizes)], watched)
 
-    def _show(self, found: Any) -> None:
+    def _show(self, runs: Any) -> None:
         self._found.clear()
-        points = exploring.of_runs(found)
+        points = exploring.of_runs(runs)
         with self._found:
             heading("Loss against risk", 3)
             if points:
-                note(
-                    "To the right: the largest risk that somebody is found. Upward: what a cell loses on "
-                    "average. Low and left is best. A number takes its setting."
-                )
-                self._front(points, "front", self._take_run)
-            names = ("", "algorithm", "k", "loss", "largest risk", "suppressed", "seconds", "why not")
-            grid("Settings compared", names, [_row(n, run) for n, run in enumerate(found.runs, 1)],
-                 numbers=(2, 3, 4, 5, 6))  # fmt: skip
+                kind = ("front", "setting", "largest risk", "loss", "%")
+                self._chart(points, kind, self._take_run)
+            names = ("", "algorithm", "k", "loss", "largest risk", "suppressed", "why not")
+            rows = [_row(number, run, points.get(str(number))) for number, run in enumerate(runs, 1)]
+            grid("Settings compared", names, rows, numbers=(2, 3, 4, 5))
             if points:
                 heading("What each column loses", 3)
                 note("What a cell of the column loses on average: 0% is the value as it is, 100% is *.")
-                runs, rows = exploring.losses(found)
-                lost = grid("What each column loses", runs, rows, numbers=range(1, len(runs)))
-                marked(lost, "lost")
-            if points:
-                self._choice(points, "setting", self._take_run)
+                columns, lost = exploring.losses(runs)
+                found = grid("What each column loses", columns, lost, numbers=range(1, len(columns)))
+                marked(found, "lost")
 
-    def _front(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
-        """Show a button for every point, at its place."""
-        losses = [each.loss for each in points.values()]
-        risks = [each.risk for each in points.values()]
-        there: Counter[tuple[float, float]] = Counter()
-        with marked(ui.element("div").classes("front"), mark):
-            words("span", "risk", "axis risk muted").props("aria-hidden=true")
-            words("span", "loss", "axis loss muted").props("aria-hidden=true")
-            for number, point in points.items():
-                button = ui.button(number, on_click=lambda _, of=point.of: take(of)).props("round dense")
-                button.props["aria-label"] = (
-                    f"Take {number}: {point.label}, loss {point.loss:.4g}, risk {point.risk:.1%}"
-                )
-                x, y = exploring.place(point.risk, risks), exploring.place(point.loss, losses)
-                # Points at one place stand side by side.
-                button.style(f"left: {x:.2f}%; bottom: {y:.2f}%; margin-left: {_ASIDE * there[x, y]}px")
-                there[x, y] += 1
-        note(exploring.ends(points))
-
-    def _choice(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
-        """Show a list of the points, for who cannot hit a number."""
+    def _chart(self, points: dict[str, Point], kind: tuple[str, ...], take: Callable[[Any], None]) -> None:
+        """Show points as a chart, and as a list for who cannot hit one; either takes a point."""
+        mark, what, risk, loss, unit = kind
+        best, why = exploring.best(points, self.page.work.choices.document)
+        note("Low and left is best. Points that would hide each other stand side by side.")
+        note("Click a point to take it, or choose it from the list.")
+        figures = exploring.chart(points, best, risk, loss, unit)
+        chart = ui.echart(figures, lambda event: take(points[event.name].of), renderer="svg")
+        chart.props["aria-label"] = f"{len(points)} points of loss against risk; the table has their figures"
+        marked(chart.classes("chart").props("role=img"), mark)
+        marked(words("p", why), "recommended")
         with ui.row().classes("items-center"):
             labels = {number: f"{number}: {point.label}" for number, point in points.items()}
-            chosen = ui.select(labels, label=mark.capitalize(), value=next(iter(labels)))
-            chosen.props(f"outlined dense options-dense data-field={mark}").style("min-width: 220px")
+            chosen = ui.select(labels, label=what.capitalize(), value=best or next(iter(labels)))
+            chosen.props(f"outlined dense options-dense data-field={what}").style("min-width: 220px")
             button = ui.button("Take it", on_click=lambda: take(points[chosen.value].of))
-            marked(button, f"take-{mark}").props("no-caps outline")
+            marked(button, f"take-{what}").props("no-caps outline")
 
     def _take_run(self, run: Any) -> None:
         """Make a setting the choice, and go on to the run."""
@@ -157,21 +128,16 @@ class Explore:
     def _tell_levels(self) -> None:
         """Say which levels are fixed, and offer to free them."""
         self._levels.clear()
-        fixed = {
-            name: settings["levels"]
+        fixed = [
+            f"{name} {' to '.join(map(str, settings['levels']))}"
             for name, settings in self.page.work.choices.columns.items()
             if settings.get("levels") is not None
-        }
-        if not fixed:
-            return
-        with self._levels:
-            levels_words = ", ".join(
-                f"{name} {' to '.join(map(str, levels))}" for name, levels in fixed.items()
-            )
-            words("span", f"Fixed levels: {levels_words}")
-            marked(ui.button("Let them be chosen", on_click=self._free), "free-levels").props(
-                "no-caps outline"
-            )
+        ]
+        if fixed:
+            with self._levels:
+                words("span", f"Fixed levels: {', '.join(fixed)}")
+                button = ui.button("Let them be chosen", on_click=self._free)
+                marked(button, "free-levels").props("no-caps outline")
 
     def _free(self) -> None:
         exploring.free_levels(self.page.work.choices.document)
@@ -180,15 +146,14 @@ class Explore:
 
     def _show_lattice(self, found: Any) -> None:
         self._nodes.clear()
-        space, examples = found
-        points = exploring.of_lattice(space)
+        space, points, examples = found
         with self._nodes:
             proved = "none loses less than the first" if space.proved else "others may lose less"
-            note(
-                f"{len(space.nodes):,} of {space.size:,} nodes were looked at; {proved}. "
-                f"To the right: the mean risk. Upward: {space.metric}. None of these is beaten in both."
-            )
-            self._front(points, "nodes-front", self._take_node)
+            note(f"{len(space.nodes):,} of {space.size:,} nodes were looked at; {proved}.")
+            if not points:
+                note("None of the best nodes can be released: the limits fail on the cells that would leave.")
+                return
+            self._chart(points, ("nodes-front", "node", "mean risk", space.metric, ""), self._take_node)
             rows = [
                 (
                     number,
@@ -201,7 +166,6 @@ class Explore:
             names = ("", *(f"level of {name}" for name in space.names), space.metric, "mean risk")
             grid("Nodes of the lattice", names, rows, numbers=(len(names) - 2, len(names) - 1))
             note("Level 0 is the value as it is. Beside a level stands what the most frequent value becomes.")
-            self._choice(points, "node", self._take_node)
 
     def _take_node(self, levels: Any) -> None:
         """Fix the levels of a node, and go on to the run."""
@@ -210,16 +174,8 @@ class Explore:
         self.page.go("Run")
 
 
-def _row(number: int, run: Any) -> tuple[Any, ...]:
-    if run.problem is not None:
-        return (number, run.algorithm, run.k, "-", "-", "-", "-", run.problem)
-    return (
-        number,
-        run.algorithm,
-        run.k,
-        f"{run.utility['loss']:.1%}",
-        f"{1 / run.smallest if run.smallest else 0.0:.1%}",
-        f"{run.suppressed:,.0f}",
-        f"{run.seconds:.2f}",
-        "",
-    )
+def _row(number: int, run: Any, point: Point | None) -> tuple[Any, ...]:
+    if point is None:
+        return (number, run.algorithm, run.k, "-", "-", "-", run.problem)
+    figures = (f"{point.loss:.1%}", f"{point.risk:.1%}", f"{point.suppressed:,.0f}")
+    return (number, run.algorithm, run.k, *figures, "")
