@@ -36,6 +36,15 @@ def test_every_quasi_identifier_has_its_records_before_and_after(document, relea
     assert "single value" in found[0].how
 
 
+def test_four_figures_are_those_of_the_account(document, release):
+    found = account.tiles(document)
+    assert [name for name, *_ in found] == ["Largest risk", "Smallest class", "Loss", "Suppressed"]
+    assert found[0][1:] == (f"{document['risk']['after']['prosecutor']['max']:.1%}", "was 100.0% before")
+    assert found[1][1:] == (str(release.privacy.smallest), "was 1 before")
+    assert found[2][1] == f"{rounded(release.utility['loss'].value):.1%}"
+    assert found[3][1:] == (str(release.privacy.suppressed), "of 400 records")
+
+
 def test_records_are_told_by_the_size_of_their_class_and_small_sizes_come_first(document, release):
     found = account.class_sizes(document)
     assert [each.label for each in found][:2] == ["1", "5 to 9"]

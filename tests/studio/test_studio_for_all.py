@@ -78,7 +78,7 @@ def use(visit: Visit, step: int) -> None:
         visit.mark("lattice")
         visit.wait("[data-mark=nodes-front]")
     if step == 7:
-        visit.wait("[data-mark=before] table")
+        visit.wait("[data-mark=rows] table")
         visit.mark("attack")
         visit.wait("[data-mark=attacked] table")
 
@@ -216,7 +216,7 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, step, height):
         visit.go(6)
         visit.mark("run")
         visit.mark("look")
-        visit.wait("[data-mark=before] table")
+        visit.wait("[data-mark=rows] table")
     else:
         use_for_picture(visit, step)
     visit.resize(1_000, "light", height)

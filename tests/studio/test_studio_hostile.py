@@ -168,7 +168,7 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_step(watched, tmp_pa
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
     visit.mark("look")
-    visit.wait("[data-mark=before] table")
+    visit.wait("[data-mark=rows] table")
     literal(visit, *NAMES)
     visit.mark("fidelity")
     visit.wait("[data-mark=fidelity-found] table")

@@ -23,22 +23,26 @@ class Pair(NamedTuple):
 class Change(NamedTuple):
     """The recoding of a quasi-identifier.
 
-    Attributes
-    ----------
-    name
-        The column.
-    how
-        How it was recoded, in words.
-    lost
-        What a cell lost on average, 0..1.
-    records
-        Records by value, before and after.
+    `how` says it in words, and `lost` is what a cell lost on average, 0..1.
     """
 
     name: str
     how: str
     lost: float
     records: list[Pair]
+
+
+def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the four figures of a release that count most: the name, the figure, and a word on it."""
+    risk, sizes = document["risk"], document["classes"]
+    lost = next(each["value"] for each in document["loss"] if each["metric"] == "loss")
+    before, after = (risk[when]["prosecutor"]["max"] for when in ("before", "after"))
+    return [
+        ("Largest risk", f"{after:.1%}", f"was {before:.1%} before"),
+        ("Smallest class", f"{sizes['after']['smallest']:,}", f"was {sizes['before']['smallest']:,} before"),
+        ("Loss", f"{lost:.1%}", "of a cell, on average"),
+        ("Suppressed", f"{document['suppressed']:,}", f"of {document['records']:,} records"),
+    ]
 
 
 def changes(document: Mapping[str, Any]) -> list[Change]:

@@ -22,7 +22,7 @@ def show_findings(findings: Iterable[Finding]) -> None:
     left = len(unanswered(listed))
     if not listed:
         return
-    with marked(ui.column().classes("problem" if left else "box"), "findings"):
+    with marked(ui.column().classes("warn" if left else "box"), "findings"):
         words("div", _counted(left, "to look at before you publish") if left else "Accepted findings", "name")
         with ui.element("ul"):
             for finding in listed:

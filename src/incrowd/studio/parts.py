@@ -130,9 +130,13 @@ def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], number
 
 def frame(title: str, table: pl.DataFrame) -> Any:
     """Show rows of a table: every cell as a text, cut where it is very long."""
-    names = table.columns
-    rows = [["(missing)" if cell is None else cut(str(cell)) for cell in row] for row in table.iter_rows()]
-    return grid(title, names, rows)
+    return grid(title, table.columns, [[*map(cell_text, row)] for row in table.iter_rows()])
+
+
+def cell_text(cell: Any) -> str:
+    """Return a cell of a table as a text that can be shown."""
+    text = str(cell).lower() if isinstance(cell, bool) else str(cell)
+    return "(missing)" if cell is None else visible(cut(text))
 
 
 def cut(text: str) -> str:

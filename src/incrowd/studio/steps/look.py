@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nicegui import ui
 
+from incrowd.lazy import pl
 from incrowd.studio import account
 from incrowd.studio.bars import bars
+from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
-from incrowd.studio.parts import frame, grid, heading, marked, note, tell, words
+from incrowd.studio.parts import cell_text, frame, grid, heading, marked, note, tell, words
 
 _ROWS = 8
 _COLUMNS = 40
-_SIZES = (
-    ("count", "classes"),
-    ("smallest", "smallest"),
-    ("mean", "mean size"),
-    ("unique", "records alone"),
+_SIZES = (("count", "classes"), ("smallest", "smallest"), ("mean", "mean size"), ("unique", "records alone"))
+_records = "{:,.0f}".format
+_CELL = (
+    '<q-td :props="props"><template v-if="props.value.now === undefined">{{ props.value }}</template>'
+    '<template v-else><s>{{ props.value.was }}</s> <span aria-hidden="true">\u2192</span> '
+    '<span class="spoken">{{ props.value.verb }}</span> '
+    """<b :class="{gone: props.value.now == '*'}">{{ props.value.now }}</b></template></q-td>"""
 )
+"""A cell before, an arrow, and after; one that stayed once. Screen readers say "34 became 30-39"."""
 
 
 class Look:
@@ -37,8 +43,15 @@ class Look:
 
     def draw(self) -> None:
         """Show the account of the release."""
-        document = self.page.work.account
+        document, release = self.page.work.account, self.page.work.release
         heading("What the release is like")
+        with marked(ui.element("div").classes("charts tiles"), "tiles"):
+            for name, figure, context in account.tiles(document):
+                with ui.element("div").classes("box"):
+                    words("div", name, "muted")
+                    words("div", figure, "figure")
+                    words("div", context, "muted")
+        show_findings(release.findings)
         words("div", document["verdict"]["text"], "good")
         with marked(words("ul", ""), "sentences"):
             for sentence in document["sentences"]:
@@ -46,10 +59,10 @@ class Look:
         self._tell_rows()
         self._from = 0
         with ui.row():
-            back = ui.button("Rows before", on_click=lambda: self._turn(-_ROWS))
-            marked(back, "rows-before").props("no-caps outline")
-            on = ui.button("Next rows", on_click=lambda: self._turn(_ROWS))
-            marked(on, "rows-next").props("no-caps outline")
+            self._back = ui.button("Previous rows", on_click=lambda: self._turn(-_ROWS))
+            marked(self._back, "rows-before").props("no-caps outline")
+            self._on = ui.button("Next rows", on_click=lambda: self._turn(_ROWS))
+            marked(self._on, "rows-next").props("no-caps outline")
         self._messages = ui.column().classes("w-full")
         self._rows = ui.column().classes("w-full").style("min-height: 330px")
         ui.timer(0, self._draw_rows, once=True)
@@ -62,19 +75,15 @@ class Look:
     def _tell_rows(self) -> None:
         """Say whether the rows that follow are the same before and after, and how that is known."""
         work = self.page.work
-        heading("The same rows before and after" if work.same_rows else "Rows before and after", 3)
+        heading("Rows before and after" if work.same_rows else "Released rows", 3)
         if not work.same_rows:
-            note("Columns are treated, and rows of a database have no order: those after are other rows.")
-        elif work.source.database is not None:
-            note(
-                "Rows of a database have no order: each is found in the release by its quasi-identifiers. "
-                "These are the rows as they were when you opened the table."
-            )
+            note("Columns are treated, and rows of a database have no order: nobody knows which were which.")
+            return
+        note("An arrow stands where a cell changed; * hides its value. What is left out is not released.")
+        if work.source.database is None:
+            note("In the release the rows come in another order, unless you keep theirs.")
         else:
-            note(
-                "Here they stand side by side for you. In the release the rows come in another order, unless "
-                "you keep theirs."
-            )
+            note("Each row is as you opened it, and is found in the release by its quasi-identifiers.")
 
     async def _turn(self, step: int) -> None:
         there = self._from + step
@@ -91,14 +100,18 @@ class Look:
             return
         before, after = found
         end, rows = self._from + before.height, self.page.work.height
+        self._back.set_enabled(self._from > 0)
+        self._on.set_enabled(end < rows)
         self._rows.clear()
         with self._rows:
             words("p", f"Rows {self._from + 1:,} to {end:,} of {rows:,}")
-            with ui.element("div").classes("halves"):
-                for title, part in (("Before", before), ("After", after)):
-                    with ui.column().classes("w-full"):
-                        words("div", title, "name")
-                        marked(frame(title, part[:, :_COLUMNS]), title.lower())
+            if self.page.work.same_rows:
+                shown = before[:, :_COLUMNS]
+                names = [name if name in after.columns else f"{name} (left out)" for name in shown.columns]
+                table = marked(grid("Rows before and after", names, changed_cells(shown, after)), "rows")
+                next(iter(table)).add_slot("body-cell", _CELL)
+            else:
+                marked(frame("Released rows", after[:, :_COLUMNS]), "rows")
 
     def _columns(self, document: dict[str, Any]) -> None:
         heading("What became of each column", 3)
@@ -188,11 +201,19 @@ class Look:
             grid("Attacks", names, account.attempts(found), numbers=(1, 2, 3))
 
 
+def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str | dict[str, str]]]:
+    """Yield the cells of each row: a text where it stayed, else what it was and is, and a verb between."""
+    for old, new in zip(before.iter_rows(named=True), after.iter_rows(named=True), strict=True):
+        row: list[str | dict[str, str]] = []
+        for name, cell in old.items():
+            was, now = cell_text(cell), cell_text(new[name]) if name in new else "left out"
+            verb = "is" if name not in new else "was suppressed to" if now == "*" else "became"
+            changed = {"was": was, "now": now, "verb": verb}
+            row.append(was if was == now else changed)
+        yield row
+
+
 def _figure(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-
-
-def _records(value: float) -> str:
-    return f"{value:,.0f}"
