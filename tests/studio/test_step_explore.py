@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from incrowd.samples import hospital
+from incrowd.studio.steps import explore
+from incrowd.studio.work import Source, Work
 
 POINT = "//*[@data-mark='{}']//*[local-name()='text'][normalize-space()='{}']"
 
@@ -101,3 +105,20 @@ def test_the_words_of_the_chart_can_be_read_in_the_dark(compared):
         assert shades == ["rgb(56, 66, 78)", "rgb(219, 227, 236)"]
     finally:
         visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_points_of_choices_that_changed_meanwhile_are_not_offered(tmp_path, monkeypatch):
+    hospital(50).select("age", "sex").write_csv(tmp_path / "people.csv")
+    work, said = Work(), []
+    monkeypatch.setattr(explore, "note", said.append)
+    work.open(Source(tmp_path / "people.csv", "people.csv"))
+    step = explore.Explore(SimpleNamespace(work=work))
+    before = step._choices()
+    # To look at the settings of a run changes nothing.
+    work.choices.algorithm.setdefault("name", "mondrian")
+    assert step._stand(before)
+    work.choices.models[0]["k"] = 7
+    assert not step._stand(before)
+    assert said == ["The choices changed while this ran. Start it again."]
+    assert step._stand(step._choices())
+    work.close()

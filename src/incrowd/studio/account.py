@@ -46,13 +46,7 @@ def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def changes(document: Mapping[str, Any]) -> list[Change]:
-    """Return the recoding of each quasi-identifier.
-
-    Parameters
-    ----------
-    document
-        `Release.document`.
-    """
+    """Return the recoding of each quasi-identifier of `Release.document`."""
     lost = next(each for each in document["loss"] if each["metric"] == "loss")["per_attribute"]
     return [
         Change(

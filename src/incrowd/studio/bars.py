@@ -33,7 +33,8 @@ def bars(
         with ui.element("thead"), ui.element("tr"):
             ui.element("td")
             for name in names:
-                words("th", name, name).props("scope=col")
+                with words("th", name).props("scope=col"):
+                    ui.element("div").classes(f"bar {name}")
             ui.element("td")
         with ui.element("tbody"):
             for label, *values in rows:

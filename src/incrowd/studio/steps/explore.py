@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from nicegui import ui
@@ -56,11 +57,11 @@ class Explore:
         self._draw_lattice()
 
     def _search(self, watched: Watched) -> Any:
-        work = self.page.work
+        work, before = self.page.work, self._choices()
         space = work.explore(watched)
         points = exploring.of_lattice(work, space, watched)
         watched.stage("examples")
-        return space, points, work.examples(space.names)
+        return before, (space, points, work.examples(space.names))
 
     def _work(self, watched: Watched) -> Any:
         sizes = [part.strip() for part in self._sizes.split(",")]
@@ -68,16 +69,32 @@ class Explore:
             raise ParameterError("class sizes: write whole numbers from 1 with commas between, as 2, 5, 10")
         if not self._chosen:
             raise ParameterError("algorithms: choose at least one")
-        return self.page.work.compare(self._chosen, [*map(int, sizes)], watched)
+        return self._choices(), self.page.work.compare(self._chosen, [*map(int, sizes)], watched)
 
-    def _show(self, runs: Any) -> None:
+    def _choices(self) -> tuple[Any, ...]:
+        """Return what decides whether a run gives a release."""
+        work = self.page.work
+        rest = {name: value for name, value in work.choices.document.items() if value and name != "algorithm"}
+        return work.source, work.population, deepcopy(rest)
+
+    def _stand(self, before: tuple[Any, ...]) -> bool:
+        """Say whether the choices still are those before, and show it where they are not."""
+        if before == self._choices():
+            return True
+        note("The choices changed while this ran. Start it again.")
+        return False
+
+    def _show(self, found: Any) -> None:
         self._found.clear()
+        before, runs = found
         points = exploring.of_runs(runs)
         with self._found:
+            if not self._stand(before):
+                return
             heading("Loss against risk", 3)
             if points:
                 kind = ("front", "setting", "largest risk", "loss", "%")
-                self._chart(points, kind, self._take_run)
+                self._chart(points, kind, exploring.take_setting)
             names = ("", "algorithm", "k", "loss", "largest risk", "suppressed", "why not")
             rows = [_row(number, run, points.get(str(number))) for number, run in enumerate(runs, 1)]
             grid("Settings compared", names, rows, numbers=(2, 3, 4, 5))
@@ -88,14 +105,22 @@ class Explore:
                 found = grid("What each column loses", columns, lost, numbers=range(1, len(columns)))
                 marked(found, "lost")
 
-    def _chart(self, points: dict[str, Point], kind: tuple[str, ...], take: Callable[[Any], None]) -> None:
+    def _chart(
+        self, points: dict[str, Point], kind: tuple[str, ...], take: Callable[[Any, Any], None]
+    ) -> None:
         """Show points as a chart, and as a list for who cannot hit one; either takes a point."""
         mark, what, risk, loss, unit = kind
-        best, why = exploring.best(points, self.page.work.choices.document)
-        note("Low and left is best. Points that would hide each other stand side by side.")
-        note("Click a point to take it, or choose it from the list.")
+        document = self.page.work.choices.document
+        best, why = exploring.best(points, document)
+
+        def choose(number: str) -> None:
+            take(document, points[number].of)
+            self.page.changed()
+            self.page.go("Run")
+
+        note("Low and left is best. Points that are too close stand side by side. Click one to take it.")
         figures = exploring.chart(points, best, risk, loss, unit)
-        chart = ui.echart(figures, lambda event: take(points[event.name].of), renderer="svg")
+        chart = ui.echart(figures, lambda event: choose(event.name), renderer="svg")
         chart.props["aria-label"] = f"{len(points)} points of loss against risk; the table has their figures"
         marked(chart.classes("chart").props("role=img"), mark)
         marked(words("p", why), "recommended")
@@ -103,14 +128,8 @@ class Explore:
             labels = {number: f"{number}: {point.label}" for number, point in points.items()}
             chosen = ui.select(labels, label=what.capitalize(), value=best or next(iter(labels)))
             chosen.props(f"outlined dense options-dense data-field={what}").style("min-width: 220px")
-            button = ui.button("Take it", on_click=lambda: take(points[chosen.value].of))
+            button = ui.button("Take it", on_click=lambda: choose(chosen.value))
             marked(button, f"take-{what}").props("no-caps outline")
-
-    def _take_run(self, run: Any) -> None:
-        """Make a setting the choice, and go on to the run."""
-        exploring.take_setting(self.page.work.choices.document, run)
-        self.page.changed()
-        self.page.go("Run")
 
     # --- the lattice ------------------------------------------------------------------------------
 
@@ -146,14 +165,16 @@ class Explore:
 
     def _show_lattice(self, found: Any) -> None:
         self._nodes.clear()
-        space, points, examples = found
+        before, (space, points, examples) = found
         with self._nodes:
+            if not self._stand(before):
+                return
             proved = "none loses less than the first" if space.proved else "others may lose less"
             note(f"{len(space.nodes):,} of {space.size:,} nodes were looked at; {proved}.")
             if not points:
                 note("None of the best nodes can be released: the limits fail on the cells that would leave.")
                 return
-            self._chart(points, ("nodes-front", "node", "mean risk", space.metric, ""), self._take_node)
+            self._chart(points, ("nodes-front", "node", "mean risk", space.metric, ""), exploring.take_levels)
             rows = [
                 (
                     number,
@@ -166,12 +187,6 @@ class Explore:
             names = ("", *(f"level of {name}" for name in space.names), space.metric, "mean risk")
             grid("Nodes of the lattice", names, rows, numbers=(len(names) - 2, len(names) - 1))
             note("Level 0 is the value as it is. Beside a level stands what the most frequent value becomes.")
-
-    def _take_node(self, levels: Any) -> None:
-        """Fix the levels of a node, and go on to the run."""
-        exploring.take_levels(self.page.work.choices.document, levels)
-        self.page.changed()
-        self.page.go("Run")
 
 
 def _row(number: int, run: Any, point: Point | None) -> tuple[Any, ...]:
