@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import date
 
 import polars as pl
@@ -92,3 +94,34 @@ def test_findings_stand_in_amber_above_the_sentences(visit, tmp_path):
     found = visit.wait("[data-mark=findings].warn")
     assert "unique-column: patient_id" in found.text
     assert found.location["y"] < sentences.location["y"]
+
+
+@pytest.mark.slow
+def test_where_rows_cannot_be_found_again_released_ones_are_shown_alone(visit, tmp_path, studio):
+    with closing(sqlite3.connect(tmp_path / "people.db")) as connection, connection:
+        connection.execute("CREATE TABLE people (age INTEGER, sex TEXT, cost INTEGER)")
+        rows = hospital(20).select("age", "sex", "cost").rows()
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    visit.click(".q-expansion-item:has([data-field=address]) .q-item")
+    visit.fill("[data-field=address]", f"sqlite:///{tmp_path}/people.db")
+    visit.fill("[data-field=table]", "people")
+    visit.mark("open-table")
+    visit.reads("20 rows")
+    visit.go(2)
+    visit.choose('[data-column="2"] [data-field=role]', "insensitive")
+    visit.choose('[data-column="2"] [data-field=treatment]', "round")
+    visit.fill('[data-column="2"] [data-field=base]', "500")
+    visit.go(4)
+    visit.click('[aria-label="Remove l-diversity"]')
+    visit.go(6)
+    visit.mark("run")
+    visit.mark("look")
+    visit.reads("nobody knows which were which")
+    shown = visit.wait("[data-mark=rows] table")
+    assert not shown.find_elements("css selector", "s")
+    costs = [each.text for each in shown.find_elements("css selector", "tbody td:last-child")]
+    assert len(costs) == 8
+    assert all(int(each) % 500 == 0 for each in costs)
+    visit.mark("rows-next")
+    visit.reads("Rows 9 to 16 of 20")
+    assert studio.errors.read_text() == ""

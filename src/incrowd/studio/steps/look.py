@@ -18,13 +18,13 @@ _ROWS = 8
 _COLUMNS = 40
 _SIZES = (("count", "classes"), ("smallest", "smallest"), ("mean", "mean size"), ("unique", "records alone"))
 _records = "{:,.0f}".format
-_CELL = (
-    '<q-td :props="props"><template v-if="props.value.now === undefined">{{ props.value }}</template>'
-    '<template v-else><s>{{ props.value.was }}</s> <span aria-hidden="true">\u2192</span> '
-    '<span class="spoken">{{ props.value.verb }}</span> '
-    """<b :class="{gone: props.value.now == '*'}">{{ props.value.now }}</b></template></q-td>"""
+_ROW = (
+    '<q-tr :props="props"><q-td v-for="{name, value} in props.cols" :key="name" :props="props">'
+    '<template v-if="!value.was">{{ value }}</template><template v-else><s>{{ value.was }}</s> '
+    '<span aria-hidden="true">\u2192</span> <span class="spoken">{{ value.verb }}</span> '
+    """<b :class="{gone: value.now == '*'}">{{ value.now }}</b></template></q-td></q-tr>"""
 )
-"""A cell before, an arrow, and after; one that stayed once. Screen readers say "34 became 30-39"."""
+"""Cells before, an arrow, and after; one that stayed once. Screen readers say "34 became 30-39"."""
 
 
 class Look:
@@ -109,7 +109,7 @@ class Look:
                 shown = before[:, :_COLUMNS]
                 names = [name if name in after.columns else f"{name} (left out)" for name in shown.columns]
                 table = marked(grid("Rows before and after", names, changed_cells(shown, after)), "rows")
-                next(iter(table)).add_slot("body-cell", _CELL)
+                next(iter(table)).add_slot("body", _ROW)
             else:
                 marked(frame("Released rows", after[:, :_COLUMNS]), "rows")
 
