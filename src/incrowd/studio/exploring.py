@@ -32,7 +32,7 @@ _TOLD = "point => Object.assign(document.createElement('div'), {textContent: poi
 
 
 class Point(NamedTuple):
-    """A result that can be chosen: its loss (or score), risk and suppressed records, and what is taken.
+    """A result that can be taken: its loss (or score), its risk, and its suppressed records.
 
     Points of a group have one colour and one symbol.
     """

@@ -394,7 +394,6 @@ class Work:
         """
         from incrowd.jobs.assess import assess
 
-        assert self.choices is not None
         policy = self.policy()
         with self._asked() as table:
             found = assess(
@@ -479,7 +478,6 @@ class Work:
         """
         from incrowd.jobs.anonymize import explore
 
-        assert self.choices is not None
         with self._asked() as table:
             return explore(table, self.policy(), progress=progress, **self._beside)
 

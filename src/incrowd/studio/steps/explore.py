@@ -72,7 +72,7 @@ class Explore:
         return self._choices(), self.page.work.compare(self._chosen, [*map(int, sizes)], watched)
 
     def _choices(self) -> tuple[Any, ...]:
-        """Return what decides whether a run gives a release."""
+        """Return the choices that decide whether a run gives a release."""
         work = self.page.work
         rest = {name: value for name, value in work.choices.document.items() if value and name != "algorithm"}
         return work.source, work.population, deepcopy(rest)
