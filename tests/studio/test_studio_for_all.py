@@ -204,7 +204,7 @@ def test_what_has_the_focus_can_be_seen(visit):
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "height"), [("limits", 4, 900), ("explore", 5, 900), ("look", 7, 1_300)]
+    ("name", "step", "height"), [("roles", 2, 800), ("limits", 4, 900), ("explore", 5, 900), ("look", 7, 1_300)]
 )
 def test_the_pictures_of_the_docs(any_screen, tmp_path, name, step, height):
     visit = any_screen
@@ -238,7 +238,10 @@ def test_the_pictures_of_the_docs(any_screen, tmp_path, name, step, height):
 
 def use_for_picture(visit: Visit, step: int) -> None:
     visit.go(step)
-    if step == 4:
+    if step == 2:
+        visit.click('[data-column="0"] [data-mark=open-column]')
+        visit.wait("[data-mark=distribution] table")
+    elif step == 4:
         visit.mark("measure")
         visit.wait("[data-mark=measured] table")
     else:
