@@ -10,7 +10,8 @@ from nicegui import ui
 
 from incrowd.errors import ParameterError
 from incrowd.studio.declared import parameters_of
-from incrowd.studio.parts import hinted, marked
+from incrowd.studio.fields import choice_field, hinted, text_field
+from incrowd.studio.parts import marked
 
 if TYPE_CHECKING:
     from incrowd.parameters import Parameter
@@ -90,10 +91,9 @@ def _field(
             change(read(event.value or ""))
 
     shown = "" if value is None else str(value)
-    found = ui.input(name, value=shown, on_change=typed, validation=wrong)
-    keys = "" if parameter.kind is str else " inputmode=decimal"
-    found.props(f"outlined dense data-field={name}{keys}")
-    return hinted(found, f"{parameter.meaning}; {parameter.describe()}")
+    hint = f"{parameter.meaning}; {parameter.describe()}"
+    found = text_field(name, name, shown, hint, on_change=typed, validation=wrong)
+    return found if parameter.kind is str else found.props("inputmode=decimal")
 
 
 def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title: str) -> None:
@@ -128,6 +128,5 @@ def _choice(name: str, parameter: Parameter, options: list[str], value: Any, cha
     if parameter.optional:
         shown = {_UNSET: "(not set)", **shown}
     chosen = value if value in shown else (_UNSET if parameter.optional else None)
-    found = ui.select(shown, label=name, value=chosen, on_change=lambda e: change(e.value or None))
-    found.props(f"outlined dense options-dense data-field={name}")
+    found = choice_field(shown, name, name, chosen, on_change=lambda e: change(e.value or None))
     return hinted(found, parameter.meaning)

@@ -9,7 +9,8 @@ from nicegui import ui
 
 from incrowd.accounts.findings import unanswered
 from incrowd.policy.accepted import Accepted
-from incrowd.studio.parts import heading, marked, note, tell, words
+from incrowd.studio.fields import button, text_field
+from incrowd.studio.parts import box, heading, marked, note, tell, words
 
 if TYPE_CHECKING:
     from incrowd.accounts.findings import Finding
@@ -36,12 +37,7 @@ def _counted(number: int, what: str) -> str:
 class Gate:
     """The gate before a release that has findings: each needs a reason to be accepted.
 
-    Parameters
-    ----------
-    work
-        The window's work, with a release.
-    opened
-        Called when every finding is accepted.
+    It calls `opened` when every finding is accepted.
     """
 
     def __init__(self, work: Work, opened: Callable[[], None]) -> None:
@@ -59,14 +55,12 @@ class Gate:
             "reasons, so name no person."
         )
         for number, finding in enumerate(self._open):
-            with marked(ui.column().classes("box"), f"finding-{number}"):
-                words("div", ", ".join((finding.name, *finding.columns)), "name")
+            with marked(box(", ".join((finding.name, *finding.columns))), f"finding-{number}"):
                 words("p", finding.text)
                 note(finding.way_out)
-                reason = ui.input("Why do you accept it?").classes("w-full")
-                self._reasons.append(reason.props(f"outlined dense data-field=why-{number}"))
-        button = ui.button("Accept and go on", icon="done_all", on_click=self._accept)
-        marked(button, "accept").props("no-caps")
+                reason = text_field("Why do you accept it?", f"why-{number}").classes("w-full")
+                self._reasons.append(reason)
+        button("Accept and go on", "accept", self._accept, "", icon="done_all")
         self._messages = ui.column().classes("w-full")
 
     def _accept(self) -> None:

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from incrowd.accounts.stages import STAGES
 from incrowd.studio.cancelling import Watched
+from incrowd.studio.fields import button
 from incrowd.studio.parts import marked, tell, words
 
 _EVERY = 0.2
@@ -33,20 +34,8 @@ def in_words(stage: str, seconds: float, share: float | None, steps: Sequence[st
 class Job:
     """Buttons that start and stop some work, and a bar of its progress.
 
-    Parameters
-    ----------
-    page
-        The page.
-    title, mark, icon
-        What the button says, its name for tests, and its picture.
-    work
-        What is done in a thread; it is given the progress.
-    done
-        Called with what came of it, on the page.
-    failed
-        Called where nothing came of it.
-    steps
-        The stages that the work will have, where they are known.
+    `work` is done in a thread, with what the window works on and the progress. On the page `done` is called
+    with the result, or `failed` where there is none. `steps` are the stages that it will have, if known.
     """
 
     def __init__(
@@ -54,7 +43,7 @@ class Job:
         page: Any,
         title: str,
         mark: str,
-        work: Callable[[Watched], Any],
+        work: Callable[[Any, Watched], Any],
         done: Callable[[Any], None],
         failed: Callable[[], Awaitable[None]] | None = None,
         icon: str = _FIRST,
@@ -69,11 +58,10 @@ class Job:
         """Show the buttons, and the progress where the work goes on."""
         with ui.column().classes("job w-full") as self._place:
             with ui.row().classes("items-center"):
-                self._start = marked(ui.button(self._title, icon=self._icon, on_click=self.run), self._mark)
                 # What only looks or saves stands back behind what the step is for.
-                self._start.props("no-caps" if self._icon == _FIRST else "no-caps outline")
-                stop = ui.button("Cancel", icon="stop", on_click=self.stop).props("no-caps outline")
-                self._stop = marked(stop, f"cancel-{self._mark}")
+                kind = "" if self._icon == _FIRST else "outline"
+                self._start = button(self._title, self._mark, self.run, kind, icon=self._icon)
+                self._stop = button("Cancel", f"cancel-{self._mark}", self.stop, icon="stop")
             with ui.column().classes("w-full").props("aria-live=polite") as self._shown:
                 self._stage = marked(words("p", ""), f"stage-{self._mark}")
                 self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
@@ -101,7 +89,7 @@ class Job:
         watched = self._watched = Watched()
         self._running(True)
         try:
-            found = await self._page.doing(self._tell, watched, self._work, watched)
+            found = await self._page.doing(self._tell, watched, self._work, self._page.work, watched)
         finally:
             self._watched = None
             self._running(False)

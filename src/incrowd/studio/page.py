@@ -13,7 +13,8 @@ from incrowd.errors import IncrowdError, in_the_page
 from incrowd.progress import running
 from incrowd.studio import left, status
 from incrowd.studio.cancelling import Cancelled, Watched
-from incrowd.studio.parts import STYLE, marked, tell, words
+from incrowd.studio.fields import button
+from incrowd.studio.parts import STYLE, emptied, marked, tell, words
 from incrowd.studio.steps.explore import Explore
 from incrowd.studio.steps.hand_over import HandOver
 from incrowd.studio.steps.hierarchies import Hierarchies
@@ -94,8 +95,8 @@ class Page:
             self.teaching = ui.switch("Teach me", on_change=lambda: self.redraw(self._shown))
             marked(self.teaching, "teach").props("dense color=white keep-color").classes("whitespace-nowrap")
             dark = ui.dark_mode(None)
-            button = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
-            button.props('flat round dense color=white aria-label="Light or dark"')
+            light = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
+            light.props('flat round dense color=white aria-label="Light or dark"')
         self._main = ui.element("main").classes("studio")
         with self._main:
             self._tabs = ui.tabs(on_change=lambda e: self._open(e.value)).classes("w-full")
@@ -123,8 +124,8 @@ class Page:
         with ui.footer().classes("foot items-center q-px-md q-py-xs"):
             self._figures = marked(words("div", ""), "status")
             ui.space()
-            self._next = marked(ui.button(on_click=lambda: self.go(self._following().name)), "next")
-            self._next.props("no-caps icon-right=arrow_forward")
+            following = "icon-right=arrow_forward"
+            self._next = button("", "next", lambda: self.go(self._following().name), following)
 
     def _source_of(self, data: Path | tuple[str, str]) -> Source:
         if isinstance(data, Path):
@@ -161,15 +162,12 @@ class Page:
         if offered == self._offered:
             return
         self._offered = offered
-        self._offers.clear()
-        with self._offers:
+        with emptied(self._offers):
             for each in offered:
                 with marked(ui.row().classes("box items-center"), "left"):
                     words("span", f"Continue where you were: {each.title}")
-                    go_on = ui.button("Continue", on_click=lambda _, each=each: self._continue(each))
-                    marked(go_on, "continue").props("no-caps")
-                    forget = ui.button("Forget it", on_click=lambda _, each=each: left.forget(each))
-                    marked(forget, "forget").props("no-caps outline")
+                    button("Continue", "continue", lambda _, each=each: self._continue(each), "")
+                    button("Forget it", "forget", lambda _, each=each: left.forget(each))
 
     def _continue(self, each: left.Left) -> None:
         if left.take(each):
@@ -237,8 +235,7 @@ class Page:
     def redraw(self, step: Any) -> None:
         """Draw a step anew."""
         self._messages.clear()
-        step.panel.clear()
-        with step.panel:
+        with emptied(step.panel):
             if self.teaching.value:
                 self._explain_again = explain(self, step.name)
             step.draw()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,36 +59,17 @@ def marked(element: Any, mark: str) -> Any:
     return element.props(f"data-mark={mark}")
 
 
-def hinted(element: Any, hint: str) -> Any:
-    """Give a field a line below it. The text is no markup, so it does not go through `props`."""
-    element.props["hint"] = hint
-    return element
+def box(title: str) -> Any:
+    """Show a box with a name, to put more into it."""
+    with ui.column().classes("box") as place:
+        words("div", title, "name")
+    return place
 
 
-def dropping(mark: str, uploaded: Callable[[Any], Any], text: str = "Drop a file here, or click") -> None:
-    """Show where a file can be dropped, and a button for the keyboard. A file may come again.
-
-    Parameters
-    ----------
-    mark
-        A name by which tests find it.
-    uploaded
-        Called with the event that has the file.
-    text
-        Says so in the zone; no text of a table.
-    """
-    upload = ui.upload(on_upload=uploaded, auto_upload=True).classes("w-full")
-    marked(upload, mark).props("flat bordered").add_slot(
-        "header",
-        '<label class="drop"><q-spinner v-if="props.isUploading"></q-spinner>'
-        f'<q-icon v-else name="upload_file"></q-icon><span>{text}</span>'
-        "<q-uploader-add-trigger></q-uploader-add-trigger></label>",
-    )
-    # It refuses a file that it has, so it keeps none. The button stands in place of their list.
-    upload.on("finish", upload.reset, args=[])
-    with upload.add_slot("list"):
-        pick = ui.button("Choose a file", on_click=lambda: upload.run_method("pickFiles"))
-        marked(pick, f"pick-{mark}").props("no-caps outline")
+def emptied(place: Any) -> Any:
+    """Take everything out of a place, so that it can be filled anew."""
+    place.clear()
+    return place
 
 
 def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:

@@ -11,7 +11,7 @@ from nicegui import background_tasks, ui
 from incrowd.accounts.statements import percent
 from incrowd.io.columns import columns_named
 from incrowd.privacy import MODELS
-from incrowd.studio.parts import cut, marked, note, words
+from incrowd.studio.parts import cut, emptied, marked, note, words
 
 if TYPE_CHECKING:
     from incrowd.studio.work import Work
@@ -82,8 +82,7 @@ def explain(page: Any, name: str) -> Callable[[], Any]:
     async def fill() -> None:
         found = await page.doing(lambda _: None, None, facts, page.work, paths=paths) or {}
         if not box.is_deleted:
-            box.clear()
-            with box:
+            with emptied(box):
                 for term, meaning, example in terms:
                     with ui.element("div"), suppress(KeyError):
                         words("div", term, "name")

@@ -13,8 +13,9 @@ from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
 from incrowd.studio import declared
 from incrowd.studio.bars import histogram
+from incrowd.studio.fields import button, choice_field, hinted, several_of, text_field
 from incrowd.studio.forms import entry_form
-from incrowd.studio.parts import hinted, marked, note, tell, words
+from incrowd.studio.parts import emptied, marked, note, tell, words
 from incrowd.studio.tables import path_of
 from incrowd.studio.values import most_frequent
 from incrowd.studio.work import DRAFTED
@@ -65,8 +66,8 @@ class ColumnPanel:
                 words("h3", str(name), "name")
                 close = ui.button(icon="close", on_click=lambda: self._closed(name))
                 marked(close, "close-column").props('flat round dense aria-label="Close the column"')
-            self._role = ui.select(ROLES, label="Role", on_change=lambda e: self._give([name], e.value))
-            self._role.props("outlined dense options-dense data-field=role").classes("w-full")
+            self._role = choice_field(ROLES, "Role", "role", on_change=lambda e: self._give([name], e.value))
+            self._role.classes("w-full")
             if name in reasons:
                 marked(note(f"Why: {reasons[name]}"), "reason")
             marked(note(f"For example: {', '.join(examples) or '(missing)'}"), "examples")
@@ -95,9 +96,8 @@ class ColumnPanel:
         settings = self._settings = choices.columns[self.name]
         role = settings["role"]
         self._role.set_value(role)
-        self._folds.clear()
         self._lines: list[tuple[Any, Callable[[], str]]] = []
-        with self._folds:
+        with emptied(self._folds):
             if role in ("quasi", "sensitive"):
                 with self._fold("hierarchy", self._recipe_in_words):
                     self._fields = ui.element("div").classes("fields")
@@ -139,14 +139,12 @@ class ColumnPanel:
                 settings.update(ways[int(event.value)])
                 self._changed()
 
-            found = ui.select(labels, label="How its values are written", value=chosen, on_change=take)
-            hinted(found.props("outlined dense options-dense data-field=spelling"), "the texts do not tell")
-            found.classes("w-full")
+            found = choice_field(labels, "How its values are written", "spelling", chosen, on_change=take)
+            hinted(found, "the texts do not tell").classes("w-full")
             return
         for key in {"format", "decimal"} & settings.keys():
-            asked = ui.input(f"{key} of its values", value=settings[key], on_change=self._changed)
-            asked.bind_value_to(settings, key, lambda text: text or OPEN_ROLE)
-            asked.props("outlined dense").classes("w-full")
+            asked = text_field(f"{key} of its values", key, settings[key], on_change=self._changed)
+            asked.bind_value_to(settings, key, lambda text: text or OPEN_ROLE).classes("w-full")
 
     # --- treatments -------------------------------------------------------------------------------
 
@@ -164,12 +162,10 @@ class ColumnPanel:
             self._draw_treatment(event.value, first)
             self._keep_treatment(event.value, first)
 
-        self._treating.clear()
-        with self._treating:
+        with emptied(self._treating):
             known = declared.treatments_for(self._settings["role"])
             labels = {_NONE: "no treatment", **{each.name: f"{each.name}: {each.summary}" for each in known}}
-            chosen = ui.select(labels, label="Treatment", value=kind, on_change=take)
-            chosen.props("outlined dense options-dense data-field=treatment")
+            chosen = choice_field(labels, "Treatment", "treatment", kind, on_change=take)
             chosen.props["aria-label"] = f"Treatment of {self.name}"
             self._missing = marked(words("div", "", "problem"), "treatment-problem")
             self._missing.set_visibility(False)
@@ -218,19 +214,18 @@ class ColumnPanel:
             self._changed()
             self._draw_recipe(event.value)
 
-        self._fields.clear()
-        with self._fields:
+        with emptied(self._fields):
             known = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
-            chosen = ui.select(known, label="Hierarchy", value=kind, on_change=choose)
+            chosen = choice_field(known, "Hierarchy", "hierarchy", kind, on_change=choose)
             alike = "says which values are alike, for the models"
-            chosen.props("outlined dense options-dense data-field=hierarchy")
             hinted(chosen, _HINTS[kind] if settings["role"] == "quasi" else alike)
             forms = {"intervals": self._widths, "dates": self._levels, _FILE: self._file}
             if kind in forms:
                 forms[kind](settings)
             if not _spelled(settings):
-                tree = ui.button("Tree", icon="account_tree", on_click=lambda: self.page.show_tree(self.name))
-                marked(tree, "tree").props("no-caps flat dense").props["aria-label"] = f"Tree of {self.name}"
+                show = partial(self.page.show_tree, self.name)
+                tree = button("Tree", "tree", show, "flat dense", icon="account_tree")
+                tree.props["aria-label"] = f"Tree of {self.name}"
 
     def _file(self, settings: dict[str, Any]) -> None:
         """Ask for the path of a hierarchy file, and read it once it is written."""
@@ -246,8 +241,8 @@ class ColumnPanel:
             settings["hierarchy"] = str(path)
             self._changed()
 
-        field = ui.input("Path of a hierarchy file", value=settings.get("hierarchy", ""))
-        hinted(field.props("outlined dense data-field=file"), ".csv (ARX), .json, .yaml or .txt")
+        now = settings.get("hierarchy", "")
+        field = text_field("Path of a hierarchy file", "file", now, ".csv (ARX), .json, .yaml or .txt")
         field.on("change", read)
 
     def _widths(self, settings: dict[str, Any]) -> None:
@@ -264,24 +259,16 @@ class ColumnPanel:
                 self._changed()
 
         shown = ", ".join(f"{width:g}" for width in settings["hierarchy"]["intervals"])
-        field = ui.input("Widths", value=shown, on_change=typed, validation=wrong)
-        hinted(field.props("outlined dense data-field=widths"), "each a multiple of the one before")
+        hint = "each a multiple of the one before"
+        text_field("Widths", "widths", shown, hint, on_change=typed, validation=wrong)
 
     def _levels(self, settings: dict[str, Any]) -> None:
         def take(event: Any) -> None:
             settings["hierarchy"] = {"dates": [level for level in DATE_LEVELS if level in event.value]}
             self._changed()
 
-        now = settings["hierarchy"]["dates"]
-        levels = ui.select(
-            list(DATE_LEVELS),
-            label="Levels",
-            value=list(DATE_LEVELS) if now is True else now,
-            multiple=True,
-            on_change=take,
-            validation=lambda chosen: None if chosen else "choose at least one",
-        )
-        levels.props("outlined dense options-dense data-field=levels")
+        known, now = list(DATE_LEVELS), settings["hierarchy"]["dates"]
+        several_of(known, "Levels", "levels", known if now is True else now, take)
 
 
 def _spelled(settings: dict[str, Any]) -> dict[str, str]:

@@ -13,30 +13,27 @@ from incrowd.errors import ParameterError
 from incrowd.studio import exploring
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.exploring import Point
+from incrowd.studio.fields import button, choice_field, text_field
 from incrowd.studio.job import Job
-from incrowd.studio.parts import grid, heading, hinted, marked, note, words
+from incrowd.studio.parts import emptied, grid, heading, marked, note, words
+from incrowd.studio.steps.step import Step
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
 
 
-class Explore:
+class Explore(Step):
     """Compare algorithms and class sizes, and take one of them."""
 
     name = "Explore"
     optional = True
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
-        self._job = Job(page, "Compare", "compare", self._work, self._show)
+        super().__init__(page)
+        self._job = Job(page, "Compare", "compare", self._compare, self._show)
         self._lattice = Job(page, "Search the lattice", "lattice", self._search, self._show_lattice)
         self._chosen: list[str] = list(_FIRST)
         self._sizes = _SIZES
-
-    def ready(self) -> bool:
-        """Say whether there is a table."""
-        return self.page.work.choices is not None
 
     def draw(self) -> None:
         """Show the compared runs."""
@@ -48,32 +45,32 @@ class Explore:
         )
         with ui.element("div").classes("fields"):
             known = [each.name for each in ALGORITHMS if not each.needed()]
-            chosen = ui.select(known, label="Algorithms", value=self._chosen, multiple=True)
-            chosen.bind_value_to(self, "_chosen").props("outlined dense options-dense data-field=algorithms")
-            sizes = ui.input("Class sizes k", value=self._sizes).bind_value_to(self, "_sizes")
-            hinted(sizes.props("outlined dense data-field=sizes"), "whole numbers with commas between")
+            chosen = choice_field(known, "Algorithms", "algorithms", self._chosen, multiple=True)
+            chosen.bind_value_to(self, "_chosen")
+            sizes = text_field("Class sizes k", "sizes", self._sizes, "whole numbers with commas between")
+            sizes.bind_value_to(self, "_sizes")
         self._job.draw()
         self._found = marked(ui.column().classes("w-full"), "compared")
         self._draw_lattice()
 
-    def _search(self, watched: Watched) -> Any:
-        work, before = self.page.work, self._choices()
+    def _search(self, work: Any, watched: Watched) -> Any:
+        before = self._choices()
         space = work.explore(watched)
         points = exploring.of_lattice(work, space, watched)
         watched.stage("examples")
         return before, (space, points, work.examples(space.names))
 
-    def _work(self, watched: Watched) -> Any:
+    def _compare(self, work: Any, watched: Watched) -> Any:
         sizes = [part.strip() for part in self._sizes.split(",")]
         if not all(part.isdecimal() and int(part) for part in sizes):
             raise ParameterError("class sizes: write whole numbers from 1 with commas between, as 2, 5, 10")
         if not self._chosen:
             raise ParameterError("algorithms: choose at least one")
-        return self._choices(), self.page.work.compare(self._chosen, [*map(int, sizes)], watched)
+        return self._choices(), work.compare(self._chosen, [*map(int, sizes)], watched)
 
     def _choices(self) -> tuple[Any, ...]:
         """Return the choices that decide whether a run gives a release."""
-        work = self.page.work
+        work = self.work
         rest = {name: value for name, value in work.choices.document.items() if value and name != "algorithm"}
         return work.source, work.population, deepcopy(rest)
 
@@ -85,10 +82,9 @@ class Explore:
         return False
 
     def _show(self, found: Any) -> None:
-        self._found.clear()
         before, runs = found
         points = exploring.of_runs(runs)
-        with self._found:
+        with emptied(self._found):
             if not self._stand(before):
                 return
             heading("Loss against risk", 3)
@@ -110,7 +106,7 @@ class Explore:
     ) -> None:
         """Show points as a chart, and as a list for who cannot hit one; either takes a point."""
         mark, what, risk, loss, unit = kind
-        document = self.page.work.choices.document
+        document = self.work.choices.document
         best, why = exploring.best(points, document)
 
         def choose(number: str) -> None:
@@ -126,10 +122,9 @@ class Explore:
         marked(words("p", why), "recommended")
         with ui.row().classes("items-center"):
             labels = {number: f"{number}: {point.label}" for number, point in points.items()}
-            chosen = ui.select(labels, label=what.capitalize(), value=best or next(iter(labels)))
-            chosen.props(f"outlined dense options-dense data-field={what}").style("min-width: 220px")
-            button = ui.button("Take it", on_click=lambda: choose(chosen.value))
-            marked(button, f"take-{what}").props("no-caps outline")
+            chosen = choice_field(labels, what.capitalize(), what, best or next(iter(labels)))
+            chosen.style("min-width: 220px")
+            button("Take it", f"take-{what}", lambda: choose(chosen.value))
 
     # --- the lattice ------------------------------------------------------------------------------
 
@@ -146,27 +141,24 @@ class Explore:
 
     def _tell_levels(self) -> None:
         """Say which levels are fixed, and offer to free them."""
-        self._levels.clear()
         fixed = [
             f"{name} {' to '.join(map(str, settings['levels']))}"
-            for name, settings in self.page.work.choices.columns.items()
+            for name, settings in self.work.choices.columns.items()
             if settings.get("levels") is not None
         ]
-        if fixed:
-            with self._levels:
+        with emptied(self._levels):
+            if fixed:
                 words("span", f"Fixed levels: {', '.join(fixed)}")
-                button = ui.button("Let them be chosen", on_click=self._free)
-                marked(button, "free-levels").props("no-caps outline")
+                button("Let them be chosen", "free-levels", self._free)
 
     def _free(self) -> None:
-        exploring.free_levels(self.page.work.choices.document)
+        exploring.free_levels(self.work.choices.document)
         self.page.changed()
         self._tell_levels()
 
     def _show_lattice(self, found: Any) -> None:
-        self._nodes.clear()
         before, (space, points, examples) = found
-        with self._nodes:
+        with emptied(self._nodes):
             if not self._stand(before):
                 return
             proved = "none loses less than the first" if space.proved else "others may lose less"

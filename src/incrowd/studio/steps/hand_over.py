@@ -13,21 +13,15 @@ from incrowd.studio import export
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.gate import Gate, show_findings
 from incrowd.studio.job import Job
-from incrowd.studio.parts import heading, marked, note, words
+from incrowd.studio.parts import box, emptied, heading, marked, note, words
+from incrowd.studio.steps.step import Step
 
 
-class HandOver:
+class HandOver(Step):
     """Download the release, its report, and the means to make it again without the page."""
 
     name = "Hand over"
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
-
-    def ready(self) -> bool:
-        """Say whether there is a release."""
-        return self.page.work.release is not None
+    of_release = True
 
     def draw(self) -> None:
         """Show the downloads, once every finding is accepted."""
@@ -35,38 +29,34 @@ class HandOver:
         self._show()
 
     def _show(self) -> None:
-        self._place.clear()
-        with self._place:
-            findings = self.page.work.release.findings
+        with emptied(self._place):
+            findings = self.work.release.findings
             if unanswered(findings):
-                Gate(self.page.work, self._show).draw()
+                Gate(self.work, self._show).draw()
             else:
                 show_findings(findings)
                 self._all()
 
     def _all(self) -> None:
-        work = self.page.work
+        work = self.work
         heading("Take it with you")
         note("Save what may be published, and what makes the same release again without this page.")
         with ui.element("div").classes("halves"):
-            with ui.column().classes("box"):
-                words("div", "To publish", "name")
+            with box("To publish"):
                 note("What is written is read back and measured once more. The archive is for checking it.")
-                self._button("Release", "get-release", lambda watched: export.release_file(work, watched))
-                self._button("Report (HTML)", "get-report", lambda _: export.report_file(work, ".html"))
-                self._button("Report (PDF)", "get-pdf", lambda _: export.report_file(work, ".pdf"))
-                self._button("Archive to check", "get-archive", lambda w: export.published_file(work, w))
-            with ui.column().classes("box"):
-                words("div", "For you", "name")
+                self._button("Release", "get-release", export.release_file)
+                self._button("Report (HTML)", "get-report", lambda work, _: export.report_file(work, ".html"))
+                self._button("Report (PDF)", "get-pdf", lambda work, _: export.report_file(work, ".pdf"))
+                self._button("Archive to check", "get-archive", export.published_file)
+            with box("For you"):
                 note(
                     "What makes it again without this page. Hierarchies may hold raw values: keep the policy."
                 )
-                self._button("Policy", "get-policy", lambda _: export.policy_file(work))
-                self._button("Python script", "get-script", lambda _: export.script_file(work))
+                self._button("Policy", "get-policy", lambda work, _: export.policy_file(work))
+                self._button("Python script", "get-script", lambda work, _: export.script_file(work))
                 if work.source.sample:
-                    self._button(
-                        "The sample itself (CSV)", "get-sample", lambda _: (work.source.path, "people.csv")
-                    )
+                    sample = work.source.path, "people.csv"
+                    self._button("The sample itself (CSV)", "get-sample", lambda *_: sample)
         heading("The same by a command", 3)
         note(
             "Put the policy into the folder where you run it, unpacked if it is an archive. Write the path "
@@ -84,6 +74,6 @@ class HandOver:
                 "rows come out each time, in another order."
             )
 
-    def _button(self, title: str, mark: str, make: Callable[[Watched], tuple[Path, str]]) -> None:
+    def _button(self, title: str, mark: str, make: Callable[[Any, Watched], tuple[Path, str]]) -> None:
         """Show a button that writes a file and gives it to the browser; a large one takes its time."""
         Job(self.page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

@@ -11,16 +11,13 @@ from nicegui import ui
 from incrowd.errors import InputError
 from incrowd.hierarchy import Hierarchy
 from incrowd.studio.bars import histogram
-from incrowd.studio.parts import cut, dropping, heading, hinted, marked, note, tell, words
+from incrowd.studio.fields import button, choice_field, dropping, text_field
+from incrowd.studio.parts import box, cut, emptied, heading, marked, note, tell, words
+from incrowd.studio.steps.step import Step
 from incrowd.studio.tables import called, path_of
 from incrowd.studio.trees import Line, TreeEditor
 
-_FORMATS = {
-    ".csv": "CSV, as ARX has it",
-    ".json": "JSON",
-    ".yaml": "YAML",
-    ".txt": "text, depth by tabs",
-}
+_FORMATS = {".csv": "CSV, as ARX has it", ".json": "JSON", ".yaml": "YAML", ".txt": "text, depth by tabs"}
 _CHILDREN = 100
 """Values below one group that are shown; others are chosen by their name."""
 _DEPTH = 100
@@ -29,25 +26,20 @@ _BARS = 60
 _NAMED = 8
 
 
-class Hierarchies:
+class Hierarchies(Step):
     """See a column's hierarchy over its values, change it, and take it along."""
 
     name = "Hierarchies"
     optional = True
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
+        super().__init__(page)
         self.column: str | None = None
         self._editor: TreeEditor | None = None
         self._first: Any = None
         self._open: set[str] = set()
         self._chosen: set[int] = set()
         self._dragged: int | None = None
-
-    def ready(self) -> bool:
-        """Say whether there is a table."""
-        return self.page.work.choices is not None
 
     def draw(self) -> None:
         """Show the columns that may have a hierarchy, and the tree of one."""
@@ -57,15 +49,15 @@ class Hierarchies:
             "the step before are recipes; here they are trees over the values of your table. You may leave "
             "this step out."
         )
-        names = self.page.work.choices.having("quasi", "sensitive")
+        names = self.work.choices.having("quasi", "sensitive")
         if not names:
             note("No column is a quasi-identifier or sensitive yet.")
             return
         if self.column not in names:
             self.column = names[0]
-        chosen = ui.select(names, label="Column", value=self.column, on_change=lambda e: self._take(e.value))
-        chosen.props("outlined dense options-dense data-field=column").style("min-width: 260px")
-        self._messages = ui.column().classes("w-full")
+        chosen = choice_field(names, "Column", "column", self.column, on_change=lambda e: self._take(e.value))
+        chosen.style("min-width: 260px")
+        self._problems = ui.column().classes("w-full")
         self._place = ui.column().classes("w-full")
         ui.timer(0, self._load, once=True)
 
@@ -73,16 +65,12 @@ class Hierarchies:
         self.column = name
         await self._load()
 
-    def _tell(self, text: str) -> None:
-        tell(self._messages, text)
-
     async def _load(self) -> None:
         """Build the tree of the column's recipe, and show it."""
-        self._place.clear()
-        with self._place:
+        with emptied(self._place):
             ui.spinner(size="lg")
-        work, name = self.page.work, self.column
-        found = await self.page.doing(self._tell, None, work.editor, name)
+        work, name = self.work, self.column
+        found = await self.page.doing(self._wrong, None, work.editor, name)
         self._place.clear()
         if found is None or name != self.column:
             return
@@ -103,8 +91,7 @@ class Hierarchies:
         editor = self._editor
         assert editor is not None
         self._tell_unknown(editor)
-        self._tree.clear()
-        with self._tree:
+        with emptied(self._tree):
             self._draw_node(editor.root())
         self._targets.set_options(editor.groups(), value=0)
         self._back.set_enabled(editor.steps > 0)
@@ -132,28 +119,23 @@ class Hierarchies:
         if line.leaf:
             ui.element("span").classes("tree-leaf")
         else:
-            button = ui.button(
-                icon="expand_more" if opened else "chevron_right", on_click=lambda: self._turn(line.label)
-            )
-            button.props("flat round dense size=sm").props["aria-label"] = (
-                f"{'Close' if opened else 'Open'} {line.label}"
-            )
-            button.props["aria-expanded"] = "true" if opened else "false"
+            icon, turn = ("expand_more", "Close") if opened else ("chevron_right", "Open")
+            fold = ui.button(icon=icon, on_click=lambda: self._turn(line.label))
+            fold.props("flat round dense size=sm").props["aria-label"] = f"{turn} {line.label}"
+            fold.props["aria-expanded"] = str(opened).lower()
             # What is dropped on a group goes below it.
             row.props["ondragover"] = "event.preventDefault()"
             row.on("drop.prevent", lambda: self._drop(line.node))
         if line.node:
-            box = ui.checkbox(
-                value=line.node in self._chosen, on_change=lambda e: self._choose(line.node, chosen=e.value)
-            )
-            box.props("dense").props["aria-label"] = f"Choose {line.label}"
+            chosen = line.node in self._chosen
+            choose = ui.checkbox(value=chosen, on_change=lambda e: self._choose(line.node, chosen=e.value))
+            choose.props("dense").props["aria-label"] = f"Choose {line.label}"
             row.props["draggable"] = "true"
             row.on("dragstart", lambda: self._drag(line.node))
         words("span", cut(line.label), "tree-label" if line.leaf else "tree-label name")
         words("span", f"{line.share:.1%}", "muted")
-        ui.element("div").classes("bar after").style(f"width: {120 * line.share:.1f}px").props(
-            "aria-hidden=true"
-        )
+        bar = ui.element("div").classes("bar after").props("aria-hidden=true")
+        bar.style(f"width: {120 * line.share:.1f}px")
 
     def _turn(self, label: str) -> None:
         self._open ^= {label}
@@ -179,11 +161,11 @@ class Hierarchies:
         with self._unknown:
             problem = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
             marked(words("div", problem, "problem"), "unknown")
-            put = ui.button(
+            self._action(
                 "Put them below the group chosen at Move to",
-                on_click=lambda: self._step(lambda editor: editor.add_unknown(int(self._targets.value))),
+                "add-unknown",
+                lambda editor: editor.add_unknown(int(self._targets.value)),
             )
-            marked(put, "add-unknown").props("no-caps outline")
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -195,25 +177,20 @@ class Hierarchies:
             "onto a group."
         )
         with ui.element("div").classes("fields box"):
-            find = ui.input("Choose by name", on_change=None)
-            hinted(find.props("outlined dense data-field=find"), "write a value or group, then Enter")
+            find = text_field("Choose by name", "find", hint="write a value or group, then Enter")
             find.on("keydown.enter", lambda: self._find(find))
-            label = ui.input("Name of the group")
-            hinted(label.props("outlined dense data-field=label"), "for a new group, or to rename one")
-            self._targets = ui.select({0: ""}, label="Move to", value=0)
-            self._targets.props("outlined dense options-dense data-field=target")
+            label = text_field("Name of the group", "label", hint="for a new group, or to rename one")
+            self._targets = choice_field({0: ""}, "Move to", "target", 0)
+            act = self._action
+            act("Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or ""))
+            act("Split off", "split", lambda e: e.split(self._chosen, label.value or ""))
+            act("Rename", "rename", lambda e: e.rename(self._one(), label.value or ""))
+            act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value)))
+            act("Dissolve", "dissolve", lambda e: e.dissolve(self._one()))
+            self._back = button("Undo", "undo", lambda: self._step(TreeEditor.undo), "flat", icon="undo")
 
-            def button(title: str, mark: str, do: Callable[[TreeEditor], None]) -> None:
-                found = ui.button(title, on_click=lambda: self._step(do))
-                marked(found, mark).props("no-caps outline")
-
-            button("Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or ""))
-            button("Split off", "split", lambda e: e.split(self._chosen, label.value or ""))
-            button("Rename", "rename", lambda e: e.rename(self._one(), label.value or ""))
-            button("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value)))
-            button("Dissolve", "dissolve", lambda e: e.dissolve(self._one()))
-            self._back = ui.button("Undo", icon="undo", on_click=lambda: self._step(TreeEditor.undo))
-            marked(self._back, "undo").props("no-caps flat")
+    def _action(self, title: str, mark: str, do: Callable[[TreeEditor], None]) -> None:
+        button(title, mark, lambda: self._step(do))
 
     def _one(self) -> int:
         if len(self._chosen) != 1:
@@ -247,9 +224,9 @@ class Hierarchies:
         try:
             do(editor)
             if editor.steps:
-                self.page.work.keep_tree(name, editor.tree)
+                self.work.keep_tree(name, editor.tree)
             else:
-                self.page.work.keep_recipe(name, self._first)
+                self.work.keep_recipe(name, self._first)
         except InputError as error:
             if editor.steps > before:
                 editor.undo()
@@ -263,24 +240,22 @@ class Hierarchies:
 
     def _draw_levels(self, editor: TreeEditor) -> None:
         """Show how many records every cell of a level would have."""
-        self._levels.clear()
         height = editor.tree.height
-        with self._levels:
+        with emptied(self._levels):
             heading("Records by level", 3)
             note("Level 0 is the values as they are. A level that has few records in a cell protects little.")
 
             def draw(level: int) -> None:
-                shown.clear()
                 cells = editor.level(level)
-                with shown:
+                with emptied(shown):
                     marked(histogram(f"Records at level {level}", cells[:_BARS]), "histogram")
                     if len(cells) > _BARS:
                         note(f"The first {_BARS} of {len(cells):,} cells.")
 
             first = min(1, height)
             levels = list(range(height + 1))
-            chosen = ui.select(levels, label="Level", value=first, on_change=lambda e: draw(e.value))
-            chosen.props("outlined dense options-dense data-field=level").style("width: 120px")
+            chosen = choice_field(levels, "Level", "level", first, on_change=lambda e: draw(e.value))
+            chosen.style("width: 120px")
             shown = ui.column().classes("w-full")
             draw(first)
 
@@ -289,22 +264,17 @@ class Hierarchies:
     def _files(self) -> None:
         heading("Hierarchy files", 3)
         with ui.element("div").classes("halves"):
-            with ui.column().classes("box"):
-                words("div", "Take it along", "name")
-                kind = ui.select(_FORMATS, label="Format", value=".csv").classes("w-full")
-                kind.props("outlined dense options-dense data-field=format")
-                marked(ui.button("Save as a file", icon="download", on_click=lambda: self._save(kind.value)),
-                       "save-tree").props("no-caps outline")  # fmt: skip
-            with ui.column().classes("box"):
-                words("div", "Bring one", "name")
-                path = ui.input("Path of a hierarchy file").classes("w-full")
-                path.props("outlined dense data-field=tree-file")
+            with box("Take it along"):
+                kind = choice_field(_FORMATS, "Format", "format", ".csv").classes("w-full")
+                button("Save as a file", "save-tree", lambda: self._save(kind.value), icon="download")
+            with box("Bring one"):
+                path = text_field("Path of a hierarchy file", "tree-file").classes("w-full")
                 path.on("keydown.enter", lambda: self._read(path.value or ""))
                 dropping("tree-upload", self._uploaded)
 
     def _save(self, suffix: str) -> None:
         assert self._editor is not None
-        path = self.page.work.place(suffix)
+        path = self.work.place(suffix)
         self._problem.clear()
         try:
             with called(path, f"hierarchy{suffix}"):
@@ -329,6 +299,6 @@ class Hierarchies:
     async def _uploaded(self, event: Any) -> None:
         name = Path(event.file.name.replace("\\", "/")).name
         suffix = Path(name).suffix.lower()
-        path = self.page.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
+        path = self.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
         await event.file.save(path)
         self._read(str(path), name)

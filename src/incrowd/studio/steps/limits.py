@@ -11,32 +11,30 @@ from incrowd.errors import InputError
 from incrowd.privacy import MODELS
 from incrowd.privacy.attacker import Attacker
 from incrowd.studio import declared, meaning
+from incrowd.studio.fields import button, choice_field, several_of, text_field
 from incrowd.studio.forms import advanced, entry_form, slider
 from incrowd.studio.job import Job
-from incrowd.studio.parts import grid, heading, marked, note, words
+from incrowd.studio.parts import box, emptied, grid, heading, marked, note, words
+from incrowd.studio.steps.step import Step
+from incrowd.studio.work import Work
 
 if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
 
 
-class Limits:
+class Limits(Step):
     """Choose models and limits, and see the values that the table reaches now."""
 
     name = "Limits"
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
+        super().__init__(page)
         self._reached: dict[str, str | None] = {}
-        self._job = Job(page, "Measure", "measure", page.work.assess, self._tell)
-
-    def ready(self) -> bool:
-        """Say whether there is a table."""
-        return self.page.work.choices is not None
+        self._job = Job(page, "Measure", "measure", Work.assess, self._tell)
 
     def draw(self) -> None:
         """Show usual limits, a form for every model, and the values that the table reaches."""
-        work = self.page.work
+        work = self.work
         if work.assessment is None:
             self._reached = {}
         heading("What must the release satisfy?")
@@ -61,7 +59,7 @@ class Limits:
 
     def _card(self, mark: str, recipe: meaning.Recipe) -> Any:
         """Show usual limits as a button that sets them."""
-        choices = self.page.work.choices
+        choices = self.work.choices
 
         def take() -> None:
             choices.models[:] = recipe.models(choices.having("sensitive"))
@@ -76,7 +74,7 @@ class Limits:
 
     def _mark(self) -> None:
         """Mark the card whose limits are in force, and name the sensitive columns without a limit."""
-        choices = self.page.work.choices
+        choices = self.work.choices
         sensitive = choices.having("sensitive")
         for mark, card in self._cards.items():
             models = meaning.RECIPES[mark].models(sensitive)
@@ -92,12 +90,11 @@ class Limits:
 
         self._unprotected.clear()
         if left:
-            with self._unprotected, ui.column().classes("amber w-full"):
+            with self._unprotected, ui.column().classes("warn"):
                 for name in left:
                     text = "is sensitive, but no limit protects it: whoever finds a class may learn it."
                     words("div", f"{name} {text}")
-                button = ui.button("Add l-diversity (l = 2)", on_click=protect)
-                marked(button, "protect").props("no-caps outline")
+                button("Add l-diversity (l = 2)", "protect", protect)
 
     def _changed(self) -> None:
         self.page.changed()
@@ -116,8 +113,7 @@ class Limits:
         """Show a list of models from which one can be added to some models."""
         with ui.row(wrap=False).classes("items-center w-full"):
             options = {model.name: f"{model.name}: {model.summary}" for model in known}
-            chosen = ui.select(options, label=title, value=None).style("width: 100%; max-width: 640px")
-            chosen.props(f"outlined dense options-dense data-field={field}")
+            chosen = choice_field(options, title, field).style("width: 100%; max-width: 640px")
 
             def add() -> None:
                 if chosen.value is not None:
@@ -125,16 +121,14 @@ class Limits:
                     models.append({"model": chosen.value, **first})
                     self._redraw()
 
-            marked(ui.button("Add", on_click=add), f"add-{field}").props("no-caps outline")
+            button("Add", f"add-{field}", add)
 
     def _draw_models(self) -> None:
-        self._models.clear()
-        self._attackers.clear()
-        choices = self.page.work.choices
-        with self._models:
+        choices = self.work.choices
+        with emptied(self._models):
             for place in range(len(choices.models)):
                 self._model_form(choices.models, place)
-        with self._attackers:
+        with emptied(self._attackers):
             for place in range(len(choices.document.get("attackers", ()))):
                 self._draw_attacker(place)
 
@@ -148,15 +142,15 @@ class Limits:
         with ui.row().classes("w-full items-center"):
             words("div", title, "name")
             ui.space()
-            button = ui.button(icon="delete", on_click=remove).props("flat round dense")
-            button.props["aria-label"] = f"Remove {title}"
+            delete = ui.button(icon="delete", on_click=remove).props("flat round dense")
+            delete.props["aria-label"] = f"Remove {title}"
 
     def _model_form(self, models: list[dict[str, Any]], place: int) -> None:
         """Show the form of one of some models."""
         settings = models[place]
         model = MODELS.get(settings["model"])
         limit, (first, further) = model.limit_name, declared.parameters_of(model)
-        columns = {"attribute": self.page.work.choices.having("sensitive")}
+        columns = {"attribute": self.work.choices.having("sensitive")}
 
         def changed() -> None:
             said.set_text(meaning.means(settings))
@@ -184,19 +178,16 @@ class Limits:
         self._attackers = ui.column().classes("w-full")
         with ui.row().classes("items-center box"):
             note("Somebody who knows some of the columns, as an insurer knows zip and age.")
-            button = ui.button("Add an attacker", on_click=self._add_attacker)
-            marked(button, "add-attacker").props("no-caps outline")
-        with ui.column().classes("box"):
-            words("div", "A population", "name")
+            button("Add an attacker", "add-attacker", self._add_attacker)
+        with box("A population"):
             note("For k-map, delta-presence and profitability: a table of people, of whom yours holds some.")
-            path = ui.input("Path of the population's file", value=self.page.work.population or "")
-            path.classes("w-full").props("outlined dense data-field=population")
-            path.on("change", lambda: self._set_population(path))
+            path = text_field("Path of the population's file", "population", self.work.population or "")
+            path.classes("w-full").on("change", lambda: self._set_population(path))
 
     def _set_population(self, field: Any) -> None:
         text = (field.value or "").strip()
         try:
-            self.page.work.set_population(text)
+            self.work.set_population(text)
         except InputError as error:
             field.error = str(error)
             return
@@ -204,7 +195,7 @@ class Limits:
         self._changed()
 
     def _add_attacker(self) -> None:
-        choices = self.page.work.choices
+        choices = self.work.choices
         quasi = choices.having("quasi")
         attackers = choices.document.setdefault("attackers", [])
         first = {"model": "k-anonymity", **declared.first_settings(MODELS.get("k-anonymity"))}
@@ -213,7 +204,7 @@ class Limits:
 
     def _draw_attacker(self, place: int) -> None:
         """Show the form of an attacker: a name, the known attributes, and the models that hold against it."""
-        choices = self.page.work.choices
+        choices = self.work.choices
         settings = declared.plain_attacker(choices.document["attackers"][place])
         quasi = choices.having("quasi")
 
@@ -230,12 +221,9 @@ class Limits:
             self._head(f"attacker {settings['name']}", choices.document["attackers"], place)
             note(f"{Attacker.summary[0].upper()}{Attacker.summary[1:]}.")
             with ui.element("div").classes("fields"):
-                called = ui.input("Called", value=settings["name"], on_change=write)
-                called.props("outlined dense data-field=called")
+                text_field("Called", "called", settings["name"], on_change=write)
                 known = [name for name in settings["knows"] if name in quasi]
-                knows = ui.select(quasi, label="Knows", value=known, multiple=True, on_change=choose)
-                knows.validation = lambda chosen: None if chosen else "choose at least one"
-                knows.props("outlined dense options-dense data-field=knows")
+                several_of(quasi, "Knows", "knows", known, choose)
             for number in range(len(settings["models"])):
                 self._model_form(settings["models"], number)
             known = declared.attacker_models()
@@ -250,7 +238,7 @@ class Limits:
         self._show()
 
     def _show(self) -> None:
-        found = self.page.work.assessment
+        found = self.work.assessment
         with self._measured:
             asked = [each for each in found.results.asked if each.limit is not None]
             rows = [

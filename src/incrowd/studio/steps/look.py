@@ -10,9 +10,12 @@ from nicegui import ui
 from incrowd.lazy import pl
 from incrowd.studio import account
 from incrowd.studio.bars import bars
+from incrowd.studio.fields import button
 from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
-from incrowd.studio.parts import cell_text, frame, grid, heading, marked, note, tell, words
+from incrowd.studio.parts import box, cell_text, emptied, frame, grid, heading, marked, note, words
+from incrowd.studio.steps.step import Step
+from incrowd.studio.work import Work
 
 _ROWS = 8
 _COLUMNS = 40
@@ -27,23 +30,19 @@ _ROW = (
 """Cells before, an arrow, and after; one that stayed once. Screen readers say "34 became 30-39"."""
 
 
-class Look:
+class Look(Step):
     """Look at the release beside the table, its protection and its losses."""
 
     name = "Look"
+    of_release = True
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
+        super().__init__(page)
         self._from = 0
-
-    def ready(self) -> bool:
-        """Say whether there is a release."""
-        return self.page.work.release is not None
 
     def draw(self) -> None:
         """Show the account of the release."""
-        document, release = self.page.work.account, self.page.work.release
+        document, release = self.work.account, self.work.release
         heading("What the release is like")
         with marked(ui.element("div").classes("charts tiles"), "tiles"):
             for name, figure, context in account.tiles(document):
@@ -59,11 +58,9 @@ class Look:
         self._tell_rows()
         self._from = 0
         with ui.row():
-            self._back = ui.button("Previous rows", on_click=lambda: self._turn(-_ROWS))
-            marked(self._back, "rows-before").props("no-caps outline")
-            self._on = ui.button("Next rows", on_click=lambda: self._turn(_ROWS))
-            marked(self._on, "rows-next").props("no-caps outline")
-        self._messages = ui.column().classes("w-full")
+            self._back = button("Previous rows", "rows-before", lambda: self._turn(-_ROWS))
+            self._on = button("Next rows", "rows-next", lambda: self._turn(_ROWS))
+        self._problems = ui.column().classes("w-full")
         self._rows = ui.column().classes("w-full").style("min-height: 330px")
         ui.timer(0, self._draw_rows, once=True)
         self._columns(document)
@@ -74,7 +71,7 @@ class Look:
 
     def _tell_rows(self) -> None:
         """Say whether the rows that follow are the same before and after, and how that is known."""
-        work = self.page.work
+        work = self.work
         heading("Rows before and after" if work.same_rows else "Released rows", 3)
         if not work.same_rows:
             note("Columns are treated, and rows of a database have no order: nobody knows which were which.")
@@ -87,25 +84,21 @@ class Look:
 
     async def _turn(self, step: int) -> None:
         there = self._from + step
-        if 0 <= there < self.page.work.height:
+        if 0 <= there < self.work.height:
             self._from = there
             await self._draw_rows()
 
-    def _tell(self, text: str) -> None:
-        tell(self._messages, text)
-
     async def _draw_rows(self) -> None:
-        found = await self.page.doing(self._tell, None, self.page.work.side_by_side, self._from, _ROWS)
+        found = await self.page.doing(self._wrong, None, self.work.side_by_side, self._from, _ROWS)
         if found is None:
             return
         before, after = found
-        end, rows = self._from + before.height, self.page.work.height
+        end, rows = self._from + before.height, self.work.height
         self._back.set_enabled(self._from > 0)
         self._on.set_enabled(end < rows)
-        self._rows.clear()
-        with self._rows:
+        with emptied(self._rows):
             words("p", f"Rows {self._from + 1:,} to {end:,} of {rows:,}")
-            if self.page.work.same_rows:
+            if self.work.same_rows:
                 shown = before[:, :_COLUMNS]
                 names = [name if name in after.columns else f"{name} (left out)" for name in shown.columns]
                 table = marked(grid("Rows before and after", names, changed_cells(shown, after)), "rows")
@@ -122,8 +115,7 @@ class Look:
         found = account.changes(document)
         with marked(ui.element("div").classes("charts"), "distributions"):
             for change in found[:_COLUMNS]:
-                with ui.column().classes("box"):
-                    words("div", change.name, "name")
+                with box(change.name):
                     note(f"{change.lost:.1%} lost; {change.how}")
                     bars(f"Records by {change.name}", change.records, _records)
         if len(found) > _COLUMNS:
@@ -131,12 +123,10 @@ class Look:
 
     def _sizes(self, document: dict[str, Any]) -> None:
         with ui.element("div").classes("charts"):
-            with ui.column().classes("box"):
-                words("div", "Class sizes", "name")
+            with box("Class sizes"):
                 note("A class is all records that look alike. Records by the size of their class:")
                 marked(bars("Class sizes", account.class_sizes(document), _records), "sizes")
-            with ui.column().classes("box"):
-                words("div", "Classes", "name")
+            with box("Classes"):
                 before, after = document["classes"]["before"], document["classes"]["after"]
                 rows = [(label, _figure(before[key]), _figure(after[key])) for key, label in _SIZES]
                 grid("Classes", ("", "before", "after"), rows, numbers=(1, 2))
@@ -164,12 +154,11 @@ class Look:
     def _fidelity(self) -> None:
         heading("Distributions and associations", 3)
         note("How far each distribution moved, and whether columns still go together as they did.")
-        Job(self.page, "Compare", "fidelity", lambda _: self.page.work.fidelity(), self._show_fidelity).draw()
+        Job(self.page, "Compare", "fidelity", lambda work, _: work.fidelity(), self._show_fidelity).draw()
         self._compared = marked(ui.element("div").classes("halves"), "fidelity-found")
 
     def _show_fidelity(self, found: Any) -> None:
-        self._compared.clear()
-        with self._compared:
+        with emptied(self._compared):
             with ui.column():
                 rows = [(name, f"{a:.3f}", f"{b:.3f}") for name, a, b in account.distances(found)]
                 names = ("column", "total variation", "Hellinger distance")
@@ -185,18 +174,17 @@ class Look:
             "Attacks are tried on the release and checked with the raw table: how often a guess is right, "
             "and how often without the release. In brackets: 95% confidence intervals."
         )
-        work = self.page.work
+        work = self.work
         if work.attacked < work.height:
             note(
                 f"Of this table {work.attacked:,} random rows are attacked. More of them are alone than "
                 "among all rows, so the shares are rather too high than too low."
             )
-        Job(self.page, "Attack it", "attack", work.attack, self._show_attacks).draw()
+        Job(self.page, "Attack it", "attack", Work.attack, self._show_attacks).draw()
         self._attacked = marked(ui.column().classes("w-full"), "attacked")
 
     def _show_attacks(self, found: Any) -> None:
-        self._attacked.clear()
-        with self._attacked:
+        with emptied(self._attacked):
             names = ("attack", "guesses", "right with the release", "right without it", "the release")
             grid("Attacks", names, account.attempts(found), numbers=(1, 2, 3))
 

@@ -11,9 +11,11 @@ from nicegui import ui
 from incrowd.errors import listed
 from incrowd.io.columns import columns_named
 from incrowd.studio import declared
+from incrowd.studio.fields import button, choice_field, text_field
 from incrowd.studio.job import Job
-from incrowd.studio.parts import cut, grid, heading, marked, note, words
+from incrowd.studio.parts import box, cut, emptied, grid, heading, marked, note, words
 from incrowd.studio.steps.column_panel import ICONS, ROLES, ColumnPanel
+from incrowd.studio.steps.step import Step
 from incrowd.table.schema import OPEN_ROLE
 
 _ONE_COLUMN = ("person", "household", "weight")
@@ -38,25 +40,20 @@ _FOCUS = """setTimeout(() => {
 """The focus goes into the panel that opened, or back to the head."""
 
 
-class Roles:
+class Roles(Step):
     """Give every column a role, and every quasi-identifier a hierarchy."""
 
     name = "Roles"
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
+        super().__init__(page)
         self._column = ColumnPanel(page, self._give, self._changed, self._open)
-        title, work = "Which columns identify most?", page.work
-        self._job = Job(page, title, "identify", lambda _: work.identifying(), self._identify, icon="search")
-
-    def ready(self) -> bool:
-        """Say whether there is a table."""
-        return self.page.work.choices is not None
+        title, look = "Which columns identify most?", lambda work, _: work.identifying()
+        self._job = Job(page, title, "identify", look, self._identify, icon="search")
 
     def draw(self) -> None:
         """Show the first rows under the heads of the columns, and beside them the panel of one column."""
-        work = self.page.work
+        work = self.work
         self._columns = work.choices.columns
         self._places = {x.name: place for place, x in enumerate(work.columns) if x.name in self._columns}
         self._rows = work.rows(0, 50)
@@ -70,12 +67,11 @@ class Roles:
         with ui.row().classes("items-center w-full"):
             self._toggles = {role: self._toggle(role) for role in ROLES}
             ui.space()
-            self._back = marked(ui.button("Undo", icon="undo", on_click=self._undo), "undo-roles")
-            self._back.props("no-caps outline dense")
+            self._back = button("Undo", "undo-roles", self._undo, "outline dense", icon="undo")
         self._state, self._together, self._people = (ui.column().classes("w-full") for _ in range(3))
         with ui.row().classes("items-center w-full"):
-            self._find = ui.input("Find a column", on_change=self._filter)
-            self._find.props("outlined dense clearable data-field=find-column")
+            self._find = text_field("Find a column", "find-column", on_change=self._filter)
+            self._find.props("clearable")
             many = len(self._places) > _COLUMNS
             self._asked_first = ui.switch("Questions first", value=many, on_change=self._filter)
             self._asked_first.props("data-field=questions-first")
@@ -106,8 +102,8 @@ class Roles:
             self._only ^= {role}
             self._filter()
 
-        button = marked(ui.button(icon=ICONS[role], on_click=turn, color=None), "only")
-        return button.props(f'no-caps dense unelevated data-role="{role}"')
+        kind = f'dense unelevated data-role="{role}"'
+        return button("", "only", turn, kind, icon=ICONS[role], color=None)
 
     def _filter(self) -> None:
         """Show the columns that are sought, from the first page on."""
@@ -117,9 +113,8 @@ class Roles:
         if self._asked_first.value:
             names.sort(key=lambda name: self._columns[name]["role"] != OPEN_ROLE)
         self._sought = names
-        self._pages.clear()
-        if len(names) > _COLUMNS:
-            with self._pages:
+        with emptied(self._pages):
+            if len(names) > _COLUMNS:
                 pages = ui.pagination(1, ceil(len(names) / _COLUMNS), direction_links=True)
                 marked(pages.props("max-pages=7"), "pages")
                 pages.on_value_change(lambda e: self._draw_table(e.value - 1))
@@ -131,8 +126,7 @@ class Roles:
         first, last = page * _COLUMNS + bool(shown), page * _COLUMNS + len(shown)
         self._shown.set_text(f"Columns {first} to {last} of {len(self._sought):,}")
         self._heads: dict[str, tuple[Any, Any, Any, Any]] = {}
-        self._table.clear()
-        with self._table, ui.element("table").classes("columns") as table:
+        with emptied(self._table), ui.element("table").classes("columns") as table:
             table.style(f"min-width: {84 * len(shown)}px; max-width: {180 * len(shown)}px")
             with ui.element("thead"), ui.element("tr"):
                 for name in shown:
@@ -146,27 +140,28 @@ class Roles:
     def _draw_head(self, name: str) -> None:
         role = self._columns[name]["role"]
         with ui.element("th").props(f"scope=col data-column={self._places[name]}") as head:
-            box = ui.checkbox(on_change=lambda e: self._choose([name], chosen=e.value)).props("dense size=sm")
-            box.props["aria-label"] = f"Choose {name}"
-            button = ui.button(icon=ICONS[role], on_click=lambda: self._open(name), color=None)
-            with marked(button, "open-column").props("flat dense no-caps stack align=left"):
+            tick = ui.checkbox(on_change=lambda e: self._choose([name], chosen=e.value))
+            tick.props("dense size=sm").props["aria-label"] = f"Choose {name}"
+            look = "flat dense stack align=left"
+            opening = button("", "open-column", lambda: self._open(name), look, icon=ICONS[role], color=None)
+            with opening:
                 words("span", name, "name")
             select = ui.select(ROLES, value=role, on_change=lambda e: self._give([name], e.value))
             select.props("borderless dense options-dense hide-dropdown-icon data-field=role")
             select.props["aria-label"] = f"Role of {name}"
-        self._heads[name] = head, box, button, select
+        self._heads[name] = head, tick, opening, select
         self._show_heads([name])
 
     def _show_heads(self, names: Collection[str | None]) -> None:
         """Show the role of columns as a colour, a picture and a word."""
         for name in self._heads.keys() & names:
-            head, box, button, select = self._heads[name]
+            head, tick, opening, select = self._heads[name]
             role = self._columns[name]["role"]
             head.props(f'data-role="{role}"')
-            button.set_icon(ICONS[role])
-            button.props(f"aria-pressed={'true' if name == self._column.name else 'false'}")
+            opening.set_icon(ICONS[role])
+            opening.props(f"aria-pressed={str(name == self._column.name).lower()}")
             select.set_value(role)
-            box.set_value(name in self._chosen)
+            tick.set_value(name in self._chosen)
 
     def _open(self, name: str) -> None:
         """Open the panel of a column, or close it."""
@@ -191,7 +186,7 @@ class Roles:
         changed = [name for name in names if self._columns[name]["role"] != role]
         if not changed:
             return
-        self.page.work.remember(*changed)
+        self.work.remember(*changed)
         for name in changed:
             settings = self._columns[name]
             settings["role"] = role
@@ -201,7 +196,7 @@ class Roles:
         self._show(changed)
 
     def _undo(self) -> None:
-        self._show(self.page.work.undo())
+        self._show(self.work.undo())
 
     def _show(self, names: Collection[str]) -> None:
         """Show columns whose role or settings changed."""
@@ -217,18 +212,17 @@ class Roles:
 
     def _tell(self) -> None:
         """Show how many columns have each role, and which questions are open."""
-        choices = self.page.work.choices
-        for role, button in self._toggles.items():
+        choices = self.work.choices
+        for role, toggle in self._toggles.items():
             number = len(choices.having(role))
             word = "open" if role == OPEN_ROLE else f"{ROLES[role]}{'s' * (role == 'quasi' and number != 1)}"
-            button.set_text(f"{number:,} {word}")
-            button.set_visibility(number > 0 or role in self._only)
-            button.props(f"aria-pressed={'true' if role in self._only else 'false'}")
-        self._back.set_enabled(bool(self.page.work.past))
+            toggle.set_text(f"{number:,} {word}")
+            toggle.set_visibility(number > 0 or role in self._only)
+            toggle.props(f"aria-pressed={str(role in self._only).lower()}")
+        self._back.set_enabled(bool(self.work.past))
         if bool(choices.having("person")) != self._has_people:
             self._tell_people()
-        self._state.clear()
-        with self._state:
+        with emptied(self._state):
             if asked := choices.having(OPEN_ROLE):
                 marked(words("div", f"Still without a role: {listed(asked, 8)}", "problem"), "open-roles")
             elif not choices.having("quasi"):
@@ -241,22 +235,20 @@ class Roles:
         """Ask about columns that look alike with one question, while several of them have no role."""
         self._together.clear()
         roles = {role: label for role, label in ROLES.items() if role not in _ONE_COLUMN}
-        for text, names in self.page.work.choices.together.items():
+        for text, names in self.work.choices.together.items():
             asked = [name for name in names if self._columns[name]["role"] == OPEN_ROLE]
             if len(asked) < 2:
                 continue
-            with self._together, marked(ui.column().classes("box w-full"), "together"):
-                words("div", text, "name")
+            with self._together, marked(box(text), "together"):
                 note("Columns that have a role keep it. Any column can get another role below.")
-                role = ui.select(roles, value=OPEN_ROLE, label="Role of all of them")
+                role = choice_field(roles, "Role of all of them", "together", OPEN_ROLE).style("width: 240px")
                 role.on_value_change(lambda e, asked=asked: self._give(asked, e.value))
-                role.props("outlined dense options-dense data-field=together").style("width: 240px")
 
     def _tell_people(self) -> None:
         """Ask the question of rows with people: whether anybody can join a person's rows."""
         self._people.clear()
-        document = self.page.work.choices.document
-        self._has_people = bool(self.page.work.choices.having("person"))
+        document = self.work.choices.document
+        self._has_people = bool(self.work.choices.having("person"))
         if not self._has_people:
             document.pop("linked", None)
             return
@@ -279,11 +271,10 @@ class Roles:
             self._choose(names, chosen=False)
             self._give(names, role.value)
 
-        marked(ui.button("Choose all or none", on_click=choose_all), "all").props("no-caps flat")
+        button("Choose all or none", "all", choose_all, "flat")
         with ui.row().classes("items-center") as self._giving:
-            role = ui.select(ROLES, label="Role for the chosen columns", value="quasi")
-            role.props("outlined dense options-dense data-field=many").style("width: 220px")
-            self._give_it = marked(ui.button(on_click=give), "give").props("no-caps")
+            role = choice_field(ROLES, "Role for the chosen columns", "many", "quasi").style("width: 220px")
+            self._give_it = button("", "give", give, "")
         self._giving.set_visibility(False)
 
     def _choose(self, names: Collection[str], *, chosen: bool) -> None:
@@ -295,8 +286,7 @@ class Roles:
 
     def _identify(self, found: Any) -> None:
         """Show which columns tell most records apart."""
-        self._identifying.clear()
-        with self._identifying:
+        with emptied(self._identifying):
             note(
                 "Of one column or two. A column that tells nearly everybody apart is identifying, or a "
                 "quasi-identifier that needs a hierarchy."

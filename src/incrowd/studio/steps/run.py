@@ -11,35 +11,31 @@ from incrowd.accounts.stages import RELEASE
 from incrowd.algorithms import ALGORITHMS
 from incrowd.policy.policy import Policy
 from incrowd.studio import declared
+from incrowd.studio.fields import button, choice_field
 from incrowd.studio.forms import advanced, entry_form, slider
 from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
 from incrowd.studio.meaning import Slider
-from incrowd.studio.parts import heading, marked, note, words
-from incrowd.studio.work import policy_settings
+from incrowd.studio.parts import emptied, heading, marked, note, words
+from incrowd.studio.steps.step import Step
+from incrowd.studio.work import Work, policy_settings
 
 _SHARE = "max_suppression"
 _MORE = ("keep_order", "output", "ends", "set_limit", "wildcards", "judge", "seed")
 
 
-class Run:
+class Run(Step):
     """Choose an algorithm, and make the release."""
 
     name = "Run"
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
-        work = page.work
+        super().__init__(page)
         self._job = Job(
-            page, "Make the release", "run", work.anonymize, self._made, self._failed, steps=RELEASE
+            page, "Make the release", "run", Work.anonymize, self._made, self._failed, steps=RELEASE
         )
-        self._advice = Job(page, "What would help?", "advise", work.advise, self._show_advice, icon="search")
+        self._advice = Job(page, "What would help?", "advise", Work.advise, self._show_advice, icon="search")
         self._helps: list[Any] | None = None
-
-    def ready(self) -> bool:
-        """Say whether there is a table."""
-        return self.page.work.choices is not None
 
     def draw(self) -> None:
         """Show the settings of the search, and the buttons that start and stop it."""
@@ -49,21 +45,20 @@ class Run:
             self._algorithm()
         self._job.draw()
         self._done = ui.column().classes("w-full")
-        if self.page.work.release is not None:
+        if self.work.release is not None:
             self._tell()
-        elif self.page.work.infeasible:
+        elif self.work.infeasible:
             self._offer()
         else:
             self._advice.stop()
 
     def _algorithm(self) -> None:
         """Show the algorithm, the records that may be suppressed, and further settings."""
-        choices = self.page.work.choices
+        choices = self.work.choices
         settings = choices.algorithm
         settings.setdefault("name", "mondrian")
         names = {each.name: f"{each.name}: {each.summary}" for each in ALGORITHMS}
-        chosen = ui.select(names, label="Algorithm", value=settings["name"]).classes("w-full whole")
-        chosen.props("outlined dense options-dense data-field=algorithm")
+        chosen = choice_field(names, "Algorithm", "algorithm", settings["name"]).classes("w-full whole")
         needed = ui.element("div").classes("fields")
         self._suppression()
         general = policy_settings(_MORE)
@@ -79,8 +74,7 @@ class Run:
             entry = ALGORITHMS.get(settings["name"])
             columns = {"target": list(choices.columns)}
             for place, known in zip((needed, further), declared.parameters_of(entry), strict=True):
-                place.clear()
-                with place:
+                with emptied(place):
                     entry_form(entry, settings, self._changed, columns, known)
 
         def choose(event: Any) -> None:
@@ -94,7 +88,7 @@ class Run:
 
     def _suppression(self) -> None:
         """Show the share of the records that may be suppressed, as a field and a slider."""
-        document, height = self.page.work.choices.document, self.page.work.height
+        document, height = self.work.choices.document, self.work.height
 
         def text() -> str:
             share = document.get(_SHARE, 0.0)
@@ -122,7 +116,7 @@ class Run:
         """Look for changes that help, where the table cannot satisfy the policy."""
         self._done.clear()
         self._helps = None
-        if self.page.work.infeasible:
+        if self.work.infeasible:
             self._offer()
             await self._advice.run()
 
@@ -138,35 +132,31 @@ class Run:
 
     def _show_advice(self, found: list[Any]) -> None:
         self._helps = found
-        self._changes.clear()
-        with self._changes:
+        with emptied(self._changes):
             if not found:
                 note("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
             for change in found:
                 with ui.row(wrap=False).classes("items-center"):
-                    button = ui.button("Take it", on_click=lambda _, change=change: self._take(change))
-                    marked(button, "take-advice").classes("shrink-0").props("no-caps no-wrap outline")
-                    button.props["aria-label"] = f"Take it: {change.text}"
+                    take = button("Take it", "take-advice", lambda _, change=change: self._take(change))
+                    take.classes("shrink-0").props("no-wrap").props["aria-label"] = f"Take it: {change.text}"
                     words("span", change.text)
 
     async def _take(self, change: Any) -> None:
         """Make a change, and run again."""
-        document = self.page.work.choices.document
+        document = self.work.choices.document
         changed = change.edited(document)
         document.clear()
         document.update(changed)
-        self.page.work.changed()
+        self.work.changed()
         self.page.enable()
         self.page.redraw(self)
         await self._job.run()
 
     def _tell(self) -> None:
-        release = self.page.work.release
-        self._done.clear()
-        with self._done:
+        release = self.work.release
+        with emptied(self._done):
             show_findings(release.findings)
             seconds = math.fsum(release.seconds.values())
-            text = self.page.work.account["verdict"]["text"]
+            text = self.work.account["verdict"]["text"]
             marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")
-            button = ui.button("Look at it", on_click=lambda: self.page.go("Look"))
-            marked(button, "look").props("no-caps icon-right=arrow_forward")
+            button("Look at it", "look", lambda: self.page.go("Look"), "icon-right=arrow_forward")

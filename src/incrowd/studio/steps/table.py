@@ -11,7 +11,9 @@ from incrowd.errors import EncodingError
 from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
-from incrowd.studio.parts import cut, dropping, frame, grid, heading, hinted, marked, note, tell, words
+from incrowd.studio.fields import button, choice_field, dropping, text_field
+from incrowd.studio.parts import cut, frame, grid, heading, marked, note, words
+from incrowd.studio.steps.step import Step
 from incrowd.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
 
 _ROWS = 10
@@ -20,14 +22,13 @@ _COLUMNS = 40
 _USUAL = {"delimiter": "", "encoding": "utf-8", "names": "", "sheet": ""}
 
 
-class Table:
+class Table(Step):
     """Choose a table, and look at its contents."""
 
     name = "Table"
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel: Any = None
+        super().__init__(page)
         self._last: Any = None
         self._settings = dict(_USUAL)
         self._used = dict(_USUAL)
@@ -38,7 +39,7 @@ class Table:
 
     def draw(self) -> None:
         """Show the ways to choose a table, and the one that was chosen."""
-        work = self.page.work
+        work = self.work
         heading("Choose a table about people")
         with ui.column().classes("first w-full"):
             dropping("upload", self._uploaded, "Drop a table here, or choose a file")
@@ -49,20 +50,19 @@ class Table:
         self._messages = ui.column().classes("w-full")
         self._problems = ui.column().classes("w-full")
         with ui.row().classes("items-center w-full"):
-            path = ui.input("Or the path of a file or folder").classes("grow")
+            path = text_field("Or the path of a file or folder", "path").classes("grow")
 
             async def read() -> None:
                 text = (path.value or "").strip()
-                place = await self.page.doing(self._tell, None, path_of, text)
+                place = await self.page.doing(self._wrong, None, path_of, text)
                 if not text:
-                    self._tell("Write the path of a file, as /home/me/people.csv.")
+                    self._wrong("Write the path of a file, as /home/me/people.csv.")
                 elif place is not None:
                     await self.open(Source(place.absolute(), str(place.absolute())))
 
-            path.props("outlined dense data-field=path").on("keydown.enter", read)
-            marked(ui.button("Open", on_click=read), "open").props("no-caps")
-            sample = ui.button("Try the built-in sample", on_click=lambda: self._open_found(work.sample))
-            marked(sample, "sample").props("no-caps outline")
+            path.on("keydown.enter", read)
+            button("Open", "open", read, "")
+            button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
         with ui.expansion("A table of a database").props("dense").classes("w-full"):
             self._database()
         with ui.expansion("Begin from a policy").props("dense").classes("w-full"):
@@ -78,35 +78,31 @@ class Table:
             self._show_table()
 
     def _database(self) -> None:
-        address = ui.input("Address of the database").classes("w-full")
         hint = f"{either([each.replace(':///', ':////') for each in EXAMPLES])}; no password"
-        hinted(address.props("outlined dense data-field=address"), hint)
-        table = ui.input("Name of the table").classes("w-full")
-        table.props("outlined dense data-field=table")
+        address = text_field("Address of the database", "address", hint=hint).classes("w-full")
+        table = text_field("Name of the table", "table").classes("w-full")
 
         async def read() -> None:
-            named = (address.value or "").strip(), (table.value or "").strip(), self.page.work.place("")
+            named = (address.value or "").strip(), (table.value or "").strip(), self.work.place("")
             await self._open_found(in_database, *named)
 
-        marked(ui.button("Open the table", on_click=read), "open-table").props("no-caps outline")
+        button("Open the table", "open-table", read)
         note("Its rows are copied into the private folder to be looked at. The search asks the database.")
 
     def _formats(self) -> None:
         with ui.element("div").classes("fields"):
             self._field("delimiter", "Delimiter", "found out if empty; \\t is a tab")
-            coding = ui.select(ENCODINGS, label="Encoding").props("outlined dense data-field=encoding")
-            coding.bind_value(self._settings, "encoding")
+            choice_field(ENCODINGS, "Encoding", "encoding").bind_value(self._settings, "encoding")
             self._field("names", "Names of the columns", "of a file without a header; commas between")
             self._field("sheet", "Sheet", "of a workbook that has several")
-        again = marked(ui.button("Read again", on_click=lambda: self.open(self._last)), "read-again")
-        again.props("no-caps outline").bind_enabled_from(self, "_last", bool)
+        again = button("Read again", "read-again", lambda: self.open(self._last))
+        again.bind_enabled_from(self, "_last", bool)
 
     def _field(self, name: str, label: str, hint: str) -> None:
-        field = ui.input(label).props(f"outlined dense data-field={name}")
-        hinted(field.bind_value(self._settings, name), hint)
+        text_field(label, name, hint=hint).bind_value(self._settings, name)
 
     def _show_table(self) -> None:
-        work = self.page.work
+        work = self.work
         heading(f"{work.height:,} rows, {len(work.columns):,} columns", 3)
         heading("The first rows", 3)
         if len(work.columns) > _COLUMNS:
@@ -118,22 +114,19 @@ class Table:
         grid("Columns", ("column", "type", distinct, "missing values"), rows, numbers=(2, 3))
 
     async def _open_found(self, find: Any, *given: Any) -> None:
-        source = await self.page.doing(self._tell, None, find, *given)
+        source = await self.page.doing(self._wrong, None, find, *given)
         if source is not None:
             await self.open(source)
 
     async def _uploaded(self, event: Any) -> None:
-        source = self.page.work.upload(event.file.name)
+        source = self.work.upload(event.file.name)
         await event.file.save(source.path)
         await self.open(source)
-
-    def _tell(self, text: str) -> None:
-        tell(self._problems, text)
 
     async def open(self, source: Source) -> None:
         """Read a table, or a policy; show it or what is wrong with it."""
         if source.path.suffix.lower() in (".toml", ".zip"):
-            if await self.page.doing(self._tell, None, self.page.work.begin_from, source.path, source.name):
+            if await self.page.doing(self._wrong, None, self.work.begin_from, source.path, source.name):
                 self._show()
             return
         # Settings are for the file for which they were made.
@@ -144,10 +137,8 @@ class Table:
         with self._messages, ui.row().classes("items-center") as waiting:
             ui.spinner(size="lg")
             words("span", f"Opening {source.name}").props("role=status")
-            marked(ui.button("Cancel", icon="stop", on_click=watched.cancel), "cancel-open").props(
-                "no-caps outline"
-            )
-        found = await self.page.doing(self._tell, watched, self._read, source, watched)
+            button("Cancel", "cancel-open", watched.cancel, icon="stop")
+        found = await self.page.doing(self._wrong, watched, self._read, source, watched)
         if not waiting.is_deleted:
             waiting.delete()
         if found is True:
@@ -167,7 +158,7 @@ class Table:
         listed = tuple(name.strip() for name in names.split(",") if name.strip())
         csv_format = CsvFormat(mark.replace("\\t", "\t") or None, encoding, listed, sheet=sheet or None)
         try:
-            self.page.work.open(source, csv_format, watched)
+            self.work.open(source, csv_format, watched)
         except EncodingError:
             if not source.path.is_file() or (guess := guessed(source.path, encoding)) is None:
                 raise
@@ -187,6 +178,5 @@ class Table:
             marked(words("p", text, "text-bold").props("role=alert"), "question")
             marked(words("pre", "\n".join(map(cut, lines))), "lines")
             with ui.row():
-                marked(ui.button("Yes", on_click=read), "yes").props("no-caps autofocus")
-                another = ui.button("Another encoding", on_click=lambda: self._reading.set_value(True))
-                marked(another, "another").props("no-caps outline")
+                button("Yes", "yes", read, "autofocus")
+                button("Another encoding", "another", lambda: self._reading.set_value(True))
