@@ -18,14 +18,8 @@ def bars(
 ) -> Any:
     """Show figures as a table: a label a row, its numbers, and their bars below each other on one axis.
 
-    Parameters
-    ----------
-    title
-        What is shown, for who cannot see it.
-    rows
-        A label, and a figure for each name; None where there is none.
-    written
-        How a figure is written.
+    A row is a label and a figure for each name, None where there is none. `written` writes a figure. The
+    title is for who cannot see the table.
     """
     largest = max((value for _, *values in rows for value in values if value is not None), default=0) or 1
     with ui.element("table").classes("bars") as table:

@@ -22,23 +22,13 @@ class Watched(Cancellable):
         self._share: float | None = None
 
     def stage(self, name: str) -> None:
-        """Begin a stage.
-
-        Raises
-        ------
-        Cancelled
-        """
+        """Begin a stage."""
         self.check()
         self._stages.append((name, time.monotonic()))
         self._share = None
 
     def advance(self, done: int, total: int) -> None:
-        """Say how far the stage is.
-
-        Raises
-        ------
-        Cancelled
-        """
+        """Say how far the stage is."""
         self.check()
         self._share = min(done / total, 1.0) if total else None
 

@@ -114,12 +114,7 @@ def treatments_for(role: str) -> list[type[Treatment]]:
 
 
 def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of a treatment, and its settings by name, from the notation of a policy file.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return the name of a treatment, and its settings by name, from the notation of a policy file."""
     found = treatment_of(spec, column, TREATMENTS)
     return found.name, found.settings()
 

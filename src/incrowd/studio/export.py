@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from incrowd.io.files import CsvFormat
+    from incrowd.jobs.release import Release
     from incrowd.progress import Progress
     from incrowd.studio.work import Work
 
@@ -101,15 +102,20 @@ def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, ",", "utf-8", ())}
 
 
-def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
-    """Write the release, checked as it is written, among the window's files. Return it with its name."""
+def _released(work: Work) -> Release:
+    """Return the release, once every finding is accepted."""
     assert work.release is not None
     refuse_unanswered(work.release.findings)
-    name = release_name(work)
+    return work.release
+
+
+def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
+    """Write the release, checked as it is written, among the window's files. Return it with its name."""
+    release, name = _released(work), release_name(work)
     path = work.place(Path(name).suffix)
     progress.stage("write and check")
     with called(path, name):
-        work.release.write(path, progress=progress)
+        release.write(path, progress=progress)
     return path, name
 
 
@@ -121,29 +127,20 @@ def release_name(work: Work) -> str:
 
 def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
     """Write an archive of release, published policy and account, as `save` does. Return it with its name."""
-    assert work.release is not None
-    refuse_unanswered(work.release.findings)
-    folder = work.place("")
+    release, folder = _released(work), work.place("")
     folder.mkdir(0o700)
     saved = folder / _RELEASE
     with called(saved, _RELEASE):
-        work.release.save(saved, name=release_name(work), progress=progress)
+        release.save(saved, name=release_name(work), progress=progress)
     progress.stage("pack")
     inside = [file for file in saved.rglob("*") if not file.is_relative_to(saved / INTERNAL)]
     return _packed(folder / "release.zip", inside)
 
 
 def report_file(work: Work, suffix: str) -> tuple[Path, str]:
-    """Write the report that may be published. Return it with its name.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    assert work.release is not None
-    refuse_unanswered(work.release.findings)
+    """Write the report that may be published; a PDF needs an extra. Return it with its name."""
     path = work.place(suffix)
-    work.release.report(path)
+    _released(work).report(path)
     return path, f"report{suffix}"
 
 

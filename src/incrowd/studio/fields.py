@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.errors import InputError
 from incrowd.studio.parts import marked
 
 
@@ -27,6 +28,21 @@ def choice_field(options: Any, label: str, field: str, value: Any = None, **give
     return found.props(f"outlined dense options-dense data-field={field}")
 
 
+def path_field(label: str, field: str, value: str, hint: str, take: Callable[[str], None]) -> Any:
+    """Show a field for a path. `take` is called when it is written; what is wrong stands below."""
+    found = text_field(label, field, value, hint)
+
+    def written() -> None:
+        try:
+            take((found.value or "").strip())
+        except InputError as error:
+            found.error = str(error)
+        else:
+            found.error = None
+
+    return found.on("change", written)
+
+
 def several_of(options: list[str], label: str, field: str, value: list[str], on_change: Any) -> None:
     """Show a list to choose at least one from."""
     found = choice_field(options, label, field, value, multiple=True, on_change=on_change)
@@ -42,14 +58,7 @@ def hinted(element: Any, hint: str) -> Any:
 def dropping(mark: str, uploaded: Callable[[Any], Any], text: str = "Drop a file here, or click") -> None:
     """Show where a file can be dropped, and a button for the keyboard. A file may come again.
 
-    Parameters
-    ----------
-    mark
-        A name by which tests find it.
-    uploaded
-        Called with the event that has the file.
-    text
-        Says so in the zone; no text of a table.
+    `uploaded` is called with the event that has the file. The text in the zone is no text of a table.
     """
     upload = ui.upload(on_upload=uploaded, auto_upload=True).classes("w-full")
     marked(upload, mark).props("flat bordered").add_slot(

@@ -19,17 +19,7 @@ _MOST = 3
 
 @dataclass(eq=False)
 class Left:
-    """The work of a window that is not there any more.
-
-    Attributes
-    ----------
-    work
-        Its table and choices.
-    stop
-        Stops what the window still computes.
-    at
-        When the window was left.
-    """
+    """The work of a window that was left at some time; `stop` stops what the window still computes."""
 
     work: Work
     stop: Callable[[], None]

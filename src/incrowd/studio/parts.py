@@ -73,16 +73,9 @@ def emptied(place: Any) -> Any:
 
 
 def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:
-    """Show a table.
+    """Show a table. The title is for who cannot see it; `numbers` are the columns that stand on the right.
 
     Columns get keys of their own: a name could look like an instruction to the library below.
-
-    Parameters
-    ----------
-    title
-        What it shows, for who cannot see it.
-    numbers
-        Places of the columns that stand on the right.
     """
     columns = [
         {

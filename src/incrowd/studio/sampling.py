@@ -24,14 +24,9 @@ _SPARE = 1.1
 
 
 def sampled(rows: pl.LazyFrame, height: int, most: int) -> pl.DataFrame:
-    """Draw rows at random, in a random order, and never hold many more.
+    """Draw some of so many (`height`) rows at random, in a random order, and never hold many more.
 
-    Parameters
-    ----------
-    height
-        How many rows there are.
-    most
-        How many are drawn at most; all, where there are no more.
+    All are drawn where there are no more than `most`.
     """
     names = rows.collect_schema().names()
     drawn = passing(rows)

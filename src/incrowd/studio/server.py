@@ -59,7 +59,9 @@ def serve(
     with _listening(host, port) as listening:
         private = PrivateFolder()
         try:
-            _serve(private.path, data, policy, listening, host, browser=browser, tell=tell)
+            guard = Guard(_application(private.path, data, policy), host, listening.getsockname()[1])
+            in_the_page()
+            asyncio.run(_run(guard, listening, lambda: _print_address(guard, browser=browser, tell=tell)))
         finally:
             tempfile.tempdir = temporary
             private.remove()
@@ -81,21 +83,13 @@ def _listening(host: str, port: int) -> socket.socket:
     return found
 
 
-def _serve(
-    private: Path,
-    data: Path | tuple[str, str] | None,
-    policy: tuple[dict[str, Any], Path] | None,
-    listening: socket.socket,
-    host: str,
-    *,
-    browser: bool,
-    tell: Callable[[str], None],
-) -> None:
+def _application(
+    private: Path, data: Path | tuple[str, str] | None, policy: tuple[dict[str, Any], Path] | None
+) -> Any:
     # Before NiceGUI is imported: it keeps its files below the folder where it was started, and uploads on
     # their way in that of temporary files.
     os.environ["NICEGUI_STORAGE_PATH"] = str(private / "storage")
     tempfile.tempdir = str(private)
-    import uvicorn
     from fastapi import FastAPI
     from nicegui import ui
 
@@ -112,33 +106,24 @@ def _serve(
         reconnect_timeout=_RECONNECT,
         show_welcome_message=False,
     )
-    guard = Guard(inner, host, listening.getsockname()[1])
-    in_the_page()
-    server = _Server(uvicorn, guard, lambda: _print_address(guard, browser=browser, tell=tell))
-    server.run(listening)
+    return inner
 
 
-class _Server:
-    """uvicorn with a word once it listens."""
+async def _run(guard: Guard, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Run uvicorn, with a word once it listens."""
+    import uvicorn
 
-    def __init__(self, uvicorn: Any, guard: Guard, ready: Callable[[], None]) -> None:
-        # No access log: addresses may hold the token.
-        config = uvicorn.Config(
-            guard, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=0
-        )
-        self._server = uvicorn.Server(config)
-        self._ready = ready
-
-    def run(self, listening: socket.socket) -> None:
-        asyncio.run(self._run(listening))
-
-    async def _run(self, listening: socket.socket) -> None:
-        serving = asyncio.create_task(self._server.serve(sockets=[listening]))
-        while not self._server.started and not serving.done():
-            await asyncio.sleep(0.02)
-        if self._server.started:
-            self._ready()
-        await serving
+    # No access log: addresses may hold the token.
+    config = uvicorn.Config(
+        guard, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=0
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.02)
+    if server.started:
+        ready()
+    await serving
 
 
 def _print_address(guard: Guard, *, browser: bool, tell: Callable[[str], None]) -> None:

@@ -98,13 +98,7 @@ def guessed(path: Path, refused: str) -> tuple[str, list[str]] | None:
 
 
 def path_of(text: str) -> Path:
-    """Return the path that somebody wrote, with ``~`` for a home.
-
-    Raises
-    ------
-    TableError
-        When ``~name`` names no user.
-    """
+    """Return the path that somebody wrote, with ``~`` for a home; ``~name`` has to name a user."""
     try:
         return Path(text.strip()).expanduser()
     except RuntimeError:
@@ -144,12 +138,7 @@ def in_database(address: str, table: str, copy: Path) -> Source:
 
 
 def copied(source: Source, progress: Progress) -> None:
-    """Copy the rows of a table of a database into the source's folder, some at a time.
-
-    Raises
-    ------
-    InputError
-    """
+    """Copy the rows of a table of a database into the source's folder, some at a time."""
     from incrowd.engines.sql.databases import Database
 
     assert source.database is not None
@@ -192,12 +181,7 @@ def _type_of(column: pl.Series) -> str:
 
 
 def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any], Path]:
-    """Return a policy file as plain data, with its path; an archive of it is unpacked into a folder.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return a policy file as plain data, with its path; an archive of it is unpacked into a folder."""
     from incrowd.policy.policy_file import read_toml
 
     if folder is not None and path.suffix.lower() == ".zip":

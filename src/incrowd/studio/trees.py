@@ -11,17 +11,9 @@ from incrowd.lazy import NDArray, np
 
 
 class Line(NamedTuple):
-    """A node as it is shown.
+    """A node as it is shown, by its number in the tree as it stands: a value (leaf), or else a group.
 
-    Attributes
-    ----------
-    node
-        Its number in the tree as it stands.
-    label
-    leaf
-        Whether it is a value; else it is a group.
-    share
-        Share of the records below it, 0..1.
+    `share` is the share of the records below it, 0..1.
     """
 
     node: int
@@ -34,7 +26,8 @@ class TreeEditor:
     """A tree over the values of a column, and the trees before it.
 
     Example: ``TreeEditor(tree, {"Paris": 3, "Rome": 1})``; then ``merge([1, 2], "Europe")`` puts the nodes 1
-    and 2 into a group, and ``undo()`` takes it back. Nodes are numbered anew by every step.
+    and 2 into a group, and ``undo()`` takes it back. Nodes are numbered anew by every step. A step that
+    cannot be done raises `HierarchyError`, which says why and what to do, and changes nothing.
 
     Parameters
     ----------
@@ -125,13 +118,7 @@ class TreeEditor:
     # --- steps ------------------------------------------------------------------------------------
 
     def rename(self, node: int, label: str) -> None:
-        """Give a group another name.
-
-        Raises
-        ------
-        HierarchyError
-            For a value, and when the name is empty or taken.
-        """
+        """Give a group another name."""
         tree = self.tree
         if tree.heights[node] == 0:
             raise HierarchyError("a value keeps its name; rename the group above it")
@@ -140,13 +127,7 @@ class TreeEditor:
         self._step(draft)
 
     def merge(self, nodes: Iterable[int], label: str) -> None:
-        """Put nodes that have one parent into a group. Groups among them are dissolved into it.
-
-        Raises
-        ------
-        HierarchyError
-            When there is no node, or they have several parents, or the name is empty or taken.
-        """
+        """Put nodes that have one parent into a group. Groups among them are dissolved into it."""
         chosen = sorted(set(nodes))
         tree = self.tree
         parents = {int(tree.parents[node]) for node in chosen}
@@ -163,14 +144,7 @@ class TreeEditor:
         self._step(draft)
 
     def split(self, nodes: Iterable[int], label: str) -> None:
-        """Part a group: some of its children get a new group beside it, below the same one above.
-
-        Raises
-        ------
-        HierarchyError
-            When there is no node, or they have several parents, or all children of a group or those of the
-            root are chosen, or the name is empty or taken.
-        """
+        """Part a group: some of its children get a new group beside it, below the same one above."""
         chosen = sorted(set(nodes))
         tree = self.tree
         parents = {int(tree.parents[node]) for node in chosen}
@@ -188,13 +162,7 @@ class TreeEditor:
         self._step(draft)
 
     def move(self, nodes: Iterable[int], target: int) -> None:
-        """Put nodes below a group. Groups that this leaves empty vanish.
-
-        Raises
-        ------
-        HierarchyError
-            When the target is a value, or stands below what is moved.
-        """
+        """Put nodes below a group. Groups that this leaves empty vanish."""
         nodes, tree = set(nodes), self.tree
         if not nodes:
             raise HierarchyError("choose the values or groups that are moved")
@@ -216,13 +184,7 @@ class TreeEditor:
         self._step(draft)
 
     def dissolve(self, node: int) -> None:
-        """Take a group away. Its members then stand below the group above.
-
-        Raises
-        ------
-        HierarchyError
-            For a value, and for the root.
-        """
+        """Take a group away. Its members then stand below the group above."""
         tree = self.tree
         if node == 0 or tree.heights[node] == 0:
             raise HierarchyError("choose a group below the root; only groups can be dissolved")
@@ -234,13 +196,7 @@ class TreeEditor:
         self._step(draft)
 
     def add_unknown(self, target: int) -> None:
-        """Put all values of the column that the tree does not know below a group.
-
-        Raises
-        ------
-        HierarchyError
-            When the target is a value, or a group has the name of such a value.
-        """
+        """Put all values of the column that the tree does not know below a group."""
         if self.tree.heights[target] == 0:
             raise HierarchyError("a value has nothing below it; choose a group to put them below")
         draft = _Draft(self.tree)

@@ -85,12 +85,7 @@ def most_frequent(cells: pl.Series) -> list[tuple[str, int]]:
 
 
 def refuse_prompts(schema: Schema) -> None:
-    """Refuse treatments that would ask for a key in the terminal, where nobody would answer.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse treatments that would ask for a key in the terminal, where nobody would answer."""
     for each in schema.treated:
         if each.treatment is not None and each.treatment.key_source == "prompt":
             raise ParameterError(

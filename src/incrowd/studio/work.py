@@ -91,12 +91,7 @@ class Choices:
     together: Mapping[str, Sequence[str]]
 
     def policy(self) -> Policy:
-        """Read it as a policy.
-
-        Raises
-        ------
-        InputError
-        """
+        """Read it as a policy."""
         return Policy.from_dict(self.document, self.folder, _MADE)
 
     @property
@@ -124,6 +119,8 @@ class Choices:
 
 class Work:
     """Everything that one window knows. Nothing of it is shared with another window.
+
+    Whatever reads a table, a policy or a file raises `InputError`; a search raises any `IncrowdError`.
 
     Parameters
     ----------
@@ -158,6 +155,12 @@ class Work:
         self._session.close()
         self._private.remove()
 
+    @property
+    def chosen(self) -> Choices:
+        """The choices, which are there once a table is open."""
+        assert self.choices is not None
+        return self.choices
+
     # --- the table --------------------------------------------------------------------------------
 
     def place(self, suffix: str) -> Path:
@@ -180,12 +183,7 @@ class Work:
         return Source(path, "people.csv", sample=True)
 
     def begin_from(self, path: Path, name: str) -> bool:
-        """Take roles and limits from a policy file, or its archive, that its owner calls by a name.
-
-        Raises
-        ------
-        InputError
-        """
+        """Take roles and limits from a policy file, or its archive, that its owner calls by a name."""
         with called(self._private.path, name), called(path, name):
             self._given, self.policy_name = read_policy(path, self.place("")), name
         if self.source is not None and self._rows is not None:
@@ -199,10 +197,6 @@ class Work:
         """Read a table and draft its policy; the table before is forgotten if that works.
 
         Rows of folders, patterns and large files stream: they are read when they are needed.
-
-        Raises
-        ------
-        InputError
         """
         if source.database is not None:
             copied(source, progress or Silent())
@@ -250,29 +244,21 @@ class Work:
         return self._rows.slice(start, count).collect(engine="streaming")
 
     def counts(self, name: str) -> dict[str, int]:
-        """Count the values of a column as its hierarchy meets them; see `counts_of`.
-
-        Raises
-        ------
-        InputError
-        """
-        assert self.choices is not None
-        return counts_of(self.table, self.choices.document, self.choices.folder, name)
+        """Count the values of a column as its hierarchy meets them; see `counts_of`."""
+        return counts_of(self.table, self.chosen.document, self.chosen.folder, name)
 
     def remember(self, *names: str) -> None:
         """Keep the settings of some columns, or of all, before they change; see `undo`."""
-        assert self.choices is not None
-        columns = self.choices.columns
+        columns = self.chosen.columns
         kept = deepcopy({name: columns[name] for name in names or columns})
-        self.past.append((kept, self.choices.document.get("linked")))
+        self.past.append((kept, self.chosen.document.get("linked")))
 
     def undo(self) -> list[str]:
         """Restore the columns that were remembered last, and name them."""
-        assert self.choices is not None
         columns, linked = self.past.pop()
-        self.choices.columns.update(columns)
+        self.chosen.columns.update(columns)
         if linked is not None:
-            self.choices.document.setdefault("linked", linked)
+            self.chosen.document.setdefault("linked", linked)
         return list(columns)
 
     # --- hierarchies ------------------------------------------------------------------------------
@@ -280,18 +266,13 @@ class Work:
     def editor(self, name: str) -> TreeEditor:
         """Return the hierarchy of a column over its values, to be edited.
 
-        A column that has none begins with the value or ``*``.
-
-        Raises
-        ------
-        InputError
-            When the recipe does not fit the values, or these cannot be read.
+        A column that has none begins with the value or ``*``. It is an error when the recipe does not fit
+        the values, or when these cannot be read.
         """
-        assert self.choices is not None
         counts = self.counts(name)
-        spec = self.choices.columns[name].get("hierarchy")
+        spec = self.chosen.columns[name].get("hierarchy")
         if isinstance(spec, str):
-            return TreeEditor(Hierarchy.read(self.choices.folder / path_of(spec)), counts)
+            return TreeEditor(Hierarchy.read(self.chosen.folder / path_of(spec)), counts)
         builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
         return TreeEditor(builder.build(list(counts), name), counts)
 
@@ -319,8 +300,7 @@ class Work:
 
     def keep_recipe(self, name: str, spec: Any) -> None:
         """Make a recipe, or the path of a file, the hierarchy of a column; None takes it away."""
-        assert self.choices is not None
-        settings = self.choices.columns[name]
+        settings = self.chosen.columns[name]
         if spec is None:
             settings.pop("hierarchy", None)
         else:
@@ -353,26 +333,13 @@ class Work:
         return {"population": self.population, "csv_format": self.csv_format}
 
     def policy(self) -> Policy:
-        """Return the policy as it stands.
-
-        Raises
-        ------
-        InputError
-            Also where a treatment would ask for its key, which nobody would answer.
-        """
-        assert self.choices is not None
-        found = self.choices.policy()
+        """Return the policy as it stands. A treatment that would ask for its key is refused."""
+        found = self.chosen.policy()
         refuse_prompts(found.schema)
         return found
 
     def set_population(self, path: str) -> None:
-        """Take the file of a population; an empty text takes none.
-
-        Raises
-        ------
-        TableError
-            When there is no such file.
-        """
+        """Take the file of a population, which has to be there; an empty text takes none."""
         place = path_of(path).absolute()
         if path and not place.is_file():
             raise TableError(f"{path}: there is no such file")
@@ -386,12 +353,7 @@ class Work:
         self._session.close()
 
     def assess(self, progress: Progress) -> Assessment:
-        """Measure the table as it stands against the models.
-
-        Raises
-        ------
-        IncrowdError
-        """
+        """Measure the table as it stands against the models."""
         from incrowd.jobs.assess import assess
 
         policy = self.policy()
@@ -408,15 +370,9 @@ class Work:
         return found
 
     def anonymize(self, progress: Progress) -> Release:
-        """Make the release.
-
-        Raises
-        ------
-        IncrowdError
-        """
+        """Make the release."""
         from incrowd.jobs.anonymize import anonymize
 
-        assert self.choices is not None
         self.infeasible = False
         self._session.close()
         with ExitStack() as session:
@@ -438,19 +394,13 @@ class Work:
     def accept(self, answers: Sequence[Accepted]) -> None:
         """Accept findings of the release: in its policy and account, and whenever it is made again."""
         assert self.release is not None
-        assert self.choices is not None
         self.release = self.release.accepting(answers)
         self.account = self.release.document()
-        lines = self.choices.document.setdefault("accepted", [])
+        lines = self.chosen.document.setdefault("accepted", [])
         lines += [answer.to_dict() for answer in answers]
 
     def advise(self, progress: Progress) -> list[Suggestion]:
-        """Find single changes of the policy with which there is a release, by trying them.
-
-        Raises
-        ------
-        IncrowdError
-        """
+        """Find single changes of the policy with which there is a release, by trying them."""
         from incrowd.jobs.suggest import helping
 
         def feasible(change: Suggestion) -> bool:
@@ -470,12 +420,7 @@ class Work:
         return True
 
     def explore(self, progress: Progress) -> SolutionSpace:
-        """Search the lattice of full-domain recodings.
-
-        Raises
-        ------
-        IncrowdError
-        """
+        """Search the lattice of full-domain recodings."""
         from incrowd.jobs.anonymize import explore
 
         with self._asked() as table:
@@ -492,10 +437,6 @@ class Work:
         """Try the attacks that the table allows, and count how often they work.
 
         Of a table that streams, or is in a database, some rows are attacked; see `attacked`.
-
-        Raises
-        ------
-        IncrowdError
         """
         from incrowd.attacks import attack
 
@@ -523,16 +464,10 @@ class Work:
         return min(self.height, ATTACKED) if isinstance(self.table, Files) else self.height
 
     def identifying(self) -> list[Identifying]:
-        """Measure which columns, and which pairs of them, tell most records apart.
-
-        Raises
-        ------
-        InputError
-        """
+        """Measure which columns, and which pairs of them, tell most records apart."""
         from incrowd.risk import quasi_identifiers
 
-        assert self.choices is not None
-        names = self.choices.having("quasi", "insensitive", OPEN_ROLE)[:_LOOKED_AT]
+        names = self.chosen.having("quasi", "insensitive", OPEN_ROLE)[:_LOOKED_AT]
         if not names:
             raise SchemaError(
                 "no column is a quasi-identifier, insensitive or still open; there is nothing to compare"
@@ -540,12 +475,7 @@ class Work:
         return quasi_identifiers(self.table, names, max_size=min(2, len(names)))
 
     def compare(self, names: Sequence[str], sizes: Sequence[int], progress: Progress) -> list[ComparisonRun]:
-        """Run algorithms under several class sizes, each as `anonymize` would, and measure the losses.
-
-        Raises
-        ------
-        IncrowdError
-        """
+        """Run algorithms under several class sizes, each as `anonymize` would, and measure the losses."""
         with self._asked() as table:
             return compared(table, self.policy(), list(product(names, sizes)), self.population, progress)
 

@@ -13,7 +13,7 @@ from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
 from incrowd.studio import declared
 from incrowd.studio.bars import histogram
-from incrowd.studio.fields import button, choice_field, hinted, several_of, text_field
+from incrowd.studio.fields import button, choice_field, hinted, path_field, several_of, text_field
 from incrowd.studio.forms import entry_form
 from incrowd.studio.parts import emptied, marked, note, tell, words
 from incrowd.studio.tables import path_of
@@ -230,20 +230,14 @@ class ColumnPanel:
     def _file(self, settings: dict[str, Any]) -> None:
         """Ask for the path of a hierarchy file, and read it once it is written."""
 
-        def read(_: Any) -> None:
-            try:
-                path = self.page.work.choices.folder / path_of(field.value or "")
-                Hierarchy.read(path)
-            except InputError as error:
-                field.error = str(error)
-                return
-            field.error = None
+        def read(text: str) -> None:
+            path = self.page.work.choices.folder / path_of(text)
+            Hierarchy.read(path)
             settings["hierarchy"] = str(path)
             self._changed()
 
-        now = settings.get("hierarchy", "")
-        field = text_field("Path of a hierarchy file", "file", now, ".csv (ARX), .json, .yaml or .txt")
-        field.on("change", read)
+        now, hint = settings.get("hierarchy", ""), ".csv (ARX), .json, .yaml or .txt"
+        path_field("Path of a hierarchy file", "file", now, hint, read)
 
     def _widths(self, settings: dict[str, Any]) -> None:
         def wrong(text: str) -> str | None:

@@ -153,12 +153,11 @@ class Hierarchies(Step):
             self._step(lambda editor: editor.move([node], target))
 
     def _tell_unknown(self, editor: TreeEditor) -> None:
-        self._unknown.clear()
         unknown = editor.unknown()
-        if not unknown:
-            return
         more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
-        with self._unknown:
+        with emptied(self._unknown):
+            if not unknown:
+                return
             problem = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
             marked(words("div", problem, "problem"), "unknown")
             self._action(

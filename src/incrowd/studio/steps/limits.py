@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from incrowd.accounts.findings import unprotected
-from incrowd.errors import InputError
 from incrowd.privacy import MODELS
 from incrowd.privacy.attacker import Attacker
 from incrowd.studio import declared, meaning
-from incrowd.studio.fields import button, choice_field, several_of, text_field
+from incrowd.studio.fields import button, choice_field, path_field, several_of, text_field
 from incrowd.studio.forms import advanced, entry_form, slider
 from incrowd.studio.job import Job
 from incrowd.studio.parts import box, emptied, grid, heading, marked, note, words
@@ -181,17 +180,11 @@ class Limits(Step):
             button("Add an attacker", "add-attacker", self._add_attacker)
         with box("A population"):
             note("For k-map, delta-presence and profitability: a table of people, of whom yours holds some.")
-            path = text_field("Path of the population's file", "population", self.work.population or "")
-            path.classes("w-full").on("change", lambda: self._set_population(path))
+            now, title = self.work.population or "", "Path of the population's file"
+            path_field(title, "population", now, "", self._set_population).classes("w-full")
 
-    def _set_population(self, field: Any) -> None:
-        text = (field.value or "").strip()
-        try:
-            self.work.set_population(text)
-        except InputError as error:
-            field.error = str(error)
-            return
-        field.error = None
+    def _set_population(self, text: str) -> None:
+        self.work.set_population(text)
         self._changed()
 
     def _add_attacker(self) -> None:
