@@ -34,8 +34,13 @@ def people(rows: int = 40) -> str:
 
 
 def drop(visit: Visit, path) -> None:
+    def dropped() -> bool:
+        visit.all("[data-mark=upload] input[type=file]")[0].send_keys(str(path))
+        return True
+
     visit.wait("[data-mark=upload]")
-    visit.all("[data-mark=upload] input[type=file]")[0].send_keys(str(path))
+    # The page draws the zone once more when it offers what another window left.
+    visit.until(dropped, "the place for files")
 
 
 def types(visit: Visit) -> dict[str, str]:
