@@ -16,7 +16,7 @@ STAGES = {
     "findings": "Looking for findings", "report": "Measuring the release", "compare": "Comparing settings",
     "warm up": "Getting ready", "cut": "Cutting into blocks", "join blocks": "Joining blocks",
     "recode": "Recoding blocks", "examples": "Looking up examples", "draw rows": "Drawing rows",
-    "write and check": "Writing and checking the file",
+    "write and check": "Writing and checking the file", "pack": "Packing the archive",
 }  # fmt: skip
 """The stages of jobs, in words."""
 RELEASE = ("count", "assess", "search", "apply", "check", "findings", "report")

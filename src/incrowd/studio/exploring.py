@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
     from incrowd.report.document import ComparisonRun
-    from incrowd.studio.work import Work
 
 _MODEL = "k-anonymity"
 _MOST = 20
@@ -90,7 +89,7 @@ def losses(found: Sequence[ComparisonRun]) -> tuple[list[str], list[tuple[str, .
     return ["column", *runs], rows
 
 
-def of_lattice(work: Work, space: SolutionSpace, progress: Progress) -> dict[str, Point]:
+def of_lattice(work: Any, space: SolutionSpace, progress: Progress) -> dict[str, Point]:
     """Return the nodes that none beats in both loss and mean risk, by number, as far as a run releases them.
 
     A search counts cells as values. A run also judges the cells that leave, by the wildcards of the policy.
