@@ -367,7 +367,7 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
         for name in ic.__all__:
             found = getattr(ic, name)
             rooms = {
-                "compat": "petworks", "course": "check", "privacy": "k_anonymity", "risk": "suda2",
+                "compat": "petworks", "course": "check", "privacy": "k_anonymity", "profiles": "read_profile", "risk": "suda2",
                 "samples": "hospital", "treatments": "Round",
             }  # fmt: skip
             if name in rooms:

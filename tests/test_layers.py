@@ -15,7 +15,7 @@ GROUND = {"errors", "lazy", "parameters", "progress"}
 """The loose modules that everybody may import."""
 
 FLOORS = (
-    {"kernels", "dialects"},
+    {"kernels", "dialects", "profiles"},
     {"io", "verification"},
     {"hierarchy", "treatments", "reading", "presentation"},
     {"table"},
@@ -100,9 +100,12 @@ def test_the_ground_knows_nothing_above():
 def test_the_verifier_shares_nothing_but_errors_and_how_a_database_is_reached():
     for module in modules():
         if room(module) == "verification":
-            assert {room(other) for other in imported(module)} <= {"verification", "dialects", "errors"}, (
-                module
-            )
+            assert {room(other) for other in imported(module)} <= {
+                "verification",
+                "dialects",
+                "errors",
+                "profiles",
+            }, module
 
 
 def test_kernels_know_nothing_above():

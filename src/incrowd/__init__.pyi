@@ -3,6 +3,7 @@
 from . import compat as compat
 from . import course as course
 from . import privacy as privacy
+from . import profiles as profiles
 from . import risk as risk
 from . import samples as samples
 from . import treatments as treatments

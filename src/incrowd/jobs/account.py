@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.accounts.bins import attribute_entry
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
     from incrowd.utility import MetricResult
+    from incrowd.verification import ClauseResult
 
 _LEAST = 5
 """Records below which a bin before recoding is merged where no class size was asked for."""
@@ -80,6 +83,10 @@ class Accountable(Protocol):
     def findings(self) -> Sequence[Finding]:
         """The points that a reader should look at."""
 
+    @property
+    def clauses(self) -> Sequence[ClauseResult]:
+        """The judgement of each clause of the profile."""
+
 
 def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
     """Describe the release: its contents, the value of each model of the policy, and the losses.
@@ -91,6 +98,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         _records_sentence(release),
         *people_sentences(after.people),
         *(model_sentence(measured) for measured in _asked(release) if conditions),
+        *_clause_sentences(release),
         *_risk_sentences(release),
         *_loss_sentences(release),
         *_ends_sentences(release),
@@ -101,6 +109,22 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         *doubts(release.frequency, schema),
         _dropped_words(schema) + wildcard_sentence(after.wildcards),
     ]
+
+
+def _clause_sentences(release: Accountable) -> list[str]:
+    """Count the clauses that are checked, attested and not met; name those that are not met."""
+    chosen = release.policy.profile
+    name = "The context" if chosen is None else chosen.profile.full_name
+    if chosen is None and release.policy.context is None:
+        return []
+    if not release.clauses:
+        return [
+            f"{name}: its clauses are not judged here; incrowd verify judges them on the written release."
+        ]
+    counted = Counter(each.state for each in release.clauses)
+    said = ", ".join(f"{number} {state}" for state, number in counted.items())
+    unmet = [each.id for each in release.clauses if each.state == "not met"]
+    return [f"{name}: {len(release.clauses)} clauses, {said}{f' ({named(unmet, 30)})' if unmet else ''}."]
 
 
 def _asked(release: Accountable) -> list[ModelResult]:
@@ -226,6 +250,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "title": "Release of an anonymized table",
         "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
         "findings": [finding.to_dict() for finding in release.findings],
+        **({"clauses": [asdict(each) for each in release.clauses]} if release.clauses else {}),
         "sentences": sentences_of(release),
         "wildcards": policy.wildcards,
         "records": after.records,

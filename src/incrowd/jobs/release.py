@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
+from incrowd.jobs.clauses import judged_clauses
 from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.treating import treatment_entries
 from incrowd.lazy import pl
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.verification import ClauseResult
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,11 @@ class Release:
         """The table as it came in: measured when this is first read where models ask for sizes alone."""
         return self._measure_before()
 
+    @cached_property
+    def clauses(self) -> tuple[ClauseResult, ...]:
+        """The judgement of each clause of the policy's profile, by the verifier; none without a profile."""
+        return judged_clauses(self.policy, self.write)
+
     @property
     def texts(self) -> Any:
         """The released table with every quasi-identifier as texts, as files hold it."""
@@ -152,6 +159,7 @@ class Release:
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "findings": [finding.to_dict() for finding in self.findings],
+            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
             **({} if self.values is None else {"released_values": self.values.to_dict()}),
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
             **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),

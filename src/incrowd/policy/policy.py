@@ -19,6 +19,9 @@ from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.presentation.markup import document
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
+from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.profiles import Choice
+from incrowd.profiles.context import Context
 from incrowd.table.grids import ENDS, Ends
 from incrowd.table.judged_values import JUDGE, Judge
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
@@ -79,6 +82,10 @@ class Policy:
         Ends of the ranges of numbers and dates: ``outward`` (rounded to a grid, open at the ends of the
         column; means are rounded, too) or ``exact`` (the smallest and the largest value of the class, so
         values of people). A column may have a grid of its own, see `Attribute`.
+    profile
+        The rule profile that `verify` checks the release by, with its inputs and attestations.
+    context
+        Who receives the release. The class size follows that it needs, and k must not be smaller.
 
     Raises
     ------
@@ -98,6 +105,8 @@ class Policy:
     accepted: tuple[Accepted, ...] = ()
     judge: Judge = JUDGE.field("released")
     ends: Ends = ENDS.field("exact")
+    profile: Choice | None = None
+    context: Context | None = None
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -118,6 +127,16 @@ class Policy:
         check_fields(self, "policy")
         for model in self.models:
             model.check_wildcards(self.wildcards)
+        if self.context is not None:
+            self._refuse_small_classes(self.context)
+
+    def _refuse_small_classes(self, context: Context) -> None:
+        k = max((model.limit for model in self.models if isinstance(model, KAnonymity)), default=1)
+        if k < context.needed:
+            raise ParameterError(
+                f"the context needs classes of {context.needed} records, and k-anonymity asks for {k:g}: "
+                f"raise k, or change the answers in [context] ({context.arithmetic()})"
+            )
 
     @property
     def written(self) -> Schema:
@@ -224,6 +243,8 @@ class Policy:
                 tuple(Accepted(each.finding, each.column, each.why) for each in checked.accepted),
                 checked.judge,
                 checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
+                None if checked.profile is None else Choice.of(checked.profile, folder),
+                None if checked.context is None else Context.of(checked.context),
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -258,6 +279,10 @@ class Policy:
         for each in self.accepted:
             lines += ["", "[[accepted]]"]
             lines += toml_settings(each.to_dict())
+        if self.profile is not None:
+            lines += _profile_lines(self.profile)
+        if self.context is not None:
+            lines += ["", "[context]", *toml_settings(self.context.settings)]
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
         lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"
@@ -303,6 +328,18 @@ class Policy:
                     tree.write(folder / name)
         with writing(target) as place:
             place.write_text(self.to_toml(files), encoding="utf-8", newline="\n")
+
+
+def _profile_lines(chosen: Choice) -> list[str]:
+    """Write the table ``[profile]``."""
+    lines = ["", "[profile]", f"name = {toml_value(chosen.settings['name'])}"]
+    for table in ("inputs", "columns", "cleared"):
+        if chosen.settings.get(table):
+            lines += ["", f"[profile.{table}]", *toml_settings(chosen.settings[table])]
+    for each in chosen.attested.values():
+        said = {"clause": each.clause, "by": each.by, "on": each.on.isoformat(), "says": each.says}
+        lines += ["", "[[profile.attested]]", *toml_settings(said)]
+    return lines
 
 
 def terms_of(policy: Policy) -> dict[str, Any]:

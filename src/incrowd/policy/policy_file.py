@@ -145,6 +145,12 @@ class PolicyFile(BaseModel):
     accepted: list[AcceptedTable] = Field(
         [], description="findings of the gate before release that are accepted, each with a reason"
     )
+    profile: dict[str, Any] | None = Field(
+        None, description="the rule profile that the release is checked by, its inputs and attestations"
+    )
+    context: dict[str, Any] | None = Field(
+        None, description="who receives the release, from which the class size follows that it needs"
+    )
 
     @field_validator("version", mode="before")
     @classmethod

@@ -169,5 +169,15 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
     return Table("Policy", ["", ""], rows)
 
 
-_PARTS = (_columns, _recoded, _classes, _people, _risks, _loss, _models, _front, _policy)
+def _clauses(document: Mapping[str, Any]) -> Table | None:
+    if not document.get("clauses"):
+        return None
+    rows = [
+        [each["id"], each["state"], each["text"], each["detail"], each["source"]]
+        for each in document["clauses"]
+    ]
+    return Table("Clauses of the profile", ["clause", "", "demand", "found", "source"], rows)
+
+
+_PARTS = (_clauses, _columns, _recoded, _classes, _people, _risks, _loss, _models, _front, _policy)
 """The tables of an assessment or a release, in the order of the page."""

@@ -20,10 +20,12 @@ from pathlib import Path
 
 from incrowd.dialects.addresses import is_address
 from incrowd.errors import ParameterError, TableError, setting
+from incrowd.profiles import Choice
 from incrowd.verification.account import differences
 from incrowd.verification.against import check_against
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import smallest_class
+from incrowd.verification.clauses import judge_clauses
 from incrowd.verification.conformity import remark
 from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.figures import find_figures
@@ -31,12 +33,21 @@ from incrowd.verification.gate import gate_findings
 from incrowd.verification.loading import Sources, Tables, load_tables
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Policy, read_policy
-from incrowd.verification.result import Finding, GateFinding, PeopleFound, Verification
+from incrowd.verification.result import ClauseResult, Finding, GateFinding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, connect, reworded
 from incrowd.verification.tables import title_of
 
-__all__ = ["Finding", "GateFinding", "PeopleFound", "Verification", "checks_as_sql", "verify"]
+__all__ = [
+    "ClauseResult",
+    "Finding",
+    "GateFinding",
+    "PeopleFound",
+    "Verification",
+    "checks_as_sql",
+    "clauses_of",
+    "verify",
+]
 
 
 def verify(  # noqa: PLR0913
@@ -160,6 +171,22 @@ def verify(  # noqa: PLR0913
     return replace(found, problems=(*found.problems, *problems), unchecked=(*found.unchecked, *unchecked))
 
 
+def clauses_of(
+    path: str | PathLike[str], policy_path: str | PathLike[str], chosen: Choice | None
+) -> tuple[ClauseResult, ...]:
+    """Judge the clauses of a profile on a release, and nothing else.
+
+    Parameters
+    ----------
+    path, policy_path
+        As in `verify`.
+    chosen
+        The profile with its inputs, whose files may lie elsewhere than beside the policy.
+    """
+    policy = replace(read_policy(Path(policy_path)), profile=chosen, demands=(), attackers=())
+    return _verified(policy, Sources(_named(path), None, None, None, None, None, CsvFormat())).clauses
+
+
 def _verified(policy: Policy, sources: Sources) -> Verification:
     """Load the tables of a check, and check them."""
     with (
@@ -214,6 +241,8 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
         gate=() if only_limits else tuple(gate_findings(con, policy, tables)),
+        profile=None if policy.profile is None else policy.profile.profile.full_name,
+        clauses=() if only_limits else tuple(judge_clauses(con, policy, tables.released)),
         smallest=int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0]),
         people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
     )

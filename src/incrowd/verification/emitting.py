@@ -12,6 +12,7 @@ from incrowd.verification import script_tables
 from incrowd.verification.against import check_against
 from incrowd.verification.checks import Script
 from incrowd.verification.classes import count_rows
+from incrowd.verification.clauses import judge_clauses
 from incrowd.verification.conformity import check_cells, check_columns
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.figures import find_figures
@@ -112,6 +113,9 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
             check_form(script, column, policy, released)
     if raw is not None:
         check_against(script, tables, policy)
+    if policy.profile is not None or policy.context is not None:
+        script.note("The clauses of the profile.")
+        list(judge_clauses(script, policy, released))
     _end(script)
 
 

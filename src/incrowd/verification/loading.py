@@ -83,7 +83,8 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     released = limited if by_script else [*limited, *plain]
     csv_format = sources.csv_format
     own = replace(csv_format, escaped=sources.escaped)
-    everything = sources.raw is not None or (policy.unlisted == "keep" and not by_script)
+    everything = sources.raw is not None or policy.profile is not None
+    everything = everything or (policy.unlisted == "keep" and not by_script)
     found = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
     if sources.beside is not None:
         found.append(Wanted("earlier", sources.beside, None, limited, own))

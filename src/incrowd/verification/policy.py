@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import PolicyError, did_you_mean, named, open_roles
+from incrowd.profiles import Choice
+from incrowd.profiles.context import Context
 from incrowd.verification.attackers import Attacker, read_attackers
 from incrowd.verification.demands import Demand, of_histories, read_demands
 from incrowd.verification.recipes import recipe_named
@@ -31,7 +33,7 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
     "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models", "attackers",
-    "algorithm", "accepted",
+    "algorithm", "accepted", "profile", "context",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
@@ -119,6 +121,8 @@ class Policy:
     judge
         What its models are about where sensitive values were perturbed: ``released``, those before and those
         in the file; ``original``, those before alone.
+    profile, context
+        The rule profile that it chose, and the context that it answers for; None where it has none.
     """
 
     columns: tuple[Column, ...]
@@ -134,6 +138,8 @@ class Policy:
     linked: bool = False
     accepted: tuple[dict[str, str], ...] = ()
     judge: str = "released"
+    profile: Choice | None = None
+    context: Context | None = None
 
     def reason_of(self, finding: str, columns: Collection[str]) -> str | None:
         """Return why a finding of the gate is accepted; None where it is not."""
@@ -238,6 +244,8 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         linked=bool(data.get("linked", False)),
         accepted=_accepted(data.get("accepted", [])),
         judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
+        profile=Choice.of(data["profile"], folder) if "profile" in data else None,
+        context=Context.of(data["context"]) if "context" in data else None,
     )
 
 

@@ -115,6 +115,27 @@ class GateFinding:
 
 
 @dataclass(frozen=True)
+class ClauseResult:
+    """The judgement of one clause of a profile.
+
+    Attributes
+    ----------
+    id, text, source
+        The clause: its short name, its demand, and the paragraph that makes it.
+    state
+        ``checked`` (and met), ``attested`` (by a named person) or ``not met``.
+    detail
+        The figures, who attests it, or why it is not met.
+    """
+
+    id: str
+    text: str
+    source: str
+    state: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class Verification:
     """The result of `verify` for a release.
 
@@ -147,6 +168,9 @@ class Verification:
     gate
         What a reader should look at before publishing, as far as the file and the raw table, where it was
         given, show it. It changes no verdict.
+    profile, clauses
+        The rule profile of the policy, and the judgement of each of its clauses. One that is not met is an
+        error.
     """
 
     file: str
@@ -165,6 +189,13 @@ class Verification:
     together: Verification | None = None
     published_as_one: bool = False
     gate: tuple[GateFinding, ...] = ()
+    profile: str | None = None
+    clauses: tuple[ClauseResult, ...] = ()
+
+    @property
+    def unmet(self) -> tuple[ClauseResult, ...]:
+        """The clauses that are not met."""
+        return tuple(each for each in self.clauses if each.state == "not met")
 
     @property
     def suppressed_share(self) -> float:
@@ -174,13 +205,13 @@ class Verification:
     @property
     def ok(self) -> bool:
         """Whether every model holds and nothing else is wrong. An unknown point does not hold."""
-        own = not self.problems and all(finding.holds for finding in self.findings)
+        own = not self.problems and not self.unmet and all(finding.holds for finding in self.findings)
         return own and all(each.ok for each in self._others)
 
     @property
     def is_open(self) -> bool:
         """Whether nothing is wrong so far, but it is not known whether every model holds."""
-        if self.problems or any(finding.holds is False for finding in self.findings):
+        if self.problems or self.unmet or any(finding.holds is False for finding in self.findings):
             return False
         return not self.ok and all(each.ok or each.is_open for each in self._others)
 
@@ -195,7 +226,14 @@ class Verification:
             for each in self.findings
         ]
         cells = ("".join(f"<td>{html.escape(_text(cell))}</td>" for cell in row) for row in rows)
-        said = (*self.problems, *(each.sentence() for each in self.gate), *self.notes, *self.unchecked)
+        clauses = (f"{each.id}: {each.state}; {each.detail}" for each in self.clauses)
+        said = (
+            *self.problems,
+            *clauses,
+            *(each.sentence() for each in self.gate),
+            *self.notes,
+            *self.unchecked,
+        )
         lines = (f"<li>{html.escape(text)}</li>" for text in said)
         return visible(
             f"<p><b>{verdict}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
@@ -226,6 +264,8 @@ class Verification:
             **({} if self.together is None else {"together": self.together.to_dict()}),
             **({"published_as_one": True} if self.published_as_one else {}),
             "gate": [asdict(each) for each in self.gate],
+            **({"profile": self.profile} if self.profile else {}),
+            **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
         }
 
 

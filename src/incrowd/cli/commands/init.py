@@ -10,9 +10,11 @@ import typer
 
 from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.calling import program
+from incrowd.cli.completing import names
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 from incrowd.errors import ParameterError
+from incrowd.profiles import PROFILES, profile_lines, read_profile
 
 if TYPE_CHECKING:
     from incrowd.drafting.questions import Question
@@ -65,6 +67,15 @@ def init(
         bool,
         typer.Option("--ask", help="Ask the questions here, one after the other; of like columns together."),
     ] = False,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="The rules that verify checks the release by; `list profiles` names them.",
+            autocompletion=names(PROFILES),
+        ),
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Draft a policy: guessed roles, hierarchies, and questions.
@@ -76,6 +87,7 @@ def init(
     from incrowd.io.targets import writing
     from incrowd.jobs.draft import draft_policy
 
+    rules = [] if profile is None else profile_lines(read_profile(profile))
     if ask and no_questions:
         raise ParameterError("--ask and --no-questions: say one of them")
     written = outputs.outputs_of(data, force=force)
@@ -91,11 +103,12 @@ def init(
         ask=not no_questions,
         answered=_answers if ask else None,
     )
+    text = draft.text + "".join(f"{line}\n" for line in rules)
     if target is None:
-        typer.echo(draft.text, nl=False)
+        typer.echo(text, nl=False)
     else:
         with written, writing(target) as place:
-            place.write_text(draft.text, encoding="utf-8", newline="\n")
+            place.write_text(text, encoding="utf-8", newline="\n")
     # The draft itself may go through a pipe.
     given = [
         quote(str(data)),

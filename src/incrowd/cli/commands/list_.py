@@ -28,7 +28,8 @@ _LISTS: dict[str, Registry[Any]] = {
 
 
 _INTERFACES = "interfaces"
-_WHAT = (*_LISTS, _INTERFACES)
+_PROFILES = "profiles"
+_WHAT = (*_LISTS, _INTERFACES, _PROFILES)
 _WIDEST = 100
 """Characters of a line, however wide the terminal is."""
 
@@ -41,11 +42,12 @@ def list_(
 ) -> None:
     """List models, algorithms and more, with parameters and sources.
 
-    `interfaces` lists the functions of other works.
+    `interfaces` lists the functions of other works, `profiles` the rules that a release can be checked by.
     """
     if what not in _WHAT:
         raise typer.BadParameter(f"{what!r} is none of {', '.join(_WHAT)}")
-    entries = _interfaces() if what == _INTERFACES else [_entry(entry) for entry in _LISTS[what]]
+    others = {_INTERFACES: _interfaces, _PROFILES: _profiles}
+    entries = others[what]() if what in others else [_entry(entry) for entry in _LISTS[what]]
     if json:
         outputs.print_json(entries)
         return
@@ -68,6 +70,22 @@ def _interfaces() -> list[dict[str, Any]]:
     ]
 
 
+def _profiles() -> list[dict[str, Any]]:
+    """Describe the built-in rule profiles."""
+    from incrowd.profiles import PROFILES, read_profile
+
+    return [
+        {
+            "name": found.full_name,
+            "summary": found.title,
+            "clauses": ", ".join(each.id for each in found.clauses),
+            "inputs": ", ".join(found.inputs) or "none",
+            "paper": found.source,
+        }
+        for found in map(read_profile, PROFILES)
+    ]
+
+
 def _block(entry: dict[str, Any], width: int) -> str:
     """Write an entry in lines of a width: its name, and below it all that it has."""
     parameters = [f"{name}: {meaning}" for name, meaning in entry.get("parameters", {}).items()]
@@ -75,7 +93,7 @@ def _block(entry: dict[str, Any], width: int) -> str:
     scale = [f"scale: {entry['scale']}"] if "scale" in entry else []
     lines = [entry["summary"], *parameters, entry.get("no_promise", ""), *scale]
     lines += ["; ".join(monotone), f"source: {entry['paper']}" if "paper" in entry else ""]
-    lines += [f"{key}: {entry[key]}" for key in ("names", "page") if key in entry]
+    lines += [f"{key}: {entry[key]}" for key in ("names", "page", "clauses", "inputs") if key in entry]
     wrapped = (
         fill(line, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
         for line in lines

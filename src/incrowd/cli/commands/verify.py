@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incrowd.io.targets import Target
-    from incrowd.verification import Finding, PeopleFound, Verification
+    from incrowd.verification import ClauseResult, Finding, PeopleFound, Verification
 
 
 def verify(
@@ -180,6 +182,8 @@ def _show_table(out: Console, result: Verification) -> None:
         _show_people(out, result, people)
     if result.findings:
         _show_findings(out, result)
+    if result.clauses:
+        show_clauses(out, result.profile, result.clauses)
     for problem in result.problems:
         out.print(f"problem: {problem}")
     for finding in result.gate:
@@ -213,6 +217,25 @@ def _show_findings(out: Console, result: Verification) -> None:
             "not checked" if finding.holds is None else verdict(finding.holds),
         )
     out.print(table)
+
+
+def show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseResult]) -> None:
+    """Print the clauses of a profile: a line for each that was found something of, the others together."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in (profile or "context", "", "found"):
+        table.add_column(name, overflow="fold")
+    for each in clauses:
+        if each.detail:
+            table.add_row(each.id, each.state.upper() if each.state == "not met" else each.state, each.detail)
+    out.print(table)
+    met = [each.id for each in clauses if not each.detail]
+    if met:
+        out.print(f"checked, nothing found: {', '.join(met)}")
+    counted = Counter(each.state for each in clauses)
+    said = ", ".join(f"{counted[state]} {state}" for state in ("checked", "attested", "not met"))
+    out.print(f"clauses: {said}. This is no legal opinion.")
 
 
 def _part(finding: Finding, result: Verification) -> str:

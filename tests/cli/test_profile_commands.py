@@ -1,0 +1,58 @@
+"""Profiles on the command line: the list, the draft, the summary of a release and its verification."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from incrowd.profiles import PROFILES
+from incrowd.samples import hospital
+
+
+@pytest.fixture
+def incrowd(run):
+    def said(*words: object) -> tuple[int, str]:
+        told = run(*map(str, words))
+        return told.status, told.out + told.err
+
+    return said
+
+
+def test_the_profiles_are_listed_with_their_clauses(incrowd):
+    _, listed = incrowd("list", "profiles", "--json")
+    assert [each["name"] for each in json.loads(listed)] == [f"{name}@2026-01" for name in PROFILES]
+    _, text = incrowd("list", "profiles")
+    assert "clauses: largest-risk, report, context" in text
+
+
+def test_a_draft_names_the_profile_and_a_release_is_verified_by_it(incrowd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hospital(300).select("age", "sex", "diagnosis").write_csv("people.csv")
+    status, _ = incrowd(
+        "init", "people.csv", "--profile", "hipaa-expert", "--no-questions", "-o", "policy.toml"
+    )
+    text = (tmp_path / "policy.toml").read_text()
+    assert (status, '[profile]\nname = "hipaa-expert@2026-01"' in text) == (0, True)
+    assert '# clause = "expert"' in text
+    status, said = incrowd("anonymize", "people.csv", "--policy", "policy.toml", "-o", "safe.csv")
+    assert status == 0
+    assert "hipaa-expert@2026-01: 3 clauses, 3 not met ('threshold', 'methods', 'expert')." in " ".join(
+        said.split()
+    )
+    status, said = incrowd("verify", "safe.csv", "--policy", "policy.toml")
+    assert status == 1
+    assert "clauses: 0 checked, 0 attested, 3 not met. This is no legal opinion." in said
+    (tmp_path / "policy.toml").write_text(
+        text.replace("# [profile.inputs]\n", "[profile.inputs]\nrisk = 0.2\n")
+        .replace("# [[", "[[").replace("# clause", "clause")
+        .replace('# by = ""', 'by = "A. Expert"').replace("# on", "on").replace('# says = ""', 'says = "It is."')
+    )  # fmt: skip
+    status, said = incrowd("verify", "safe.csv", "--policy", "policy.toml")
+    assert (status, "clauses: 1 checked, 2 attested, 0 not met." in said) == (0, True)
+
+
+def test_a_profile_that_is_not_there_is_named_before_the_table_is_read(incrowd, tmp_path):
+    (tmp_path / "people.csv").write_text("age\n1\n")
+    status, said = incrowd("init", tmp_path / "people.csv", "--profile", "hipaa")
+    assert (status, "there is no 'hipaa'" in said) == (2, True)

@@ -1,0 +1,257 @@
+"""Each clause of a profile on a table that passes, and on one that fails by one cell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from incrowd.profiles import PROFILES, read_profile
+from incrowd.verification import Verification, checks_as_sql, verify
+
+COLUMNS = {"age": "quasi", "sex": "quasi", "illness": "sensitive", "ward": "insensitive"}
+
+
+@pytest.fixture
+def table() -> pl.DataFrame:
+    """A release of 48 records in four classes of 12, in which nothing is wrong."""
+    ages = [text for text in ("[0-49]", "[50-89]") for _ in range(24)]
+    return pl.DataFrame(
+        {
+            "age": ages,
+            "sex": ["F", "M"] * 24,
+            "illness": ["a", "a", "b", "b"] * 12,
+            "ward": ["north", "south", "south", "north"] * 12,
+        }
+    )
+
+
+class Judge:
+    """Writes a release and its policy, and returns the clauses by their ids."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found: Verification | None = None
+
+    def __call__(self, table: pl.DataFrame, profile: str, more: str = "", **roles: str) -> dict[str, str]:
+        columns = COLUMNS | roles
+        text = "version = 3\nunlisted = 'keep'\n"
+        text += "".join(
+            f"[columns.'{name}']\nrole = '{role}'\n"
+            for name, role in columns.items()
+            if name in table.columns
+        )
+        text += "[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+        text += f"[profile]\nname = '{profile}'\n{more}"
+        table.write_csv(self.folder / "safe.csv")
+        (self.folder / "policy.toml").write_text(text)
+        self.found = verify(self.folder / "safe.csv", self.folder / "policy.toml")
+        self.said = {each.id: each.detail for each in self.found.clauses}
+        states = {each.id: each.state for each in self.found.clauses}
+        assert self.by_script() == all(state != "not met" for state in states.values())
+        return states
+
+    def by_script(self) -> bool:
+        """Run the script of the same checks with DuckDB alone, and return whether it verifies the release."""
+        script = checks_as_sql(self.folder / "safe.csv", self.folder / "policy.toml")
+        with duckdb.connect() as con:
+            for statement in con.extract_statements(script):
+                rows = con.execute(statement)
+            return rows.fetchone()[0].startswith("verified")
+
+
+@pytest.fixture
+def judge(tmp_path) -> Judge:
+    return Judge(tmp_path)
+
+
+def unmet(states: dict[str, str]) -> set[str]:
+    return {name for name, state in states.items() if state == "not met"}
+
+
+def changed(table: pl.DataFrame, name: str, cell: str, places: int = 1) -> pl.DataFrame:
+    """Return a table in which some cells of a column, the first ones, are another."""
+    cells = table[name].to_list()
+    return table.with_columns(pl.Series(name, [cell] * places + cells[places:], dtype=pl.String))
+
+
+ATTESTED = "[[profile.attested]]\nclause = '{}'\nby = 'A. Officer'\non = 2026-01-31\nsays = 'Looked at.'\n"
+KNOWLEDGE = ATTESTED.format("actual-knowledge")
+
+# --- HIPAA safe harbor --------------------------------------------------------------------------------
+
+IDENTIFIERS = {
+    "names": ("Last Name", "Nachname", "nom", "apellido", "氏名", "Ada Lovelace"),
+    "addresses": ("street", "Wohnort", "ville", "calle", "住所", None),
+    "telephones": ("phone_number", "Telefon", "tel", "telefono", "電話番号", "(555) 123-4567"),
+    "fax": ("fax", "Telefax", "telecopie", "faxNumber", "ファックス", None),
+    "email": ("E-Mail", "email", "courriel", "correo", "メール", "a.b@example.org"),
+    "social-security": ("SSN", "SVNR", "nir", "dni", "マイナンバー", "123-45-6789"),
+    "records": ("patient_id", "Patientennummer", "ipp", "historia_clinica", "患者番号", None),
+    "beneficiaries": ("memberId", "Versichertennummer", "numero_assure", "afiliado", "被保険者番号", None),
+    "accounts": ("account", "Kontonummer", "compte", "cuenta", "口座番号", "DE89370400440532013000"),
+    "licences": ("license number", "Führerschein", "permis", "licencia", "免許証番号", None),
+    "vehicles": ("VIN", "Kennzeichen", "immatriculation", "matricula", "車両番号", "1HGCM82633A004352"),
+    "devices": ("device_id", "Seriennummer", "numero_serie", "imei", "機器番号", "00:1A:2B:3C:4D:5E"),
+    "urls": ("url", "Webseite", "site_web", "sitio_web", "ウェブサイト", "https://example.org/a"),
+    "ip": ("ip_address", "IP-Adresse", "adresse_ip", "direccion_ip", "IPアドレス", "192.0.2.17"),
+    "biometrics": ("fingerprint", "Fingerabdruck", "empreinte", "huella", "指紋", None),
+    "photographs": ("photo", "Bild", "image", "imagen", "写真", "face.jpg"),
+}
+
+
+def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(judge, table):
+    states = judge(table, "hipaa-safe-harbor", KNOWLEDGE)
+    assert unmet(states) == set()
+    assert states["actual-knowledge"] == "attested"
+    assert judge.said["actual-knowledge"] == "A. Officer, 2026-01-31: Looked at."
+    assert judge.found.ok
+    assert unmet(judge(table, "hipaa-safe-harbor")) == {"actual-knowledge"}
+    assert not judge.found.ok
+
+
+@pytest.mark.parametrize("clause", IDENTIFIERS)
+def test_an_identifier_is_found_by_its_name_in_five_languages_and_by_its_looks(judge, table, clause):
+    *names, looks = IDENTIFIERS[clause]
+    for name in names:
+        states = judge(table.with_columns(pl.lit("x").alias(name)), "hipaa-safe-harbor", KNOWLEDGE)
+        # An address on the Internet is called an address, too.
+        assert {clause} <= unmet(states) <= {clause, "addresses"}, name
+        assert judge.said[clause] == f"cells of {name}, which is called so: 48"
+    cleared = f"[profile.cleared]\n{clause} = ['{name}']\n{KNOWLEDGE}"
+    assert unmet(judge(table.with_columns(pl.lit("x").alias(name)), "hipaa-safe-harbor", cleared)) == set()
+    assert judge.said[clause] == f"not of this kind by the policy: {name}"
+    if looks is not None:
+        states = judge(table.with_columns(pl.lit(looks).alias("column_5")), "hipaa-safe-harbor", KNOWLEDGE)
+        assert unmet(states) == {clause}
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("place", "a.b@example.org"), ("note", "see https://example.org/a"), ("scan", "front.PNG")],
+)
+def test_one_cell_is_enough_where_a_text_can_be_nothing_else(judge, table, name, cell):
+    few = table.with_columns(pl.lit("none").alias(name))
+    assert unmet(judge(few, "hipaa-safe-harbor", KNOWLEDGE)) == set()
+    assert len(unmet(judge(changed(few, name, cell), "hipaa-safe-harbor", KNOWLEDGE))) == 1
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["2024-03", "2024-03-09", "9.3.2024", "03/09/24", "Mar 9, 2024", "2024Q1", "2024-W09", "2024年3月9日"],
+)
+def test_a_date_finer_than_a_year_is_found(judge, table, cell):
+    years = table.with_columns(pl.lit("2024").alias("admitted"))
+    for kept in ("2024", "2020s", "[2020-2024]", "2020-01-01 - 2024-12-31", "*"):
+        assert unmet(judge(changed(years, "admitted", kept), "hipaa-safe-harbor", KNOWLEDGE)) == set(), kept
+    assert unmet(judge(changed(years, "admitted", cell), "hipaa-safe-harbor", KNOWLEDGE)) == {"dates"}
+
+
+def test_ages_of_90_and_more_are_one_group(judge, table):
+    old = changed(table, "age", ">=90", 12)
+    assert unmet(judge(old, "hipaa-safe-harbor", KNOWLEDGE)) == set()
+    assert unmet(judge(changed(old, "age", "[90-94]", 6), "hipaa-safe-harbor", KNOWLEDGE)) == {"ages"}
+    assert unmet(judge(changed(table, "age", "93", 12), "hipaa-safe-harbor", KNOWLEDGE)) == {"ages"}
+    born = table.with_columns(pl.lit("[1900-1960]").alias("birth_year"))
+    assert unmet(judge(born, "hipaa-safe-harbor", KNOWLEDGE)) == {"ages"}
+    assert judge.said["ages"] == "cannot be checked: years of birth tell ages: give year in [profile.inputs]"
+    year = f"[profile.inputs]\nyear = 2026\n{KNOWLEDGE}"
+    assert unmet(judge(born, "hipaa-safe-harbor", year)) == set()
+    assert unmet(judge(changed(born, "birth_year", "1936"), "hipaa-safe-harbor", year)) == {"ages"}
+    assert unmet(judge(changed(born, "birth_year", "1937"), "hipaa-safe-harbor", year)) == set()
+
+
+def test_three_digits_of_a_zip_code_need_a_dated_table_of_people(judge, table, tmp_path):
+    zips = table.with_columns(pl.lit("021**").alias("ZIP Code"))
+    assert unmet(judge(zips, "hipaa-safe-harbor", KNOWLEDGE)) == {"places"}
+    assert "give populous in [profile.inputs]" in judge.said["places"]
+    more = f"[profile.inputs]\npopulous = 'zip3-2020.csv'\n{KNOWLEDGE}"
+    assert unmet(judge(zips, "hipaa-safe-harbor", more)) == {"places"}
+    assert "is no CSV with the columns zip3 and population" in judge.said["places"]
+    (tmp_path / "zip3-2020.csv").write_text("zip3,population\n021,20001\n36,20000\n")
+    assert unmet(judge(zips, "hipaa-safe-harbor", more)) == set()
+    for cell in ("036**", "999", "02139"):
+        assert unmet(judge(changed(zips, "ZIP Code", cell), "hipaa-safe-harbor", more)) == {"places"}, cell
+    for cell in ("000", "02***", "*"):
+        assert unmet(judge(changed(zips, "ZIP Code", cell), "hipaa-safe-harbor", more)) == set(), cell
+    named = zips.rename({"ZIP Code": "wohngebiet"})
+    assert unmet(judge(changed(named, "wohngebiet", "02139"), "hipaa-safe-harbor", more)) == set()
+    own = f"[profile.columns]\nplaces = ['wohngebiet']\n{more}"
+    assert unmet(judge(changed(named, "wohngebiet", "02139"), "hipaa-safe-harbor", own)) == {"places"}
+
+
+def test_a_code_of_its_own_for_many_records_is_found(judge, table):
+    codes = table.with_columns(pl.Series("code", [f"c{min(n, 9)}" for n in range(48)]))
+    assert unmet(judge(codes, "hipaa-safe-harbor", KNOWLEDGE)) == set()
+    codes = table.with_columns(pl.Series("code", [f"c{min(n, 10)}" for n in range(48)]))
+    assert unmet(judge(codes, "hipaa-safe-harbor", KNOWLEDGE)) == {"other-codes"}
+
+
+# --- the others ---------------------------------------------------------------------------------------
+
+
+def test_the_threshold_of_0_09_asks_for_12_records(judge, table):
+    rest = ATTESTED.format("report") + ATTESTED.format("context")
+    assert unmet(judge(table, "ema-0070", rest)) == set()
+    assert judge.said["largest-risk"] == "the smallest class has 12, at least 12 needed"
+    assert unmet(judge(table[1:], "ema-0070", rest)) == {"largest-risk"}
+
+
+def test_the_threshold_of_an_expert_is_an_input(judge, table):
+    rest = ATTESTED.format("methods") + ATTESTED.format("expert")
+    assert unmet(judge(table, "hipaa-expert", rest)) == {"threshold"}
+    assert unmet(judge(table, "hipaa-expert", f"[profile.inputs]\nrisk = 0.0834\n{rest}")) == set()
+    assert unmet(judge(table, "hipaa-expert", f"[profile.inputs]\nrisk = 0.0833\n{rest}")) == {"threshold"}
+
+
+def test_no_count_from_1_to_10_is_shown_or_derivable(judge, table):
+    large = pl.concat([table] * 2)
+    assert unmet(judge(large, "cms-cell-size")) == set()
+    assert unmet(judge(changed(large, "ward", "west"), "cms-cell-size")) == {"values"}
+    assert unmet(judge(changed(large, "illness", "b", 8), "cms-cell-size")) == {"derivable"}
+    assert unmet(judge(table[:40], "cms-cell-size")) == {"classes", "derivable"}
+
+
+def test_the_rules_of_statistical_offices(judge, table):
+    more = f"[profile.inputs]\nfraction = 0.1\n{ATTESTED.format('review')}"
+    table = table.with_columns(pl.Series("income", [100, 200, 300, 300] * 12))
+    assert unmet(judge(table, "statistical-office", more)) == set()
+    assert unmet(judge(table, "statistical-office", more.replace("0.1", "0.11"))) == {"fraction"}
+    top = table.with_columns(pl.Series("income", [100, 200, 300, 300] * 11 + [100, 200, 400, 400]))
+    assert unmet(judge(top, "statistical-office", more)) == {"top-coding"}
+    assert unmet(judge(changed(table, "age", "[0-9]", 4), "statistical-office", more)) == {"classes"}
+    one = table.with_columns(illness=pl.when(pl.col("sex") == "F").then(pl.lit("a")).otherwise("illness"))
+    assert unmet(judge(one, "statistical-office", more)) == {"sensitive-shares"}
+
+
+def test_attacks_are_read_with_their_intervals(judge, table, tmp_path):
+    rest = ATTESTED.format("context")
+    attacks = {"singling-out", "linkability", "inference"}
+    assert unmet(judge(table, "wp216", rest)) == {"singling-out-attack", "linkability", "inference"}
+    rate = {"value": 0.02, "low": 0.01, "high": 0.05}
+    entries = [
+        {"name": name, "attacks": 100, "main": rate, "risk": None}
+        for name in ("singling-out-univariate", "linkability", "inference")
+    ]
+    (tmp_path / "attacks.json").write_text(json.dumps({"attacks": entries}))
+    more = f"[profile.inputs]\nattacks = 'attacks.json'\nrate = 0.05\n{rest}"
+    assert unmet(judge(table, "wp216", more)) == set()
+    assert judge.said["inference"] == "inference: 2.0% of 100 (1.0% to 5.0%), at most 5.0% allowed"
+    assert unmet(judge(table, "wp216", more.replace("0.05", "0.049"))) == {
+        *attacks,
+        "singling-out-attack",
+    } - {"singling-out"}
+    alone = changed(table, "age", "99")
+    assert "singling-out" in unmet(judge(alone, "wp216", more))
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_without_inputs_and_answers_is_never_met(judge, table, name):
+    states = judge(table, name)
+    asked = {each.id for each in read_profile(name).clauses if each.question is not None}
+    assert asked <= unmet(states)
+    assert judge.found.to_dict()["profile"] == f"{name}@2026-01"
+    assert len(judge.found.to_dict()["clauses"]) == len(states)
