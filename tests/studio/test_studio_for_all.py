@@ -204,7 +204,8 @@ def test_what_has_the_focus_can_be_seen(visit):
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "height"), [("roles", 2, 800), ("limits", 4, 900), ("explore", 5, 900), ("look", 7, 1_300)]
+    ("name", "step", "height"),
+    [("roles", 2, 800), ("limits", 4, 900), ("explore", 5, 900), ("look", 7, 1_300)],
 )
 def test_the_pictures_of_the_docs(any_screen, tmp_path, name, step, height):
     visit = any_screen

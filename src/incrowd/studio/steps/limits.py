@@ -14,6 +14,7 @@ from incrowd.studio.fields import button, choice_field, path_field, several_of, 
 from incrowd.studio.forms import advanced, entry_form, slider
 from incrowd.studio.job import Job
 from incrowd.studio.parts import box, emptied, grid, heading, marked, note, words
+from incrowd.studio.rules import rules_form
 from incrowd.studio.steps.step import Step
 from incrowd.studio.work import Work
 
@@ -47,6 +48,9 @@ class Limits(Step):
         more = ui.expansion("Advanced: attackers and a population", value=opened)
         with marked(more.props("dense").classes("w-full"), "advanced-limits"):
             self._more()
+        rules = ui.expansion("Rules of others: a profile", value="profile" in work.choices.document)
+        with marked(rules.props("dense").classes("w-full"), "rules"):
+            rules_form(self.page)
         self._draw_models()
         self._mark()
         heading("What the table reaches now", 3)

@@ -14,6 +14,7 @@ from incrowd.studio.fields import button
 from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
 from incrowd.studio.parts import box, cell_text, emptied, frame, grid, heading, marked, note, words
+from incrowd.studio.rules import show_clauses
 from incrowd.studio.steps.step import Step
 from incrowd.studio.work import Work
 
@@ -55,6 +56,7 @@ class Look(Step):
         with marked(words("ul", ""), "sentences"):
             for sentence in document["sentences"]:
                 words("li", sentence)
+        show_clauses(document)
         self._tell_rows()
         self._from = 0
         with ui.row():

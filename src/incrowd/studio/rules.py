@@ -1,0 +1,99 @@
+"""The rule profile of a policy: what it asks of its user, and the judgement of its clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.profiles import PROFILES, read_profile
+from incrowd.studio.parts import grid, heading, hinted, marked, note, words
+from incrowd.studio.tables import path_of
+
+
+def rules_form(page: Any) -> None:
+    """Let a profile be chosen, and ask for its inputs and for what only a person can attest."""
+    document = page.work.choices.document
+    known = {"": "(none)", **{(each := read_profile(name)).full_name: each.title for name in PROFILES}}
+    current = document.get("profile", {}).get("name", "")
+
+    def choose(event: Any) -> None:
+        document.pop("profile", None)
+        if event.value:
+            document["profile"] = {"name": event.value}
+        page.changed()
+        place.clear()
+        with place:
+            _asked(page)
+
+    chosen = ui.select(known | {current: known.get(current, current)}, value=current, on_change=choose)
+    chosen.props('outlined dense options-dense label="Rule profile" data-field=profile').classes("w-full")
+    note("Each clause is judged on the release: checked, attested by somebody, or not met.")
+    place = ui.column().classes("w-full")
+    with place:
+        _asked(page)
+
+
+def _asked(page: Any) -> None:
+    """Show a field for each input of the profile, and two for each question."""
+    settings = page.work.choices.document.get("profile")
+    if settings is None:
+        return
+    profile = read_profile(settings["name"], page.work.choices.folder)
+    with ui.element("div").classes("fields"):
+        for name, meaning in profile.inputs.items():
+            value = settings.get("inputs", {}).get(name, "")
+
+            def write(event: Any, name: str = name) -> None:
+                inputs = settings.setdefault("inputs", {})
+                inputs[name] = _input((event.value or "").strip())
+                if inputs[name] == "":
+                    del inputs[name]
+                page.changed()
+
+            field = ui.input(name, value=str(value), on_change=write)
+            hinted(field.props(f"outlined dense data-field=input-{name}"), meaning)
+    for clause in profile.clauses:
+        if clause.question is not None:
+            _question(page, settings, clause.id, clause.question)
+
+
+def _input(text: str) -> Any:
+    """Read an input: a number, or the whole path of a file."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return str(path_of(text).absolute()) if text else ""
+
+
+def _question(page: Any, settings: dict[str, Any], clause: str, question: str) -> None:
+    """Ask who attests a clause, and what that person says; both are dated with today."""
+    entries = settings.setdefault("attested", [])
+    said = next((each for each in entries if each["clause"] == clause), {"by": "", "says": ""})
+
+    def write() -> None:
+        entries[:] = [each for each in entries if each["clause"] != clause]
+        by, says = (by_field.value or "").strip(), (says_field.value or "").strip()
+        if by and says:
+            entries.append({"clause": clause, "by": by, "on": date.today().isoformat(), "says": says})
+        page.changed()
+
+    with ui.column().classes("box"):
+        words("div", question, "name")
+        by_field = ui.input("Your name", value=said["by"], on_change=write).classes("w-full")
+        by_field.props(f"outlined dense data-field=by-{clause}")
+        says_field = ui.input("Your answer", value=said["says"], on_change=write).classes("w-full")
+        says_field.props(f"outlined dense data-field=says-{clause}")
+
+
+def show_clauses(document: Mapping[str, Any]) -> None:
+    """Show the judgement of each clause of a release's profile."""
+    clauses = document.get("clauses", ())
+    if not clauses:
+        return
+    heading("Clauses of the profile", 3)
+    note("This is no legal opinion.")
+    rows = [(each["id"], each["state"], each["text"], each["detail"], each["source"]) for each in clauses]
+    marked(grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows), "clauses")

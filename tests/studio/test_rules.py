@@ -1,0 +1,38 @@
+"""A rule profile on the page: its inputs and questions, and the clauses of the release."""
+
+from __future__ import annotations
+
+import tomllib
+
+from incrowd.samples import hospital
+
+
+def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):
+    hospital(400).select("age", "sex", "diagnosis").write_csv(tmp_path / "people.csv")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    visit.reads("400 rows, 3 columns")
+    visit.go(4)
+    visit.click("[data-mark=rules] .q-item")
+    visit.choose("[data-field=profile]", "HIPAA expert determination")
+    visit.fill("[data-field=input-risk]", "0.2")
+    visit.fill("[data-field=by-expert]", "A. Expert")
+    visit.fill("[data-field=says-expert]", "It is very small.")
+    visit.go(6)
+    visit.mark("run")
+    visit.mark("look")
+    found = visit.until(lambda: visit.wait("[data-mark=clauses]").text, "the clauses")
+    assert "threshold" in found
+    assert "A. Expert, 20" in found
+    assert "nobody attests it: Where do the methods" in found
+    visit.go(4)
+    assert visit.shown("[data-field=by-expert]").get_attribute("value") == "A. Expert"
+    visit.go(6)
+    visit.mark("run")
+    visit.wait("[data-mark=verdict]")
+    visit.hand_over()
+    with visit.take("get-policy", "policy.toml").open("rb") as file:
+        profile = tomllib.load(file)["profile"]
+    assert (profile["name"], profile["inputs"]) == ("hipaa-expert@2026-01", {"risk": 0.2})
+    assert [each["clause"] for each in profile["attested"]] == ["expert"]
+    assert studio.errors.read_text() == ""
