@@ -96,4 +96,6 @@ def show_clauses(document: Mapping[str, Any]) -> None:
     heading("Clauses of the profile", 3)
     note("This is no legal opinion.")
     rows = [(each["id"], each["state"], each["text"], each["detail"], each["source"]) for each in clauses]
-    marked(grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows), "clauses")
+    marked(
+        grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows), "clauses"
+    ).classes("wrapped")
