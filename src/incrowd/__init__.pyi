@@ -64,6 +64,7 @@ from .jobs.fidelity import Fidelity as Fidelity
 from .jobs.fidelity import fidelity as fidelity
 from .jobs.learn import LearningResult as LearningResult
 from .jobs.learn import learn as learn
+from .jobs.ledger import Ledger as Ledger
 from .jobs.loss_bound import LossBound as LossBound
 from .jobs.loss_bound import loss_bound as loss_bound
 from .jobs.perturbation import Perturbation as Perturbation

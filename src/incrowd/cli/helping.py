@@ -20,6 +20,7 @@ HEADINGS = {
     "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--judge", "--population"),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--sheet", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
+    "Ledger": ("--ledger", "--recipient", "--ledger-keys"),
     "Writing": (
         "--into", "--keep-order", "--row-map", "--recoding", "--save-policy", "--report", "--internal",
         "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv", "--json",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
 
 from incrowd.algorithms import ALGORITHMS
 from incrowd.cli.flattening import Without
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from incrowd.engines.sql.databases import Database
     from incrowd.hierarchy import Builder
     from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import Outputs
     from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
     from incrowd.table.grids import Ends
@@ -413,3 +416,33 @@ class SearchOptions:
         if self.judge is not None:
             policy = replace(policy, judge=cast("Judge", self.judge))
         return policy
+
+
+@dataclass(frozen=True)
+class LedgerOptions:
+    """The ledger that a release is recorded in."""
+
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Record it; refuse a release that exposes people beside others."),
+    ] = None
+    recipient: Annotated[str | None, typer.Option(help="Who gets the release, for --ledger.")] = None
+    ledger_keys: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Columns that say whose row it is, for --ledger.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a ledger without a recipient, and a recipient without a ledger."""
+        if (self.ledger is None) != (self.recipient is None) or (self.ledger_keys and self.ledger is None):
+            raise ParameterError("give --ledger, where a release is recorded, and --recipient, who gets it")
+
+    def record(
+        self, outputs: Outputs, release: Any, table: Any, epsilon: Any = None, /, **files: Any
+    ) -> None:
+        """Let a release be recorded before its outputs get their names."""
+        from incrowd.jobs.ledger import Ledger
+
+        if self.ledger is not None:
+            settings = {"recipient": self.recipient, "keys": listed(self.ledger_keys), "epsilon": epsilon}
+            add = Ledger.open(self.ledger).add
+            outputs.through = partial(add, release, table, files=files, **settings)

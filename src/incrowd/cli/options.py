@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,10 +16,6 @@ from incrowd.privacy import MODELS
 from incrowd.table.judged_values import JUDGES
 from incrowd.table.wildcards import WILDCARDS
 from incrowd.treatments import TREATMENTS
-
-if TYPE_CHECKING:
-    pass
-
 
 # What a table's file may be.
 KINDS = f"CSV (.csv, .csv.gz), .parquet, {suffixes()}"

@@ -74,6 +74,8 @@ class AppliedBatch(InNotebooks):
         What was given: paths, where they were paths.
     values
         What the models say of perturbed values as they are released, as in `Release`.
+    came, order
+        The raw rows that do not wait, and where each of them went (None if in order). Do not hand them out.
     """
 
     _shown = ("records", "outside", "too_small", "suppressed", "held")
@@ -95,6 +97,8 @@ class AppliedBatch(InNotebooks):
     sources: tuple[Any, ...] = field(default=(), repr=False)
     values: ReleasedValues | None = field(default=None, repr=False, kw_only=True)
     unknown: dict[str, int] = field(default_factory=dict, kw_only=True)
+    came: Any = field(default=None, repr=False, kw_only=True)
+    order: RandomOrder | None = field(default=None, repr=False, kw_only=True)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
     _judging: Judging | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
@@ -382,8 +386,9 @@ def apply_recoding(  # noqa: PLR0913
     released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
     judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)
     measured = judging.judged(released)
-    if not policy.keep_order:
-        released = made.released.reordered(RandomOrder())
+    order = None if policy.keep_order else RandomOrder()
+    if order is not None:
+        released = made.released.reordered(order)
     typed = with_types(batch.engine, released, styled(policy), batch.frequency, made.recoding, recoding)
     return replace(
         applied,
@@ -396,6 +401,8 @@ def apply_recoding(  # noqa: PLR0913
         privacy=measured[0],
         together=measured[-1] if earlier.parts else None,
         values=made.values,
+        came=batch.table,
+        order=order,
         _reason_of_row=decided.reasons_by(fate),
         _judging=judging,
         _texts=None if typed is released else released,

@@ -287,7 +287,8 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
 
     ``budget = 10.0``, and per column ``[columns.NAME]`` with ``mechanism = "laplace"``, ``epsilon``, ``low``,
     ``high``, or ``mechanism = "randomized-response"``, ``epsilon``, ``categories`` and optionally
-    ``missing = true`` for one more category.
+    ``missing = true`` for one more category. ``[ledger]`` with ``epsilon`` is for
+    `Ledger.adding`.
 
     Raises
     ------
@@ -303,10 +304,12 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
         raise ParameterError(str(error)) from None
     budget = document.pop("budget", None)
     columns = document.pop("columns", {})
-    if document or not isinstance(columns, dict) or not columns:
+    ledger = document.pop("ledger", {"epsilon": 1.0})
+    wrong = not isinstance(ledger, dict) or ledger.keys() != {"epsilon"}
+    if document or wrong or not isinstance(columns, dict) or not columns:
         raise ParameterError(f"{path}: write [columns.NAME] for each column, and budget = ... if you like")
-    if budget is not None:
-        EPSILON.check(budget, str(path), "budget")
+    for limit in (1.0 if budget is None else budget, ledger["epsilon"]):
+        EPSILON.check(limit, str(path), "budget")
     return {name: _mechanism(f"{path}, column {name!r}", spec) for name, spec in columns.items()}, budget
 
 

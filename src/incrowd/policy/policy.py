@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd.errors import InputError, ParameterError, those_are
 from incrowd.io.addresses import file_path
-from incrowd.parameters import SEED, Parameter, check_fields, parameter
+from incrowd.parameters import EPSILON, SEED, Parameter, check_fields, parameter
 from incrowd.policy.accepted import Accepted
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.presentation.markup import document
@@ -86,6 +86,8 @@ class Policy:
         The rule profile that `verify` checks the release by, with its inputs and attestations.
     context
         Who receives the release. The class size follows that it needs, and k must not be smaller.
+    ledger_epsilon
+        The largest epsilon that all releases of a `Ledger` may spend together; None for no limit.
 
     Raises
     ------
@@ -107,6 +109,7 @@ class Policy:
     ends: Ends = ENDS.field("exact")
     profile: Choice | None = None
     context: Context | None = None
+    ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -245,6 +248,7 @@ class Policy:
                 checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
                 None if checked.profile is None else Choice.of(checked.profile, folder),
                 None if checked.context is None else Context.of(checked.context),
+                checked.ledger.get("epsilon"),
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -283,6 +287,8 @@ class Policy:
             lines += _profile_lines(self.profile)
         if self.context is not None:
             lines += ["", "[context]", *toml_settings(self.context.settings)]
+        if self.ledger_epsilon is not None:
+            lines += ["", "[ledger]", *toml_settings({"epsilon": self.ledger_epsilon})]
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
         lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"

@@ -32,7 +32,8 @@ from incrowd.table.wildcards import Wildcards
 VERSIONS = (1, 2, 3)
 """Versions of policy files that are read."""
 Calendar = Literal["day", "month", "year"]
-Width = Annotated[StrictInt, Field(gt=0)] | Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Above = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Width = Annotated[StrictInt, Field(gt=0)] | Above
 _PROBLEMS = 8
 """How many wrong settings a message names."""
 
@@ -150,6 +151,9 @@ class PolicyFile(BaseModel):
     )
     context: dict[str, Any] | None = Field(
         None, description="who receives the release, from which the class size follows that it needs"
+    )
+    ledger: dict[Literal["epsilon"], Above] = Field(
+        {}, description="epsilon: the most that all releases of a ledger may spend together"
     )
 
     @field_validator("version", mode="before")

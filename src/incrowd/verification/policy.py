@@ -33,7 +33,7 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
     "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models", "attackers",
-    "algorithm", "accepted", "profile", "context",
+    "algorithm", "accepted", "profile", "context", "ledger",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
@@ -229,6 +229,11 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         raise PolicyError("seed must be a whole number from 0")
     if not isinstance(algorithm, dict):
         raise PolicyError("algorithm must be a table with a name")
+    ledger = data.get("ledger", {"epsilon": 1})
+    if not isinstance(ledger, dict) or ledger.keys() != {"epsilon"}:
+        raise PolicyError("ledger must be a table with epsilon, which is about all releases of a ledger")
+    if not 0 < _number(ledger["epsilon"], "epsilon of ledger", math.inf) < math.inf:
+        raise PolicyError("epsilon of ledger must be above 0")
     demands, attackers = _asked(data, columns)
     return Policy(
         columns=columns,

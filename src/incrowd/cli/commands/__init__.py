@@ -15,7 +15,7 @@ PURPOSES = {
     "Release": ("anonymize", "apply", "anatomize", "randomize"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare", "suggest"),
-    "Check": ("verify",),
+    "Check": ("verify", "ledger"),
 }
 """Every command by what it is for, in the order of ``--help``; each is a file of this folder."""
 

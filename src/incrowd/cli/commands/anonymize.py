@@ -137,6 +137,7 @@ def anonymize(
     limits: option_groups.ModelOptions,
     search: option_groups.SearchOptions,
     places: OutputOptions,
+    book: option_groups.LedgerOptions,
     population: options.People = None,
     keep_order: options.KeepOrder = False,
     seed: options.Seed = None,
@@ -166,7 +167,7 @@ def anonymize(
     began = time.perf_counter()
     places.require_place(data, dry_run=dry_run)
     written = outputs.outputs_of(
-        data, population, columns.hierarchies, policy=columns.policy, force=places.force
+        data, population, columns.hierarchies, book.ledger, policy=columns.policy, force=places.force
     )
     targets = places.targets(written, data, stream=source.stream)
     with progress() as shown, written:
@@ -197,6 +198,7 @@ def anonymize(
             quick = time.perf_counter() - searching < _QUICK
             raise InfeasibleError(f"{error}. {_hint(rows, policy, settings, quick=quick)}") from None
         places.write(release, targets, shown)
+        book.record(written, release, rows, input=data, policy=columns.policy, release=targets.released)
     _show_release(release, places, began, full=full, json=json)
 
 

@@ -20,6 +20,7 @@ def apply(
     ],
     data: options.Data,
     source: option_groups.FileOptions,
+    book: option_groups.LedgerOptions,
     policy: Annotated[Path, typer.Option("--policy", help="The policy file of the earlier release.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
     previous_release: Annotated[
@@ -91,7 +92,9 @@ def apply(
     from incrowd.policy.policy import Policy
 
     earlier_files = (held, previous_release, previous_table, previous_row_map)
-    written = outputs.outputs_of(data, *earlier_files, policy=policy, recoding=recoding, force=force)
+    written = outputs.outputs_of(
+        data, *earlier_files, book.ledger, policy=policy, recoding=recoding, force=force
+    )
     released = outputs.released_file(written, output, data, stream=source.stream)
     numbers = None if rows is None else outputs.released_file(written, rows, data, stream=False)
     waiting = None if hold is None else waiting_file(written, hold)
@@ -121,6 +124,8 @@ def apply(
         if numbers is not None:
             write_file(applied.rows(), numbers, CsvFormat())
         applied.write(released, hold=waiting, escape_formulas=escape_formulas)
+        if applied.table is not None:
+            book.record(written, applied, table, input=data, policy=policy, release=released)
     if json:
         outputs.print_json(applied.to_dict())
     else:

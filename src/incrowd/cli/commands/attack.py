@@ -9,6 +9,7 @@ import typer
 
 from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.parsing import listed
+from incrowd.errors import ParameterError
 from incrowd.presentation.documents import envelope
 
 if TYPE_CHECKING:
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 
 def attack(
-    raw: options.Data,
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released or synthetic file.")],
     source: option_groups.CsvOptions,
     roles: option_groups.MeasuredColumns,
+    raw: Annotated[Path | None, typer.Argument(metavar="DATA", help="The file of the raw table.")] = None,
+    release: Annotated[Path | None, typer.Argument(metavar="RELEASE", help="The released file.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Attack all releases of a ledger; without DATA.")
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option("--control", help="Raw records of people whom the release does not hold."),
@@ -63,31 +67,38 @@ def attack(
     gives away. By default all that the files allow is tried, but minimality.
     """
     from incrowd.attacks import attack as attacked
+    from incrowd.attacks.ledger import composition_of_ledger
     from incrowd.cli.tables import console, progress
+    from incrowd.jobs.ledger import Ledger
 
+    if (release is None) == (ledger is None):
+        raise ParameterError("name DATA and RELEASE, or --ledger alone")
     with progress() as shown:
-        shown.stage("read")
-        before, csv_format = source.read(raw)
-        after = source.read_beside(release, csv_format)
-        others = None if control is None else source.read_beside(control, csv_format)
-        policy = roles.policy_for(before.columns, lenient=True)
-        found = attacked(
-            before,
-            after,
-            policy if policy.models else policy.schema,
-            also=[source.read_beside(path, csv_format) for path in also or ()],
-            kinds=listed(kinds) or None,
-            control=others,
-            secret=secret,
-            attacks=attacks,
-            columns=columns,
-            neighbours=neighbours,
-            aligned=aligned,
-            row_map=row_map,
-            known=listed(known) or None,
-            seed=seed or 0,
-            progress=shown,
-        )
+        if ledger is not None:
+            found = [composition_of_ledger(Ledger.open(ledger))]
+        elif raw is not None and release is not None:
+            shown.stage("read")
+            before, csv_format = source.read(raw)
+            after = source.read_beside(release, csv_format)
+            others = None if control is None else source.read_beside(control, csv_format)
+            policy = roles.policy_for(before.columns, lenient=True)
+            found = attacked(
+                before,
+                after,
+                policy if policy.models else policy.schema,
+                also=[source.read_beside(path, csv_format) for path in also or ()],
+                kinds=listed(kinds) or None,
+                control=others,
+                secret=secret,
+                attacks=attacks,
+                columns=columns,
+                neighbours=neighbours,
+                aligned=aligned,
+                row_map=row_map,
+                known=listed(known) or None,
+                seed=seed or 0,
+                progress=shown,
+            )
     if json:
         outputs.print_json(envelope("attack") | {"attacks": [entry.to_dict() for entry in found]})
     else:

@@ -23,6 +23,7 @@ def randomize(
         Path, typer.Option("--spec", help="TOML file with a mechanism per column, and a budget.")
     ],
     output: options.Written,
+    book: option_groups.LedgerOptions,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -37,9 +38,11 @@ def randomize(
     from incrowd.io.files import escaping, write_file
     from incrowd.jobs.randomize import mechanisms_from_toml
     from incrowd.jobs.randomize import randomize as drawn
+    from incrowd.policy.policy_file import read_toml
 
     mechanisms, budget = mechanisms_from_toml(spec)
-    written = outputs.outputs_of(data, spec, force=force)
+    limit = read_toml(spec).get("ledger", {}).get("epsilon")
+    written = outputs.outputs_of(data, spec, book.ledger, force=force)
     target = outputs.released_file(written, output, data, stream=False)
     with progress() as shown, written:
         shown.stage("read")
@@ -48,6 +51,7 @@ def randomize(
         made = drawn(table, mechanisms, budget=budget)
         shown.stage("write")
         write_file(made.table, target, escaping(csv_format, escape_formulas))
+        book.record(written, made, table, limit, input=data, policy=spec, release=target)
     if json:
         outputs.print_json(made.to_dict())
         return

@@ -1,0 +1,58 @@
+"""Commands about the ledger of releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.flattening import Commands
+from incrowd.cli.logs import LOG
+from incrowd.cli.options import Json
+from incrowd.cli.outputs import print_json
+from incrowd.presentation.documents import envelope
+
+ledger = Commands(help="Make, show and verify a ledger of releases.", no_args_is_help=True)
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the ledger.")]
+
+
+@ledger.command()
+def init(folder: Folder) -> None:
+    """Make a ledger in a new folder, which stays private; --ledger DIR then records releases in it."""
+    from incrowd.jobs.ledger import Ledger
+
+    Ledger.init(folder)
+    LOG.say(f"written: {folder}; keep it where the raw tables are, and keep copies")
+
+
+@ledger.command()
+def show(folder: Folder, json: Json = False) -> None:
+    """Show a line for each release: when and for whom, how many people, and the epsilon spent."""
+    from rich.text import Text
+
+    from incrowd.cli.tables import console, titled
+    from incrowd.jobs.ledger import Ledger
+
+    found = Ledger.open(folder)
+    if json:
+        print_json(envelope("ledger") | {"digest": found.digest, "entries": found.entries})
+        return
+    table = titled("Releases", ("no.", "date", "command", "recipient"), ("records", "people", "epsilon"))
+    for number, date, command, recipient, records, people, epsilon in found.show().iter_rows():
+        figures = ("" if people is None else f"{people:,}", f"{epsilon:g}" if epsilon else "")
+        table.add_row(str(number), date[:10], command, Text(recipient), f"{records:,}", *figures)
+    console().print(table)
+    LOG.say(f"last line: {found.digest}")
+
+
+@ledger.command()
+def verify(folder: Folder) -> None:
+    """Say whether any line or file was changed, lost or moved; exit status 1 if one was."""
+    from incrowd.jobs.ledger import Ledger
+
+    found = Ledger.open(folder)
+    if problem := found.verify():
+        LOG.write("error", "error", problem)
+        raise typer.Exit(1)
+    LOG.say(f"{folder}: {len(found.entries):,} releases, nothing changed or lost; last line {found.digest}")

@@ -1,0 +1,156 @@
+"""A file of JSON lines to which lines are only added, each chained by SHA-256 to the line before.
+
+The digest of a line is of all bytes behind it, which name the digest of the line before. So a line that was
+changed, lost or moved is found. A second file, the head, has the number of lines and the last digest. So
+lines that were cut off at the end are found, too.
+
+A process may be killed at any time. A line without an end was never finished, and the next line takes its
+place. One whole line that the head does not know yet counts. All else is refused; messages name the line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import lock_descriptor
+
+from incrowd.errors import TableError
+from incrowd.io.seals import reason
+
+Record = dict[str, Any]
+_FORMAT = {"format": "incrowd-chain", "version": 1}
+_START = b'{"digest":"'
+_TEXT = len(_START) + 64 + 2
+"""The place in a line behind the digest."""
+
+
+class Content(NamedTuple):
+    """The records of a chain, the number of its lines, the last digest, and the bytes of all lines."""
+
+    records: list[Record]
+    lines: int
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chained file; its head and its lock stand beside it.
+
+    The lock file is never removed. Else one who waits for it would lock a file that has no name any more.
+    """
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path) -> Chain:
+        """Make a new file with a first line, which has a random number."""
+        cls(path)._put(Content([], 0, "", 0), _FORMAT | {"id": secrets.token_hex(16)})
+        return cls(path)
+
+    def read(self) -> Content:
+        """Read and check all lines; `TableError` if one was changed, lost or moved."""
+        with self.adding() as (found, _):
+            return found
+
+    @contextmanager
+    def adding(self) -> Iterator[tuple[Content, Callable[[Record], None]]]:
+        """Lock the file; give what it has, and a function that adds a record and brings it to the disk.
+
+        If the block fails, what was added is taken back.
+        """
+        with file_errors(self.path):
+            lock = os.open(self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            with file_errors(self.path):
+                lock_descriptor(lock)
+                found = self._read()
+            try:
+                yield found, lambda record: self._put(found, record)
+            except BaseException:
+                with file_errors(self.path):
+                    # The head goes first: one line too many is safe, one too few is not.
+                    self._put_head(found.lines, found.digest)
+                    os.truncate(self.path, found.size)
+                raise
+        finally:
+            os.close(lock)
+
+    def _read(self) -> Content:
+        content, head = self.path.read_bytes(), self.path.with_suffix(".head").read_bytes()
+        *lines, torn = content.split(b"\n")
+        digests, records = [""], []
+        for number, line in enumerate(lines, 1):
+            text = b"{" + line[_TEXT:]
+            digest, whole = _digested(text)
+            if line != whole:
+                raise self._broken(number, "was changed")
+            entry = json.loads(text)
+            if (entry["number"], entry["previous"]) != (number, digests[-1]):
+                raise self._broken(number, "does not follow the line before: lines were moved, added or lost")
+            digests.append(digest)
+            records.append(entry["record"])
+        known = re.fullmatch(rb"(\d+) ([0-9a-f]{64})\n", head)
+        last = int(known[1]) if known else 0
+        if len(lines) < last:
+            raise self._broken(len(lines) + 1, f"is lost, with all up to line {last:,}")
+        # One line more: a process was killed before it wrote the head.
+        if known is None or len(lines) > last + 1 or digests[last] != known[2].decode():
+            raise self._broken(len(lines), f"does not end the chain as {self.path.stem}.head says")
+        if not _FORMAT.items() <= records[0].items():
+            raise self._broken(1, "is not that of a chain that this version reads")
+        return Content(records[1:], len(lines), digests[-1], len(content) - len(torn))
+
+    def _broken(self, number: int, what: str) -> TableError:
+        return TableError(f"{self.path}: line {number:,} {what}; put all files of it back from a copy")
+
+    def _put(self, found: Content, record: Record) -> None:
+        """Write a line behind what was found, and then the head."""
+        entry = {"number": found.lines + 1, "previous": found.digest, "record": record}
+        digest, line = _digested(json.dumps(entry, sort_keys=True, separators=(",", ":")).encode())
+        write_private(self.path, line + b"\n", found.size)
+        self._put_head(found.lines + 1, digest)
+
+    def _put_head(self, lines: int, digest: str) -> None:
+        new = self.path.with_suffix(".new")
+        write_private(new, f"{lines} {digest}\n".encode())
+        with file_errors(self.path):
+            os.replace(new, self.path.with_suffix(".head"))
+
+
+def write_private(path: Path, content: bytes, behind: int = 0) -> None:
+    """Write behind the first bytes of a file that nobody else can read, and bring it to the disk."""
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_CREAT, 0o600)
+
+    with file_errors(path), open(path, "r+b", opener=opener) as file:
+        file.truncate(behind)
+        file.seek(behind)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _digested(text: bytes) -> tuple[str, bytes]:
+    """Return the digest of the text of a line, and the line with it in front."""
+    digest = hashlib.sha256(text).hexdigest()
+    return digest, _START + digest.encode() + b'",' + text[1:]
+
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the system into a `TableError` that names a file."""
+    try:
+        yield
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read or written ({reason(error)})") from None

@@ -1,0 +1,228 @@
+"""The ledger of releases: what was handed out to whom, and what would tell too much beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import math
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import InfeasibleError, SchemaError, TableError, quoted, setting
+from incrowd.io.addresses import file_path
+from incrowd.io.chain import Chain, file_errors, write_private
+from incrowd.io.seals import digest_of
+from incrowd.jobs.apply import AppliedBatch
+from incrowd.jobs.ledger.exposure import exposed_by_intersection, exposed_together
+from incrowd.jobs.ledger.people import account_of
+from incrowd.jobs.randomize import RandomizedTable
+from incrowd.jobs.release import Release
+from incrowd.lazy import nw, pl
+
+__all__ = ["Ledger"]
+
+Entry = dict[str, Any]
+_CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A record of releases, which refuses the one that tells too much together with those before.
+
+    It is a folder that nobody else can read. It has a line for each release, chained to the line before, and
+    for each a file with keyed digests of people, classes and sensitive values. No value of a table is in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import incrowd as ic
+    >>> table = ic.samples.hospital(300)
+    >>> schema = ic.Schema(quasi=["age"], unlisted="drop")
+    >>> ledger = ic.Ledger.init(tempfile.mkdtemp() + "/ledger")
+    >>> release = ic.anonymize(table, schema, "k-anonymity:5")
+    >>> ledger.add(release, table, recipient="hospital A")
+    >>> ledger.show()["recipient"].to_list(), ledger.verify()
+    (['hospital A'], None)
+    """
+
+    folder: Path
+
+    @classmethod
+    def init(cls, folder: str | os.PathLike[str]) -> Ledger:
+        """Make a ledger in a new folder; `TableError` if the folder holds something."""
+        from incrowd.io.targets import writing
+
+        with writing(folder, folder=True, private=True) as place:
+            write_private(place / _KEY, secrets.token_bytes(32))
+            (place / _PEOPLE).mkdir(0o700)
+            Chain.create(place / _CHAIN)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Ledger:
+        """Open a ledger; `TableError` if there is none."""
+        folder = file_path(folder)
+        if not (folder / _CHAIN).is_file():
+            raise TableError(f"{folder}: is no ledger, {_CHAIN} is missing; incrowd ledger init makes one")
+        return cls(folder)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries, the oldest first; `TableError` if a line was changed, lost or moved."""
+        return Chain(self.folder / _CHAIN).read().records
+
+    @property
+    def digest(self) -> str:
+        """The digest of the last line. Note it elsewhere, so that nobody can write the ledger anew."""
+        return Chain(self.folder / _CHAIN).read().digest
+
+    def verify(self) -> str | None:
+        """Return a sentence on the first line or file that was changed, lost or moved; None if none was."""
+        try:
+            for entry in self.entries:
+                self.people(entry)
+        except TableError as error:
+            return str(error)
+        return None
+
+    def show(self) -> pl.DataFrame:
+        """Return a Polars frame with a row for each entry."""
+        shown = ("number", "date", "command", "recipient", "records", "people", "epsilon")
+        return pl.DataFrame([[entry[name] for name in shown] for entry in self.entries], shown, orient="row")
+
+    def people(self, entry: Entry) -> pl.DataFrame | None:
+        """Return the digests of the people of an entry, None if it has none; `TableError` if they changed."""
+        if entry["file"] is None:
+            return None
+        content = self._bytes(f"{_PEOPLE}/{entry['file']['name']}")
+        if _sha256(content) != entry["file"]["sha256"]:
+            raise TableError(f"{self.folder}: the people of entry {entry['number']} were changed")
+        return pl.read_parquet(io.BytesIO(content))
+
+    def add(
+        self,
+        release: Release | AppliedBatch | RandomizedTable,
+        table: Any,
+        publish: Callable[[], object] = bool,
+        *,
+        recipient: str,
+        keys: Sequence[str] = (),
+        files: Mapping[str, Any] | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        """Record a release, and publish it.
+
+        The entry is on the disk before, and is taken back if that fails. So if the process is killed, the
+        ledger may have a release too many, and never one too few.
+
+        Parameters
+        ----------
+        release
+            What leaves: what `anonymize`, `apply_recoding` or `randomize` return.
+        table
+            The raw table that it was made of, in memory.
+        publish
+            Called to publish it, e.g. ``lambda: release.save("out")``.
+        recipient
+            Who gets it.
+        keys
+            Columns of the raw table that name a person, in place of those of the policy. Without either,
+            people are found again by their raw quasi-identifiers.
+        files
+            The files of ``input``, ``policy`` and ``release``, for their digests.
+        epsilon
+            What all releases may spend together, for a table with noise; else the policy says it.
+
+        Raises
+        ------
+        InfeasibleError
+            When the release breaks its policy together with earlier ones.
+        InputError
+            When rows are not in memory, a column is missing, or the ledger is broken.
+        """
+        key, people = self._bytes(_KEY), None
+        entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
+        entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
+        if isinstance(release, RandomizedTable):
+            entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
+            entry["records"] = len(nw.from_native(release.table, eager_only=True))
+        else:
+            account, people = account_of(key, release, getattr(release, "came", table), keys)
+            entry |= account
+        paths = {name: getattr(path, "made", path) for name, path in (files or {}).items() if path}
+        entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
+        for name, content in {"input": table, "release": release.table}.items():
+            if name not in paths:
+                text = nw.from_native(content, eager_only=True).to_polars().write_csv()
+                entry[name] = _sha256(text.encode())
+        # A plain digest of the input would confirm a guess of its rows.
+        entry["input"] = hmac.new(key, entry["input"].encode(), "sha256").hexdigest()
+        path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.parquet"
+        try:
+            with Chain(self.folder / _CHAIN).adding() as (before, append):
+                entry["number"] = before.lines
+                self._refuse(entry, people, before.records)
+                if people is not None:
+                    file = io.BytesIO()
+                    people.write_parquet(file)
+                    write_private(path, file.getvalue())
+                    entry["file"] = {"name": path.name, "sha256": _sha256(file.getvalue())}
+                append(entry)
+                publish()
+        except BaseException:
+            path.unlink(missing_ok=True)  # after the line that names it
+            raise
+
+    def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry]) -> None:
+        """Refuse a release that exposes people together with earlier ones, or spends too much."""
+        every = [*before, entry]
+        most = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
+        spent = sum(each["epsilon"] for each in every)
+        if entry["epsilon"] and spent > most * (1 + 1e-12):
+            beside = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
+            raise InfeasibleError(
+                f"nothing was released:{beside} it would bring epsilon of the ledger to {spent:g}, and "
+                f"{most:g} is allowed; lower epsilon, or leave columns out"
+            )
+        earlier = {each["number"]: found for each in before if (found := self.people(each)) is not None}
+        if people is None or not earlier:
+            return
+        for each in (before[number - 1] for number in earlier):
+            if each["matched_by"] != entry["matched_by"]:
+                raise SchemaError(
+                    f"{_named(each)} finds people again by {each['matched_by']}, and this one by "
+                    f"{entry['matched_by']}; name the same columns ({setting('keys=', '--ledger-keys')})"
+                )
+        limits = entry["k"], {name: number for each in every for name, number in each["l"].items()}
+        counts = {number: len(exposed_together(found, people, limits)) for number, found in earlier.items()}
+        worst = max(counts, key=counts.__getitem__)
+        exposed, whom = counts[worst], _named(before[worst - 1])
+        if not exposed:
+            exposed = len(exposed_by_intersection([*earlier.values(), people], limits))
+            whom = f"{len(earlier)} earlier releases of the ledger"
+        if exposed:
+            values = f" or {max(limits[1].values())} sensitive values" if limits[1] else ""
+            raise InfeasibleError(
+                f"nothing was released: together with {whom} it exposes {exposed:,} people (found again by "
+                f"{entry['matched_by']}). Fewer than {limits[0]} people{values} share all their classes, or "
+                "are left of a class without those of the other release. Recode the new people alone as "
+                "before (incrowd apply), take a coarser recoding, or leave these people out"
+            )
+
+    def _bytes(self, name: str) -> bytes:
+        with file_errors(self.folder / name):
+            return (self.folder / name).read_bytes()
+
+
+def _named(entry: Entry) -> str:
+    return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,99 @@
+"""Keyed digests of the people of a release, of their classes and of their sensitive values."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from incrowd.algorithms.base import least_size
+from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
+from incrowd.jobs.apply import AppliedBatch
+from incrowd.jobs.release import Release
+from incrowd.jobs.waiting import rows_in_memory
+from incrowd.lazy import nw, pl
+from incrowd.privacy import LDiversity
+from incrowd.recoding import SUPPRESSED
+from incrowd.table.schema import require_columns
+
+
+def account_of(
+    key: bytes, release: Release | AppliedBatch, raw: Any, keys: Sequence[str]
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Return the figures and limits of a release for its entry, and digests of its records.
+
+    The digests are ``person`` and ``class``, and a column for each sensitive attribute, sorted, so that
+    nothing of the order of the rows is left. A suppressed record is in no class, so it has none.
+    """
+    policy, privacy = release.policy, release.privacy
+    if privacy is None:
+        raise ParameterError("every row of this batch waits, so there is no release to record")
+    whose = list(keys) or [each.name for each in policy.schema.having("person")]
+    quasi = [each.name for each in policy.schema.quasi]
+    people = _people_of(key, release, raw, whose)
+    judged = [each for each in privacy.privacy if each.limit is not None]
+    least: dict[str, int] = {}
+    for model in policy.models:
+        if isinstance(model, LDiversity):
+            for each in policy.schema.sensitive:
+                if model.attribute in (None, each.name):
+                    column = _mac(key, "column", each.name).hex()
+                    least[column] = max(least.get(column, 1), math.ceil(model.l))
+    return {
+        "command": "apply" if isinstance(release, AppliedBatch) else "anonymize", "epsilon": 0.0,
+        "records": privacy.records, "people": people["person"].n_unique(), "l": least,
+        # A policy without a limit on the size of classes asks for 2 people: nobody may be alone.
+        "k": max(2, least_size(policy.models)),
+        "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
+        "epsilon_limit": policy.ledger_epsilon, "matched_by": ", ".join(whose) or f"rows of {quasi}",
+    }, people  # fmt: skip
+
+
+def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Sequence[str]) -> pl.DataFrame:
+    asked = setting("a ledger", "--ledger")
+    # Without blanks around them, and in one spelling, people are found again.
+    text = pl.all().cast(pl.String).str.strip_chars().str.normalize("NFC")
+    tables = (rows_in_memory(each, asked).native for each in (raw, release.texts))
+    came, leaves = (nw.from_native(each, eager_only=True).to_polars().select(text) for each in tables)
+    quasi = [each.name for each in release.policy.schema.quasi]
+    require_columns([*whose, *quasi], came.columns, f"{asked}: ")
+    if len(came) != len(leaves):
+        raise TableError(f"{asked}: the raw table has {len(came):,} rows and the release {len(leaves):,}")
+    if release.order is not None:
+        came = came[release.order.rows(len(came))]
+    if missing := [name for name in whose if came[name].null_count()]:
+        raise SchemaError(f"{asked}: column {named(missing)} does not say of every row whose it is")
+    cells = leaves.select(quasi)
+    found = _macs(key, "class", cells).to_frame("class")
+    for each in release.policy.schema.sensitive:
+        if each.name in leaves.columns:
+            values = _macs(key, "value", leaves.select(each.name))
+            found = found.with_columns(values.alias(_mac(key, "column", each.name).hex()))
+    person = came.select(whose) if whose else _numbered(came.select(quasi), found)
+    found = found.with_columns(_macs(key, "person", person).alias("person"))
+    found = found.filter(~cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series())
+    if release.policy.schema.linked:
+        # Rows can be joined, so a person is in the class of all who have the same classes.
+        joined = found.group_by("person").agg(pl.col("class").unique().sort().bin.encode("hex").str.join())
+        found = found.drop("class").join(joined.cast({"class": pl.Binary}), on="person")
+    return found.unique().sort(found.columns)
+
+
+def _mac(key: bytes, *texts: object) -> bytes:
+    return hmac.digest(key, json.dumps(texts).encode(), "sha256")[:16]
+
+
+def _macs(key: bytes, what: str, frame: pl.DataFrame) -> pl.Series:
+    made: dict[tuple[Any, ...], bytes] = {}
+    rows = (made.get(row) or made.setdefault(row, _mac(key, what, *row)) for row in frame.iter_rows())
+    return pl.Series(list(rows), dtype=pl.Binary)
+
+
+def _numbered(quasi: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """Name people by their quasi-identifiers; those who share them are numbered by their values."""
+    rows = quasi.select(pl.struct(pl.all()).struct.json_encode().alias("row"))
+    order = pl.concat([rows, found], how="horizontal").with_row_index("place")
+    order = order.sort("row", *found.columns[1:], "class")
+    return order.with_columns(pl.int_range(pl.len()).over("row")).sort("place").select("row", "literal")
