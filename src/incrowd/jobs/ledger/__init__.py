@@ -183,7 +183,7 @@ class Ledger:
         """Refuse a release that exposes people together with earlier ones, or spends too much."""
         every = [*before, entry]
         most = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
-        spent = sum(each["epsilon"] for each in every)
+        spent = math.fsum(each["epsilon"] for each in every)
         if entry["epsilon"] and spent > most * (1 + 1e-12):
             beside = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
             raise InfeasibleError(
