@@ -10,21 +10,16 @@ from incrowd.lazy import pl
 
 
 def composition_of_ledger(ledger: Ledger) -> Attack:
-    """Intersect the classes of every person over all releases of a ledger.
-
-    Success is a person who shares all classes with fewer people, or values, than the last release asks for.
-    """
+    """Count the people who share all classes with fewer people, or values, than the last release asks for."""
     found = [(each, people) for each in ledger.entries if (people := ledger.people(each)) is not None]
     if not found:
         raise TableError(f"{ledger.folder}: the ledger has no release with classes")
     releases = [people for _, people in found]
     limits = found[-1][0]["k"], found[-1][0]["l"]
-    # Each release is the last one of those before it.
     parts = [exposed_by_intersection(releases[:n], limits) for n in range(1, len(releases) + 1)]
-    exposed, everybody = (
-        pl.concat(parts).n_unique(),
-        pl.concat([each["person"] for each in releases]).n_unique(),
+    exposed = pl.concat(parts).n_unique()
+    people = pl.concat([each["person"] for each in releases]).n_unique()
+    figures = {"exposed": exposed, "people": people, "releases": len(releases)}
+    return Attack(
+        "composition-of-ledger", people, wilson(exposed, people), wilson(0, people), None, None, figures
     )
-    figures = {"exposed": exposed, "people": everybody, "releases": len(releases)}
-    rates = wilson(exposed, everybody), wilson(0, everybody)
-    return Attack("composition-of-ledger", everybody, *rates, None, None, figures)

@@ -444,5 +444,4 @@ class LedgerOptions:
 
         if self.ledger is not None:
             settings = {"recipient": self.recipient, "keys": listed(self.ledger_keys), "epsilon": epsilon}
-            add = Ledger.open(self.ledger).add
-            outputs.through = partial(add, release, table, files=files, **settings)
+            outputs.through = partial(Ledger.open(self.ledger).add, release, table, files=files, **settings)

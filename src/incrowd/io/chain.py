@@ -1,11 +1,11 @@
 """A file of JSON lines to which lines are only added, each chained by SHA-256 to the line before.
 
 The digest of a line is of all bytes behind it, which name the digest of the line before. So a line that was
-changed, lost or moved is found. A second file, the head, has the number of lines and the last digest. So
-lines that were cut off at the end are found, too.
+changed, lost or moved is found. A second file, the head, has the number of lines and the last digest, so
+that lines that were cut off are found.
 
-A process may be killed at any time. A line without an end was never finished, and the next line takes its
-place. One whole line that the head does not know yet counts. All else is refused; messages name the line.
+A process may be killed at any time: the next line takes the place of one without an end, and one whole line
+that the head does not know yet counts. All else is refused, and the message names the line.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from incrowd.io.seals import reason
 
 Record = dict[str, Any]
 _FORMAT = {"format": "incrowd-chain", "version": 1}
+_PRIVATE = partial(os.open, mode=0o600)
 _START = b'{"digest":"'
 _TEXT = len(_START) + 64 + 2
 """The place in a line behind the digest."""
@@ -64,15 +66,12 @@ class Chain:
 
     @contextmanager
     def adding(self) -> Iterator[tuple[Content, Callable[[Record], None]]]:
-        """Lock the file; give what it has, and a function that adds a record and brings it to the disk.
-
-        If the block fails, what was added is taken back.
-        """
+        """Lock the file; give its content, and a function to add a record, taken back if the block fails."""
         with file_errors(self.path):
-            lock = os.open(self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
-        try:
+            lock = open(self.path.with_suffix(".lock"), "ab", opener=_PRIVATE)  # noqa: SIM115
+        with lock:
             with file_errors(self.path):
-                lock_descriptor(lock)
+                lock_descriptor(lock.fileno())
                 found = self._read()
             try:
                 yield found, lambda record: self._put(found, record)
@@ -82,8 +81,6 @@ class Chain:
                     self._put_head(found.lines, found.digest)
                     os.truncate(self.path, found.size)
                 raise
-        finally:
-            os.close(lock)
 
     def _read(self) -> Content:
         content, head = self.path.read_bytes(), self.path.with_suffix(".head").read_bytes()
@@ -129,13 +126,8 @@ class Chain:
 
 def write_private(path: Path, content: bytes, behind: int = 0) -> None:
     """Write behind the first bytes of a file that nobody else can read, and bring it to the disk."""
-
-    def opener(name: str, flags: int) -> int:
-        return os.open(name, flags | os.O_CREAT, 0o600)
-
-    with file_errors(path), open(path, "r+b", opener=opener) as file:
+    with file_errors(path), open(path, "ab", opener=_PRIVATE) as file:
         file.truncate(behind)
-        file.seek(behind)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

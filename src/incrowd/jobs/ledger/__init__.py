@@ -85,8 +85,7 @@ class Ledger:
     def verify(self) -> str | None:
         """Return a sentence on the first line or file that was changed, lost or moved; None if none was."""
         try:
-            for entry in self.entries:
-                self.people(entry)
+            list(map(self.people, self.entries))
         except TableError as error:
             return str(error)
         return None
@@ -132,8 +131,7 @@ class Ledger:
         recipient
             Who gets it.
         keys
-            Columns of the raw table that name a person, in place of those of the policy. Without either,
-            people are found again by their raw quasi-identifiers.
+            Raw columns that name a person, in place of the policy's; without either, the quasi-identifiers.
         files
             The files of ``input``, ``policy`` and ``release``, for their digests.
         epsilon
@@ -143,8 +141,6 @@ class Ledger:
         ------
         InfeasibleError
             When the release breaks its policy together with earlier ones.
-        InputError
-            When rows are not in memory, a column is missing, or the ledger is broken.
         """
         key, people = self._bytes(_KEY), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
@@ -195,10 +191,9 @@ class Ledger:
             return
         for each in (before[number - 1] for number in earlier):
             if each["matched_by"] != entry["matched_by"]:
-                raise SchemaError(
-                    f"{_named(each)} finds people again by {each['matched_by']}, and this one by "
-                    f"{entry['matched_by']}; name the same columns ({setting('keys=', '--ledger-keys')})"
-                )
+                differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
+                columns = setting("keys=", "--ledger-keys")
+                raise SchemaError(f"{_named(each)} finds people {differ}; name the same columns ({columns})")
         limits = entry["k"], {name: number for each in every for name, number in each["l"].items()}
         counts = {number: len(exposed_together(found, people, limits)) for number, found in earlier.items()}
         worst = max(counts, key=counts.__getitem__)
