@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -215,6 +216,28 @@ def test_wrong_calls_write_nothing(run, folder, more, told):
     assert done.status == 2
     assert told in done.err
     assert names(folder) == {"empty"}
+    assert Ledger.open("book").entries == []
+
+
+def test_a_table_of_a_database_is_refused_before_anything_is_made(run, folder):
+    with sqlite3.connect("people.db") as database:
+        database.execute("CREATE TABLE people (ssn, age INTEGER, disease)")
+        database.executemany("INSERT INTO people VALUES (?, ?, ?)", pl.read_csv("people.csv").rows())
+    call = (
+        "anonymize",
+        "sqlite:///people.db",
+        "--table",
+        "people",
+        "--policy",
+        "policy.toml",
+        "--into",
+        "safe",
+    )
+    done = run(*call, *TO)
+    assert done.status == 2
+    assert "not in memory" in done.err
+    with sqlite3.connect("people.db") as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("people",)]
     assert Ledger.open("book").entries == []
 
 

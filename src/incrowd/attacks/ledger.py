@@ -18,8 +18,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
     limits = found[-1][0]["k"], found[-1][0]["l"]
     parts = [exposed_by_intersection(releases[:n], limits) for n in range(1, len(releases) + 1)]
     exposed = pl.concat(parts).n_unique()
-    people = pl.concat([each["person"] for each in releases]).n_unique()
-    figures = {"exposed": exposed, "people": people, "releases": len(releases)}
-    return Attack(
-        "composition-of-ledger", people, wilson(exposed, people), wilson(0, people), None, None, figures
-    )
+    everybody = pl.concat([each["person"] for each in releases]).n_unique()
+    figures: dict[str, float] = {"exposed": exposed, "people": everybody, "releases": len(releases)}
+    rates = wilson(exposed, everybody), wilson(0, everybody)
+    return Attack("composition-of-ledger", everybody, *rates, None, None, figures)

@@ -166,6 +166,8 @@ def anonymize(
 
     began = time.perf_counter()
     places.require_place(data, dry_run=dry_run)
+    if book.ledger is not None and not isinstance(data, Path):
+        raise ParameterError("--ledger: rows of a database are not in memory; fetch them into a file")
     written = outputs.outputs_of(
         data, population, columns.hierarchies, book.ledger, policy=columns.policy, force=places.force
     )
