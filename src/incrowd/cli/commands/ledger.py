@@ -19,7 +19,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the l
 
 @ledger.command()
 def init(folder: Folder) -> None:
-    """Make a ledger in a new folder, which stays private; --ledger DIR then records releases in it."""
+    """Make a ledger in a new, private folder."""
     from incrowd.jobs.ledger import Ledger
 
     Ledger.init(folder)
@@ -28,7 +28,7 @@ def init(folder: Folder) -> None:
 
 @ledger.command()
 def show(folder: Folder, json: Json = False) -> None:
-    """Show a line for each release: when and for whom, how many people, and the epsilon spent."""
+    """Show when, for whom and of how many people."""
     from rich.text import Text
 
     from incrowd.cli.tables import console, titled
@@ -48,7 +48,7 @@ def show(folder: Folder, json: Json = False) -> None:
 
 @ledger.command()
 def verify(folder: Folder) -> None:
-    """Say whether any line or file was changed, lost or moved; exit status 1 if one was."""
+    """Find changed and lost lines (exit status 1)."""
     from incrowd.jobs.ledger import Ledger
 
     found = Ledger.open(folder)
