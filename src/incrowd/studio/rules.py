@@ -9,7 +9,8 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.profiles import PROFILES, read_profile
-from incrowd.studio.parts import grid, heading, hinted, marked, note, words
+from incrowd.studio.fields import choice_field, text_field
+from incrowd.studio.parts import grid, heading, marked, note, words
 from incrowd.studio.tables import path_of
 
 
@@ -28,8 +29,8 @@ def rules_form(page: Any) -> None:
         with place:
             _asked(page)
 
-    chosen = ui.select(known | {current: known.get(current, current)}, value=current, on_change=choose)
-    chosen.props('outlined dense options-dense label="Rule profile" data-field=profile').classes("w-full")
+    known.setdefault(current, current)
+    choice_field(known, "Rule profile", "profile", current, on_change=choose).classes("w-full")
     note("Each clause is judged on the release: checked, attested by somebody, or not met.")
     place = ui.column().classes("w-full")
     with place:
@@ -53,8 +54,7 @@ def _asked(page: Any) -> None:
                     del inputs[name]
                 page.changed()
 
-            field = ui.input(name, value=str(value), on_change=write)
-            hinted(field.props(f"outlined dense data-field=input-{name}"), meaning)
+            text_field(name, f"input-{name}", str(value), meaning, on_change=write)
     for clause in profile.clauses:
         if clause.question is not None:
             _question(page, settings, clause.id, clause.question)
@@ -82,10 +82,10 @@ def _question(page: Any, settings: dict[str, Any], clause: str, question: str) -
 
     with ui.column().classes("box"):
         words("div", question, "name")
-        by_field = ui.input("Your name", value=said["by"], on_change=write).classes("w-full")
-        by_field.props(f"outlined dense data-field=by-{clause}")
-        says_field = ui.input("Your answer", value=said["says"], on_change=write).classes("w-full")
-        says_field.props(f"outlined dense data-field=says-{clause}")
+        by_field = text_field("Your name", f"by-{clause}", said["by"], on_change=write).classes("w-full")
+        says_field = text_field("Your answer", f"says-{clause}", said["says"], on_change=write).classes(
+            "w-full"
+        )
 
 
 def show_clauses(document: Mapping[str, Any]) -> None:

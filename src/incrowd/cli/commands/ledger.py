@@ -55,4 +55,4 @@ def verify(folder: Folder) -> None:
     if problem := found.verify():
         LOG.write("error", "error", problem)
         raise typer.Exit(1)
-    LOG.say(f"{folder}: {len(found.entries):,} releases, nothing changed or lost; last line {found.digest}")
+    LOG.say(f"{folder}: entries: {len(found.entries):,}, nothing changed or lost; last line {found.digest}")
