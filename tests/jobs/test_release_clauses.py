@@ -82,6 +82,26 @@ least = 1
     assert [each.state for each in release.clauses] == ["checked"]
 
 
+def test_a_policy_that_is_published_does_not_tell_where_files_are(tmp_path):
+    folder = tmp_path / "secret place"
+    folder.mkdir()
+    (folder / "attacks.json").write_text("{}")
+    text = POLICY.replace('"ema-0070"', '"wp216"').partition("[[profile.attested]]")[0]
+    text += f"[profile.inputs]\nattacks = {str(folder / 'attacks.json')!r}\nrate = 0.05\n"
+    (tmp_path / "policy.toml").write_text(text)
+    release = ic.anonymize(
+        pl.DataFrame({"age": range(20, 80), "seen": ["x"] * 60}), ic.Policy.read(tmp_path / "policy.toml")
+    )
+    release.save(tmp_path / "out")
+    for path in (tmp_path / "out").rglob("*.*"):
+        if "internal" not in path.parts:
+            assert b"secret place" not in path.read_bytes()
+    assert ic.Policy.read(tmp_path / "out" / "policy.toml").profile.settings["inputs"] == {
+        "attacks": "attacks.json",
+        "rate": 0.05,
+    }
+
+
 def test_a_release_without_a_profile_has_no_clauses(tmp_path):
     table = pl.DataFrame({"age": range(20, 80)})
     release = ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:5")

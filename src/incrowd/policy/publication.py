@@ -40,6 +40,7 @@ def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
     counts = {column.domain.name: column for column in frequency.sensitive}
     return replace(
         policy,
+        profile=None if policy.profile is None else policy.profile.published(),
         schema=policy.schema.with_attributes(
             _published(attribute, counts.get(attribute.name)) for attribute in policy.schema.attributes
         ),

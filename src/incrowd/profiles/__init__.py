@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib import resources
 from pathlib import Path
@@ -201,6 +201,13 @@ class Choice:
                 )
         return cls(profile, settings, folder, attested)
 
+    def published(self) -> Choice:
+        """Return the choice without the folders of its files, which are nobody's business."""
+        inputs = self.settings.get("inputs", {})
+        named_only = {key: _file_name(value) for key, value in inputs.items()}
+        settings = {**self.settings, "name": _file_name(self.settings["name"])}
+        return replace(self, settings=settings | ({"inputs": named_only} if inputs else {}))
+
     def input(self, name: str) -> Any:
         """Return an input of the policy; None where it gives none."""
         return self.settings.get("inputs", {}).get(name)
@@ -291,6 +298,11 @@ def _clause(data: Any, place: str) -> Clause:
         raise PolicyError(f"profile {place}: the id of a clause is of small letters, digits and hyphens")
     settings = {key: value for key, value in data.items() if key not in _OF_CLAUSE}
     return Clause(data["id"], data["text"], data["source"], data.get("check"), settings, data.get("question"))
+
+
+def _file_name(value: Any) -> Any:
+    """Return the last part of a path, whatever system wrote it; anything else stays."""
+    return re.split(r"[\\/]", value)[-1] if isinstance(value, str) else value
 
 
 def _refuse_unknown(data: Mapping[str, Any], known: Any, where: str) -> None:
