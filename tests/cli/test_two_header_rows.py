@@ -133,10 +133,12 @@ def test_a_header_below_names_that_were_given(tmp_path, run):
     assert "leave --names out and keep one row of names" in result.err
 
 
-def test_the_page_refuses_the_table(tmp_path):
-    from incrowd.studio.tables import Source, read
+def test_the_page_refuses_the_table(tmp_path, monkeypatch):
+    from incrowd.studio import work
+    from incrowd.studio.tables import Source
 
     raw = written(tmp_path / "people.csv", units=True)
     for streams in (False, True):
+        monkeypatch.setattr(work, "_STREAMED", 0 if streams else 2**30)
         with pytest.raises(ic.TableError, match=r"^people: the second line looks"):
-            read(Source(raw, "people"), None, streams, None)
+            work.Work().open(Source(raw, "people"))

@@ -111,7 +111,7 @@ class Chain:
         return TableError(f"{self.path}: line {number:,} {what}; put all files of it back from a copy")
 
     def _put(self, found: Content, record: Record) -> None:
-        """Write a line behind what was found, and then the head."""
+        """Write a line behind the lines that were found, and then the head."""
         entry = {"number": found.lines + 1, "previous": found.digest, "record": record}
         digest, line = _digested(json.dumps(entry, sort_keys=True, separators=(",", ":")).encode())
         write_private(self.path, line + b"\n", found.size)

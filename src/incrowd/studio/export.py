@@ -38,7 +38,7 @@ def command(work: Work) -> str:
         "table": work.source.table,
     }
     words = ["incrowd", "anonymize", work.source.name, *_options(named)]
-    return shlex.join([*words, *(["--stream"] if _opened(work) else [])])
+    return shlex.join([*words, *(f"--{flag}" for flag in ("stream",) if _opened(work))])
 
 
 def check(work: Work) -> str:

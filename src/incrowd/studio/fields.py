@@ -12,7 +12,7 @@ from incrowd.studio.parts import marked
 
 
 def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **given: Any) -> Any:
-    """Show a button. Its kind is a word of Quasar; what a step is for has none."""
+    """Show a button. Its kind is a word of Quasar; the main button of a step has none."""
     return marked(ui.button(text, on_click=on_click, **given), mark).props(f"no-caps {kind}")
 
 
@@ -29,7 +29,7 @@ def choice_field(options: Any, label: str, field: str, value: Any = None, **give
 
 
 def path_field(label: str, field: str, value: str, hint: str, take: Callable[[str], None]) -> Any:
-    """Show a field for a path. `take` is called when it is written; what is wrong stands below."""
+    """Show a field for a path. `take` is called when it is written; an error stands below."""
     found = text_field(label, field, value, hint)
 
     def written() -> None:

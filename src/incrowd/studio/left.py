@@ -19,7 +19,7 @@ _MOST = 3
 
 @dataclass(eq=False)
 class Left:
-    """The work of a window that was left at some time; `stop` stops what the window still computes."""
+    """The work of a window that was left at some time; `stop` ends its jobs."""
 
     work: Work
     stop: Callable[[], None]
@@ -59,7 +59,7 @@ def take(left: Left) -> bool:
 
 
 def forget(left: Left) -> None:
-    """Stop what a window still computes, forget its work and remove its files."""
+    """End the jobs of a window, forget its work and remove its files."""
     if take(left):
         left.stop()
         left.work.close()

@@ -157,7 +157,7 @@ class Page:
             self.work.close()
 
     def _offer(self) -> None:
-        """Offer what other windows left, as long as there is no table."""
+        """Offer the work that other windows left, as long as there is no table."""
         offered = [] if self.work.source is not None else left.listed()
         if offered == self._offered:
             return
@@ -253,7 +253,7 @@ class Page:
             self._explain_again()
 
     async def _look(self) -> None:
-        """Offer what other windows left, and measure the risk of the table after a change."""
+        """Offer the work that other windows left, and measure the risk of the table after a change."""
         self._offer()
         source = self.work.source
         if self._measuring is not None or self._measured is source or not status.is_measurable(self.work):

@@ -1,4 +1,4 @@
-"""The rule profile of a policy: what it asks of its user, and the judgement of its clauses."""
+"""The rule profile of a policy: its inputs and questions, and the judgement of its clauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incrowd.studio.tables import path_of
 
 
 def rules_form(page: Any) -> None:
-    """Let a profile be chosen, and ask for its inputs and for what only a person can attest."""
+    """Let a profile be chosen, and ask for its inputs and the attestations of people."""
     document = page.work.choices.document
     known = {"": "(none)", **{(each := read_profile(name)).full_name: each.title for name in PROFILES}}
     current = document.get("profile", {}).get("name", "")
@@ -69,7 +69,7 @@ def _input(text: str) -> Any:
 
 
 def _question(page: Any, settings: dict[str, Any], clause: str, question: str) -> None:
-    """Ask who attests a clause, and what that person says; both are dated with today."""
+    """Ask who attests a clause, and in which words; both are dated with today."""
     entries = settings.setdefault("attested", [])
     said = next((each for each in entries if each["clause"] == clause), {"by": "", "says": ""})
 

@@ -349,7 +349,7 @@ def _attack(subject: Subject) -> Counts:
             for name, (of, n) in rates.items()
         }
     except (OSError, ValueError, KeyError, TypeError):
-        raise LackingError(f"{place.name} is no JSON of incrowd attack --json") from None
+        raise LackingError(f"{place.name} is no JSON that incrowd attack printed") from None
     wanted: Sequence[str] = subject.setting("attacks")
     if not (tried := [name for name in wanted if name in found]):
         raise LackingError(f"{place.name} has none of these attacks: {', '.join(wanted)}")

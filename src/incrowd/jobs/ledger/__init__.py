@@ -1,4 +1,4 @@
-"""The ledger of releases: what was handed out to whom, and what would tell too much beside it."""
+"""The ledger of releases: who got which, and which further one would expose people beside them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Ledger:
         Parameters
         ----------
         release
-            What leaves: what `anonymize`, `apply_recoding` or `randomize` return.
+            What is handed out, as `anonymize`, `apply_recoding` or `randomize` return.
         table
             The raw table that it was made of, in memory.
         publish

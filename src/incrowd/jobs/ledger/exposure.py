@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from incrowd.io.columns import column_named, columns_named
 from incrowd.lazy import pl
 
 Limits = tuple[int, Mapping[str, int]]
@@ -61,7 +62,7 @@ def _in_small_groups(people: pl.DataFrame, releases: Sequence[pl.DataFrame], lim
     for release in releases:
         on = [name for name in people.columns if name in release.columns]
         for column in least.keys() & set(release.columns):
-            shown = people.join(release.select(*on, column).unique(), on=on)
-            values = shown.group_by(groups).agg(pl.col(column).n_unique())
-            small.append(values.filter(pl.col(column) < least[column]).drop(column))
+            shown = people.join(release.select(columns_named([*on, column])).unique(), on=on)
+            values = shown.group_by(groups).agg(column_named(column).n_unique())
+            small.append(values.filter(column_named(column) < least[column]).drop(column))
     return people.join(pl.concat(small).unique(), on=groups, how="semi")["person"].unique()

@@ -10,6 +10,7 @@ from typing import Any
 
 from incrowd.algorithms.base import least_size
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
+from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.apply import AppliedBatch
 from incrowd.jobs.release import Release
 from incrowd.jobs.waiting import rows_in_memory
@@ -65,20 +66,22 @@ def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Seq
         came = came[release.order.rows(len(came))]
     if missing := [name for name in whose if came[name].null_count()]:
         raise SchemaError(f"{asked}: column {named(missing)} does not say of every row whose it is")
-    cells = leaves.select(quasi)
+    cells = leaves.select(columns_named(quasi))
     found = _macs(key, "class", cells).to_frame("class")
     for each in release.policy.schema.sensitive:
         if each.name in leaves.columns:
-            values = _macs(key, "value", leaves.select(each.name))
+            values = _macs(key, "value", leaves.select(column_named(each.name)))
             found = found.with_columns(values.alias(_mac(key, "column", each.name).hex()))
-    person = came.select(whose) if whose else _numbered(came.select(quasi), found)
+    person = (
+        came.select(columns_named(whose)) if whose else _numbered(came.select(columns_named(quasi)), found)
+    )
     found = found.with_columns(_macs(key, "person", person).alias("person"))
     found = found.filter(~cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series())
     if release.policy.schema.linked:
         # Rows can be joined, so a person is in the class of all who have the same classes.
         joined = found.group_by("person").agg(pl.col("class").unique().sort().bin.encode("hex").str.join())
         found = found.drop("class").join(joined.cast({"class": pl.Binary}), on="person")
-    return found.unique().sort(found.columns)
+    return found.unique().sort(columns_named(found.columns))
 
 
 def _mac(key: bytes, *texts: object) -> bytes:

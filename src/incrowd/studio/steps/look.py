@@ -192,7 +192,7 @@ class Look(Step):
 
 
 def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str | dict[str, str]]]:
-    """Yield the cells of each row: a text where it stayed, else what it was and is, and a verb between."""
+    """Yield the cells of each row: a text where it stayed, else both texts with a verb between."""
     for old, new in zip(before.iter_rows(named=True), after.iter_rows(named=True), strict=True):
         row: list[str | dict[str, str]] = []
         for name, cell in old.items():

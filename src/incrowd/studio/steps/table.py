@@ -124,7 +124,7 @@ class Table(Step):
         await self.open(source)
 
     async def open(self, source: Source) -> None:
-        """Read a table, or a policy; show it or what is wrong with it."""
+        """Read a table, or a policy; show it or the error."""
         if source.path.suffix.lower() in (".toml", ".zip"):
             if await self.page.doing(self._wrong, None, self.work.begin_from, source.path, source.name):
                 self._show()
