@@ -195,13 +195,15 @@ def test_cancel_stays_in_view_and_the_progress_goes_on_where_the_step_is_drawn_a
     )
     try:
         for place in (0, 9_999):
-            seen = visit.browser.execute_script(
+            seen = (
                 "scrollTo(0, arguments[0]); const e = document.querySelector('[data-mark=cancel-run]');"
                 "const box = e.getBoundingClientRect();"
-                "return e.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2))",
-                place,
+                "return e.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2))"
             )
-            assert seen, place
+            # The page is laid out anew a moment after its size changed.
+            visit.until(
+                lambda seen=seen, place=place: visit.browser.execute_script(seen, place), f"Cancel at {place}"
+            )
     finally:
         visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     visit.mark("cancel-run")

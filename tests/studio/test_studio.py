@@ -410,7 +410,7 @@ def test_a_release_is_looked_at_from_all_sides(visit, tmp_path, studio):
     shown = [row.text.split() for row in age.find_elements("css selector", "tbody tr")]
     assert sum(int(before) for *_, before, _ in shown) == 400
     # A bar is as long as its number says.
-    lengths = [each.size["width"] for each in age.find_elements("css selector", ".bar.before")]
+    lengths = [each.size["width"] for each in age.find_elements("css selector", "tbody .bar.before")]
     assert lengths.index(max(lengths)) == max(range(len(shown)), key=lambda row: int(shown[row][-2]))
     assert "k-anonymity" in visit.wait("[data-mark=weakest]").text
     assert "prosecutor, highest" in visit.wait("[data-mark=risks]").text
