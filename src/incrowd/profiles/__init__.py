@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -262,7 +261,7 @@ def read_profile(name: str, folder: Path = Path()) -> Profile:
     if plain not in PROFILES:
         near = did_you_mean(plain, PROFILES)
         raise PolicyError(f"profile: there is no {plain!r}; there are {', '.join(PROFILES)}{near}")
-    text = resources.files(__name__).joinpath(f"{plain}.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{plain}.toml").read_text(encoding="utf-8")
     found = _profile(text, plain)
     if version and version != found.version:
         raise PolicyError(f"profile: {plain} is of {found.version} here, not of {version}: compare the texts")
