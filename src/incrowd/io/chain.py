@@ -125,7 +125,7 @@ class Chain:
 
 
 def write_private(path: Path, content: bytes, behind: int = 0) -> None:
-    """Write behind the first bytes of a file that nobody else can read, and bring it to the disk."""
+    """Keep the first bytes of a private file, write the content after them, and sync the file to disk."""
     with file_errors(path), open(path, "ab", opener=_PRIVATE) as file:
         file.truncate(behind)
         file.write(content)

@@ -201,7 +201,7 @@ class Choice:
         return cls(profile, settings, folder, attested)
 
     def published(self) -> Choice:
-        """Return the choice without the folders of its files, which are nobody's business."""
+        """Return the choice for publication: it names files without their folders."""
         inputs = self.settings.get("inputs", {})
         named_only = {key: _file_name(value) for key, value in inputs.items()}
         settings = {**self.settings, "name": _file_name(self.settings["name"])}

@@ -24,7 +24,7 @@ El Emam and Arbuckle, Anonymizing Health Data (2013), chapter 2; Information and
 Ontario, De-identification Guidelines for Structured Data (2016), step 5.
 """
 _ACQUAINTANCES = 150
-"""People whom somebody knows: Dunbar's number, as both sources use it."""
+"""How many people one person knows: Dunbar's number, which both sources use."""
 
 
 @dataclass(frozen=True)

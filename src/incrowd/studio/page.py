@@ -212,7 +212,7 @@ class Page:
     def _following(self) -> Any:
         """Return the step after the one that is shown; steps that may be left out are passed over."""
         place = self._steps.index(self._shown) + 1
-        return next((step for step in self._steps[place:] if not getattr(step, "optional", False)), None)
+        return next((step for step in self._steps[place:] if not step.optional), None)
 
     def go(self, name: str) -> None:
         """Go to a step."""

@@ -33,7 +33,7 @@ def is_measurable(work: Work) -> bool:
 def figures(work: Work) -> list[str]:
     """Describe the table of a window, its open questions, its risk and its loss, each in a few words.
 
-    Example: ``["2,000 records", "no open question", "risk 100% now"]``.
+    Example: ``["2,000 records", "no open question", "largest risk 100% now"]``.
     """
     if work.choices is None:
         return []

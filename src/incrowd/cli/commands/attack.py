@@ -67,14 +67,15 @@ def attack(
     gives away. By default all that the files allow is tried, but minimality.
     """
     from incrowd.attacks import attack as attacked
-    from incrowd.attacks.ledger import composition_of_ledger
     from incrowd.cli.tables import console, progress
-    from incrowd.jobs.ledger import Ledger
 
     if (release is None) == (ledger is None):
         raise ParameterError("name DATA and RELEASE, or --ledger alone")
     with progress() as shown:
         if ledger is not None:
+            from incrowd.attacks.ledger import composition_of_ledger
+            from incrowd.jobs.ledger import Ledger
+
             found = [composition_of_ledger(Ledger.open(ledger))]
         elif raw is not None and release is not None:
             shown.stage("read")

@@ -45,7 +45,7 @@ def account_of(
     return {
         "command": "apply" if isinstance(release, AppliedBatch) else "anonymize", "epsilon": 0.0,
         "records": privacy.records, "people": people["person"].n_unique(), "l": least,
-        # A policy without a limit on the size of classes asks for 2 people: nobody may be alone.
+        # Without a limit on the class size, k is 2: no person may be alone.
         "k": max(2, least_size(policy.models)),
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
         "epsilon_limit": policy.ledger_epsilon, "matched_by": ", ".join(whose) or f"rows of {quasi}",

@@ -45,7 +45,7 @@ class Table(Step):
             dropping("upload", self._uploaded, "Drop a table here, or choose a file")
         note(
             f"CSV (also .csv.gz), Parquet, {suffixes()}. Everything stays on this machine. A copy is kept in "
-            "a private folder until this window is closed."
+            "a private folder, for half an hour after this window is closed."
         )
         self._messages = ui.column().classes("w-full")
         self._problems = ui.column().classes("w-full")
