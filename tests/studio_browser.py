@@ -136,6 +136,31 @@ def new_browser(downloads: Path):
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
+def _lasting(visit: Visit, selector: str, first):
+    """Return an element that is found again when the page has drawn it once more."""
+    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.webdriver.remote.webelement import WebElement
+
+    class Lasting(WebElement):
+        def _again(self, ask):
+            try:
+                return ask()
+            except StaleElementReferenceException:
+                self._id = visit.until(lambda: visit.shown(selector), selector).id
+                return ask()
+
+        def _execute(self, command, params=None):
+            return self._again(lambda: WebElement._execute(self, command, params))
+
+        def get_attribute(self, name):
+            return self._again(lambda: WebElement.get_attribute(self, name))
+
+        def is_displayed(self):
+            return self._again(lambda: WebElement.is_displayed(self))
+
+    return Lasting(first.parent, first.id)
+
+
 class Visit:
     """A window of the browser on a studio.
 
@@ -183,7 +208,8 @@ class Visit:
         raise AssertionError(f"{what} did not come; the page says: {self.text()[:2000]}")
 
     def wait(self, selector: str):
-        return self.until(lambda: self.shown(selector), selector)
+        """Wait for the first element of a selector that can be seen."""
+        return _lasting(self, selector, self.until(lambda: self.shown(selector), selector))
 
     def click(self, selector: str) -> None:
         """Click what a selector finds, as soon as it can be clicked."""
@@ -250,6 +276,17 @@ class Visit:
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys(text if text else Keys.DELETE)
         self.typed += 1
+
+    def drop(self, path: Path, zone: str = "upload") -> None:
+        """Put a file into a drop zone."""
+
+        def dropped() -> bool:
+            self.all(f"[data-mark={zone}] input[type=file]")[0].send_keys(str(path))
+            return True
+
+        self.wait(f"[data-mark={zone}]")
+        # The page draws the zone once more when it offers what another window left.
+        self.until(dropped, "the drop zone")
 
     def choose(self, selector: str, option: str) -> None:
         """Choose from a list by what the option begins with."""

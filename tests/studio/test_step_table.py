@@ -33,16 +33,6 @@ def people(rows: int = 40) -> str:
     return "name,age\n" + "".join(f"{NAMES[row % 4]},{20 + row % 5}\n" for row in range(rows))
 
 
-def drop(visit: Visit, path) -> None:
-    def dropped() -> bool:
-        visit.all("[data-mark=upload] input[type=file]")[0].send_keys(str(path))
-        return True
-
-    visit.wait("[data-mark=upload]")
-    # The page draws the zone once more when it offers what another window left.
-    visit.until(dropped, "the place for files")
-
-
 def types(visit: Visit) -> dict[str, str]:
     cells = [row.find_elements("css selector", "td") for row in visit.all("[aria-label=Columns] tbody tr")]
     return {name.text: kind.text for name, kind, *_ in cells}
@@ -61,14 +51,14 @@ def window():
 def test_a_latin_1_file_is_opened_by_yes_and_the_next_file_is_read_plainly(visit, tmp_path, studio):
     (tmp_path / "latin.csv").write_bytes(people().encode("latin-1"))
     (tmp_path / "plain.csv").write_text(people(), encoding="utf-8")
-    drop(visit, tmp_path / "latin.csv")
+    visit.drop(tmp_path / "latin.csv")
     question = visit.wait("[data-mark=question]").text
     assert question == "latin.csv is not UTF-8. Read it as Western European (windows-1252)?"
     assert visit.wait("[data-mark=lines]").text.splitlines() == ["Søren,20", "Zoë,21", "André,22"]
     visit.mark("yes")
     visit.reads("40 rows, 2 columns")
     assert "Søren" in visit.text()
-    drop(visit, tmp_path / "plain.csv")
+    visit.drop(tmp_path / "plain.csv")
     visit.until(lambda: "plain.csv" in visit.wait("header").text, "the next file")
     assert "Søren" in visit.text()
     assert studio.errors.read_text() == ""
@@ -76,7 +66,7 @@ def test_a_latin_1_file_is_opened_by_yes_and_the_next_file_is_read_plainly(visit
 
 def test_after_a_wrong_encoding_the_file_is_read_again_in_the_right_one(visit, tmp_path, studio):
     (tmp_path / "greek.csv").write_bytes(people().replace("Søren", "Σοφία").encode("cp1253", "ignore"))
-    drop(visit, tmp_path / "greek.csv")
+    visit.drop(tmp_path / "greek.csv")
     visit.mark("yes")
     visit.reads("40 rows, 2 columns")
     assert "Óïößá" in visit.text()
@@ -89,7 +79,7 @@ def test_after_a_wrong_encoding_the_file_is_read_again_in_the_right_one(visit, t
 
 def test_another_encoding_than_the_guessed_one_is_chosen(visit, tmp_path):
     (tmp_path / "town.csv").write_bytes(people().replace("Søren", "Łódź").encode("cp1250", "ignore"))
-    drop(visit, tmp_path / "town.csv")
+    visit.drop(tmp_path / "town.csv")
     visit.mark("another")
     visit.choose("[data-field=encoding]", "Central European")
     visit.mark("read-again")
@@ -159,15 +149,15 @@ def test_no_encoding_is_guessed_of_what_is_no_text(tmp_path):
 def test_the_same_file_is_dropped_twice_and_a_failed_one_once_it_is_mended(visit, tmp_path, studio):
     path = tmp_path / "people.csv"
     path.write_text("name,age\nZoe,20,1\n")
-    drop(visit, path)
+    visit.drop(path)
     visit.reads("people.csv, line 2")
     # The field for the next try is open, and the list of files is empty.
     visit.wait("[data-mark=read-again]")
     path.write_text(people())
-    drop(visit, path)
+    visit.drop(path)
     visit.reads("40 rows, 2 columns")
     first = visit.shown("[aria-label='The first rows']")
-    drop(visit, path)
+    visit.drop(path)
     visit.until(lambda: visit.shown("[aria-label='The first rows']") != first, "the second time")
     visit.reads("40 rows, 2 columns")
     assert studio.errors.read_text() == ""
@@ -192,7 +182,7 @@ def test_another_delimiter_is_read_again_from_the_open_file(visit, tmp_path):
 def test_columns_of_a_file_without_a_header_are_named(visit, tmp_path, studio):
     path = tmp_path / "people.csv"
     path.write_text(people().partition("\n")[2])
-    drop(visit, path)
+    visit.drop(path)
     visit.reads("name the columns with the field Names of the columns")
     assert "CsvFormat" not in visit.text()
     visit.fill("[data-field=names]", "name, age")
@@ -273,9 +263,9 @@ def test_types_of_a_parquet_file_are_shown(window, tmp_path):
 def test_a_policy_is_begun_from_on_the_first_page(visit, tmp_path, studio):
     (tmp_path / "rules.toml").write_text(POLICY)
     (tmp_path / "people.csv").write_text(people())
-    drop(visit, tmp_path / "rules.toml")
+    visit.drop(tmp_path / "rules.toml")
     visit.reads("Roles and limits: from rules.toml.")
-    drop(visit, tmp_path / "people.csv")
+    visit.drop(tmp_path / "people.csv")
     visit.reads("40 rows, 2 columns")
     visit.go(4)
     assert visit.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "7"
@@ -292,7 +282,7 @@ def test_a_policy_is_begun_from_on_the_first_page(visit, tmp_path, studio):
 
 def test_what_is_wrong_with_a_policy_is_said_and_the_table_stays(visit, tmp_path, studio):
     (tmp_path / "people.csv").write_text(people())
-    drop(visit, tmp_path / "people.csv")
+    visit.drop(tmp_path / "people.csv")
     visit.reads("40 rows, 2 columns")
     for name, content, told in (
         ("<b>.toml", "version = ", "not readable as TOML"),
@@ -300,12 +290,12 @@ def test_what_is_wrong_with_a_policy_is_said_and_the_table_stays(visit, tmp_path
         ("policy.zip", "no archive", "not a readable archive of a policy"),
     ):
         (tmp_path / name).write_text(content)
-        drop(visit, tmp_path / name)
+        visit.drop(tmp_path / name)
         visit.reads(told)
         assert visit.shown("[data-mark=problem]").text.startswith(f"{name}: ")
         assert "40 rows, 2 columns" in visit.text()
     (tmp_path / "far.toml").write_text(POLICY.replace("columns.name", "columns.weight"))
-    drop(visit, tmp_path / "far.toml")
+    visit.drop(tmp_path / "far.toml")
     visit.reads("drafted, since this table lacks 'weight' of far.toml")
     assert studio.errors.read_text() == ""
 

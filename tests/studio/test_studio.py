@@ -256,8 +256,7 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     assert visit.wait("[data-field=l]").get_attribute("value") == "3"
     # The slider and the field are one limit, and say what it means; what the table reaches stands beside.
     assert "at most 9.1%" in visit.shown("[data-model=k-anonymity] [data-mark=means]").text
-    slider = visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]")
-    slider.send_keys(Keys.ARROW_RIGHT)
+    visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]").send_keys(Keys.ARROW_RIGHT)
     visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "12", "the step")
     visit.reads("finds at least 12 records")
     visit.fill("[data-field=k]", "20")
@@ -508,8 +507,7 @@ def test_a_file_that_is_no_table_is_told_and_the_one_before_stays(visit, tmp_pat
 def test_an_uploaded_file_is_kept_under_a_name_of_its_own_in_a_private_folder(visit, tmp_path, studio):
     hospital(30).write_csv(tmp_path / "..;secret name.csv")
     before = set(studio.temporary.rglob("*"))
-    visit.wait("[data-mark=upload]")
-    visit.all("[data-mark=upload] input[type=file]")[0].send_keys(str(tmp_path / "..;secret name.csv"))
+    visit.drop(tmp_path / "..;secret name.csv")
     visit.reads("30 rows, 12 columns")
     added = {path for path in studio.temporary.rglob("*") if path.suffix == ".csv"} - before
     assert [path.name for path in added] == ["0001.csv"]
@@ -629,7 +627,7 @@ def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.reads(f"Values that it does not know: {lines[0].split(';')[0]}")
     visit.mark("add-unknown")
     visit.until(lambda: not visit.all("[data-mark=unknown]"), "the end of unknown values")
-    visit.all("[data-mark=tree-upload] input[type=file]")[0].send_keys(str(written))
+    visit.drop(written, "tree-upload")
     visit.until(lambda: visit.all('[aria-label="Open [0-39]"]'), "the tree of the file")
     visit.go(2)
     age = visit.column(3, "hierarchy")

@@ -54,11 +54,6 @@ def open_sample(visit: Visit) -> None:
     visit.mark("sample")
 
 
-def drop(visit: Visit, path: Path) -> None:
-    visit.wait("[data-mark=upload]")
-    visit.all("[data-mark=upload] input[type=file]")[0].send_keys(str(path))
-
-
 def opened(visit: Visit, rows: int, seconds: float = 60) -> None:
     """Wait for the table."""
     visit.until(lambda: f"{rows:,} rows, 12 columns" in visit.text(), "the table", seconds)
@@ -286,7 +281,7 @@ def small(studio: Studio, visit: Visit) -> None:
 def test_a_file_of_200_mib_that_is_dropped_streams_and_neither_side_holds_it(alone, large):
     studio, visit = alone
     path, rows = large
-    drop(visit, path)
+    visit.drop(path)
     streamed(visit, rows)
     small(studio, visit)
 
