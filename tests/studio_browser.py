@@ -277,6 +277,12 @@ class Visit:
         field.send_keys(text if text else Keys.DELETE)
         self.typed += 1
 
+    def key(self, key: str) -> None:
+        """Press a key where the focus is."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.browser).send_keys(key).perform()
+
     def drop(self, path: Path, zone: str = "upload") -> None:
         """Put a file into a drop zone."""
 

@@ -659,10 +659,10 @@ def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.go(4)
     for _ in range(40):
-        visit.browser.switch_to.active_element.send_keys(Keys.TAB)
-        if "Measure" in visit.browser.switch_to.active_element.text:
+        visit.key(Keys.TAB)
+        if "Measure" in visit.browser.execute_script("return document.activeElement.innerText"):
             break
-    visit.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    visit.key(Keys.ENTER)
     visit.until(lambda: "fails" in visit.wait("[data-mark=measured]").text, "what the table reaches")
 
 
