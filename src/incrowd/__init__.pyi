@@ -67,6 +67,7 @@ from .jobs.learn import learn as learn
 from .jobs.ledger import Ledger as Ledger
 from .jobs.loss_bound import LossBound as LossBound
 from .jobs.loss_bound import loss_bound as loss_bound
+from .jobs.next_release import next_release as next_release
 from .jobs.perturbation import Perturbation as Perturbation
 from .jobs.perturbation import perturbation as perturbation
 from .jobs.randomize import Laplace as Laplace
@@ -74,6 +75,7 @@ from .jobs.randomize import RandomizedResponse as RandomizedResponse
 from .jobs.randomize import RandomizedTable as RandomizedTable
 from .jobs.randomize import randomize as randomize
 from .jobs.release import Release as Release
+from .jobs.series import SeriesRelease as SeriesRelease
 from .jobs.suggest import Suggestion as Suggestion
 from .jobs.suggest import Suggestions as Suggestions
 from .jobs.suggest import suggest as suggest

@@ -28,6 +28,7 @@ GOOD = {
     "policy": "policy.toml", "output": "out.csv", "spec": "policy.toml", "recoding": "recoding",
     "file": "tree.txt", "files": "tree.txt", "target": "new.json", "algorithms": "mondrian",
     "what": "models", "algorithm": "optimal", "source": "tree.txt",
+    "counterfeits": "counts.csv",
 }  # fmt: skip
 
 

@@ -256,7 +256,13 @@ def test_the_verifier_reads_the_limit_of_the_ledger(run, folder):
     assert anonymize(run, "out.csv", "policy.toml", "--row-map", "rows.parquet").status == 0
     call = ("--against", "people.csv", "--row-map", "rows.parquet")
     assert run("verify", "out.csv", "--policy", "policy.toml", *call).status == 0
-    for wrong in ("ledger.epsilon = 0", "ledger.limit = 1", 'ledger = "x"', "ledger.epsilon = true"):
+    for wrong in (
+        "ledger.epsilon = 0",
+        "ledger.limit = 1",
+        "ledger.m = 1",
+        'ledger = "x"',
+        "ledger.epsilon = true",
+    ):
         (folder / "wrong.toml").write_text(
             POLICY.replace("ledger.epsilon = 2.5", wrong).replace("WIDTH", "10")
         )

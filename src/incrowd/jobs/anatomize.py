@@ -191,7 +191,7 @@ def anatomize(
     [attribute] = plain.sensitive
     table = engine.native if came.schema.treated else table
     columns = plain.released(engine.columns)
-    frequency = _records(engine, columns, policy)
+    frequency = records_of(engine, columns, policy, "anatomize")
     l, group_of, groups = _groups(frequency, policy)  # noqa: E741
     quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
     # Rows that lie in the order of the sensitive values would tell them.
@@ -232,8 +232,16 @@ def _refuse_what_cannot_be(policy: Policy) -> None:
             )
 
 
-def _records(engine: Engine, columns: Sequence[str], policy: Policy) -> FrequencyTable:
-    """Count a table of which these columns are released, each record as a key of its own."""
+def records_of(engine: Engine, columns: Sequence[str], policy: Policy, who: str) -> FrequencyTable:
+    """Count a table of which these columns are released, each record as a key of its own.
+
+    Raises
+    ------
+    SchemaError
+        When a column has the name of one that the result needs.
+    TableError
+        When records are suppressed already.
+    """
     for name in (GROUP, COUNT):
         if name in columns:
             raise SchemaError(f"column {name!r}: the result needs this name; rename the column")
@@ -241,8 +249,8 @@ def _records(engine: Engine, columns: Sequence[str], policy: Policy) -> Frequenc
     frequency = engine.count(policy.schema, joint=joint).frequency
     if frequency.suppressed:
         raise TableError(
-            f"{frequency.suppressed} records have * in every quasi-identifier; anatomize a table that is not "
-            "recoded yet"
+            f"{frequency.suppressed} records have * in every quasi-identifier; {who} takes a table that is "
+            "not recoded yet"
         )
     return frequency.by_record()
 

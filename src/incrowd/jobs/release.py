@@ -441,6 +441,7 @@ class Release:
                 "files": _digests(path, called, "policy.toml", "hierarchies"),
             }
             (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8", newline="\n")
+            self._save_beside(path)
             internal = path / INTERNAL
             internal.mkdir(0o700)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
@@ -461,6 +462,9 @@ class Release:
                 write_row_map(internal / ROW_MAP, self.order, self.privacy.records)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
+
+    def _save_beside(self, folder: Path) -> None:
+        """Write further files of a kind of release."""
 
 
 def _digests(folder: Path, *names: str) -> dict[str, dict[str, str]]:

@@ -43,6 +43,7 @@ before the ends of ranges were rounded outward by default."""
 _ROUNDED = 3
 """The first version of files without a setting `ends` that mean ``outward``."""
 _SUPPRESSION = Parameter(float, "largest share of records that may be suppressed", low=0, high=1)
+_M = Parameter(int, "least number of sensitive values in a signature", low=2, optional=True)
 _SET_LIMIT = Parameter(int, "largest number of values that a cell may list", low=1)
 
 
@@ -88,6 +89,9 @@ class Policy:
         Who receives the release. The class size follows that it needs, and k must not be smaller.
     ledger_epsilon
         The largest epsilon that all releases of a `Ledger` may spend together; None for no limit.
+    ledger_m
+        How many sensitive values each signature has at least where releases are m-invariant (`next_release`);
+        None where they are not.
 
     Raises
     ------
@@ -110,6 +114,7 @@ class Policy:
     profile: Choice | None = None
     context: Context | None = None
     ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
+    ledger_m: int | None = _M.field(None)
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -248,7 +253,8 @@ class Policy:
                 checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
                 None if checked.profile is None else Choice.of(checked.profile, folder),
                 None if checked.context is None else Context.of(checked.context),
-                checked.ledger.get("epsilon"),
+                None if checked.ledger is None else checked.ledger.epsilon,
+                None if checked.ledger is None else checked.ledger.m,
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -287,8 +293,9 @@ class Policy:
             lines += _profile_lines(self.profile)
         if self.context is not None:
             lines += ["", "[context]", *toml_settings(self.context.settings)]
-        if self.ledger_epsilon is not None:
-            lines += ["", "[ledger]", *toml_settings({"epsilon": self.ledger_epsilon})]
+        ledger = {"epsilon": self.ledger_epsilon, "m": self.ledger_m}
+        if asked := {name: limit for name, limit in ledger.items() if limit is not None}:
+            lines += ["", "[ledger]", *toml_settings(asked)]
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
         lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"

@@ -111,6 +111,16 @@ class AcceptedTable(BaseModel):
     why: StrictStr = Field(min_length=1, description="the reason, which the account repeats")
 
 
+class LedgerTable(BaseModel):
+    """The table ``[ledger]``."""
+
+    model_config = ConfigDict(extra="forbid")
+    epsilon: Above | None = Field(None, description="the most that all releases may spend together")
+    m: StrictInt | None = Field(
+        None, ge=2, description="how many sensitive values a signature has at least, in m-invariant releases"
+    )
+
+
 class PolicyFile(BaseModel):
     """The whole document."""
 
@@ -152,9 +162,7 @@ class PolicyFile(BaseModel):
     context: dict[str, Any] | None = Field(
         None, description="who receives the release, from which the class size follows that it needs"
     )
-    ledger: dict[Literal["epsilon"], Above] = Field(
-        {}, description="epsilon: the most that all releases of a ledger may spend together"
-    )
+    ledger: LedgerTable | None = Field(None, description="what all releases of a ledger may do together")
 
     @field_validator("version", mode="before")
     @classmethod
@@ -165,7 +173,11 @@ class PolicyFile(BaseModel):
         return version
 
 
-_SHAPES: dict[object, type[BaseModel]] = {"columns": ColumnTable, "accepted": AcceptedTable}
+_SHAPES: dict[object, type[BaseModel]] = {
+    "columns": ColumnTable,
+    "accepted": AcceptedTable,
+    "ledger": LedgerTable,
+}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -249,7 +261,8 @@ def _in_words(error: ValidationError) -> str:
             known = list(_SHAPES.get(table[0] if table else "", PolicyFile).model_fields)
             near = did_you_mean(name, known)
             meant.add((*table, near.partition("'")[2].partition("'")[0]))
-            wrong = f"there is no setting {quoted(name)}{near or '; there are ' + ', '.join(known)}"
+            where = f" in [{table[0]}]" if table and column is None else ""
+            wrong = f"there is no setting {quoted(name)}{where}{near or '; there are ' + ', '.join(known)}"
         elif (*table, name) in meant:
             continue
         else:

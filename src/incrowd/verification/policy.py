@@ -229,11 +229,13 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         raise PolicyError("seed must be a whole number from 0")
     if not isinstance(algorithm, dict):
         raise PolicyError("algorithm must be a table with a name")
-    ledger = data.get("ledger", {"epsilon": 1})
-    if not isinstance(ledger, dict) or ledger.keys() != {"epsilon"}:
-        raise PolicyError("ledger must be a table with epsilon, which is about all releases of a ledger")
-    if not 0 < _number(ledger["epsilon"], "epsilon of ledger", math.inf) < math.inf:
+    ledger = data.get("ledger", {})
+    if not isinstance(ledger, dict) or not ledger.keys() <= {"epsilon", "m"}:
+        raise PolicyError("ledger must be a table with epsilon or m, about all releases of a ledger")
+    if not 0 < _number(ledger.get("epsilon", 1), "epsilon of ledger", math.inf) < math.inf:
         raise PolicyError("epsilon of ledger must be above 0")
+    if type(m := ledger.get("m", 2)) is not int or m < 2:
+        raise PolicyError("m of ledger must be a whole number from 2")
     demands, attackers = _asked(data, columns)
     return Policy(
         columns=columns,

@@ -12,7 +12,7 @@ __all__ = ["PURPOSES", "commands"]
 
 PURPOSES = {
     "Start": ("demo", "course", "studio", "init", "import", "list", "hierarchy", "completion", "warm"),
-    "Release": ("anonymize", "apply", "anatomize", "randomize"),
+    "Release": ("anonymize", "apply", "next", "anatomize", "randomize"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare", "suggest"),
     "Check": ("verify", "ledger"),

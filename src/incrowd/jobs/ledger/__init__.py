@@ -8,7 +8,7 @@ import io
 import math
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,8 @@ from incrowd.io.chain import Chain, file_errors, write_private
 from incrowd.io.seals import digest_of
 from incrowd.jobs.apply import AppliedBatch
 from incrowd.jobs.ledger.exposure import exposed_by_intersection, exposed_together
-from incrowd.jobs.ledger.people import account_of
+from incrowd.jobs.ledger.people import account_of, column_digest, macs
+from incrowd.jobs.ledger.signatures import signatures_of, without_m_invariance
 from incrowd.jobs.randomize import RandomizedTable
 from incrowd.jobs.release import Release
 from incrowd.lazy import nw, pl
@@ -104,6 +105,54 @@ class Ledger:
             raise TableError(f"{self.folder}: the people of entry {entry['number']} were changed")
         return pl.read_parquet(io.BytesIO(content))
 
+    def signatures(
+        self, people: pl.DataFrame, attribute: str, values: pl.Series
+    ) -> dict[int, tuple[int, ...]]:
+        """Return the signature of each person who is in an m-invariant release.
+
+        Parameters
+        ----------
+        people
+            Texts that name a person, a row for each; see `add`.
+        attribute
+            The sensitive attribute.
+        values
+            Texts of values that a signature may have.
+
+        Returns
+        -------
+        Places in `values`, in order, by the number of the row.
+
+        Raises
+        ------
+        SchemaError
+            When an earlier release is about another attribute.
+        TableError
+            When a signature has another value than `values`.
+        """
+        key, found = self._bytes(_KEY), {}
+        column = column_digest(key, attribute)
+        place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
+        persons = macs(key, "person", people).to_frame("person").with_row_index("row")
+        for entry, known in self._of_series(self.entries):
+            if column not in known.columns:
+                raise SchemaError(f"{_named(entry)} is about another sensitive attribute than {attribute!r}")
+            signed = persons.join(signatures_of(known).unique("person"), on="person")
+            for row, signature in signed.select("row", "signature").iter_rows():
+                if not place.keys() >= set(signature):
+                    option = setting("earlier=", "--earlier-release")
+                    raise TableError(
+                        f"{_named(entry)} has sensitive values that no row of the table has, and counterfeit "
+                        f"records need them: give that release, too ({option})"
+                    )
+                found[row] = tuple(sorted(place[each] for each in signature))
+        return found
+
+    def _of_series(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, pl.DataFrame]]:
+        for entry in entries:
+            if entry.get("m") and (people := self.people(entry)) is not None:
+                yield entry, people
+
     def add(
         self,
         release: Release | AppliedBatch | RandomizedTable,
@@ -123,7 +172,7 @@ class Ledger:
         Parameters
         ----------
         release
-            What is handed out, as `anonymize`, `apply_recoding` or `randomize` return.
+            What is handed out, as `anonymize`, `next_release`, `apply_recoding` or `randomize` return.
         table
             The raw table that it was made of, in memory.
         publish
@@ -144,7 +193,7 @@ class Ledger:
         """
         key, people = self._bytes(_KEY), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
-        entry |= {"date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
+        entry |= {"m": None, "date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         if isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
@@ -187,13 +236,24 @@ class Ledger:
                 f"{most:g} is allowed; lower epsilon, or leave columns out"
             )
         earlier = {each["number"]: found for each in before if (found := self.people(each)) is not None}
-        if people is None or not earlier:
+        if people is None:
             return
         for each in (before[number - 1] for number in earlier):
             if each["matched_by"] != entry["matched_by"]:
                 differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
                 columns = setting("keys=", "--ledger-keys")
                 raise SchemaError(f"{_named(each)} finds people {differ}; name the same columns ({columns})")
+        if entry["m"]:
+            series = [earlier.pop(each["number"]) for each in before if each.get("m")]
+            if others := len(without_m_invariance([*series, people], entry["m"])):
+                raise InfeasibleError(
+                    f"nothing was released: the classes of {others:,} people have fewer than {entry['m']} "
+                    "sensitive values, or others than in an earlier release of the ledger"
+                )
+        people, *known = (each.drop_nulls("person").unique() for each in (people, *earlier.values()))
+        earlier = dict(zip(earlier, known, strict=True))
+        if not earlier:
+            return
         limits = entry["k"], {name: number for each in every for name, number in each["l"].items()}
         counts = {number: len(exposed_together(found, people, limits)) for number, found in earlier.items()}
         worst = max(counts, key=counts.__getitem__)

@@ -11,8 +11,10 @@ from typing import Any
 from incrowd.algorithms.base import least_size
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd.io.columns import column_named, columns_named
+from incrowd.jobs.anatomize import GROUP
 from incrowd.jobs.apply import AppliedBatch
 from incrowd.jobs.release import Release
+from incrowd.jobs.series import SeriesRelease
 from incrowd.jobs.waiting import rows_in_memory
 from incrowd.lazy import nw, pl
 from incrowd.privacy import LDiversity
@@ -29,9 +31,16 @@ def account_of(
     nothing of the order of the rows is left. A suppressed record is in no class, so it has none.
     """
     policy, privacy = release.policy, release.privacy
+    series = release if isinstance(release, SeriesRelease) else None
     if privacy is None:
         raise ParameterError("every row of this batch waits, so there is no release to record")
-    whose = list(keys) or [each.name for each in policy.schema.having("person")]
+    if series is None and policy.ledger_m is not None:
+        raise ParameterError(
+            f"the policy asks for m-invariance (m = {policy.ledger_m} of [ledger]), and such a release is "
+            f"made by {setting('next_release', 'incrowd next')}"
+        )
+    named_so = [each.name for each in policy.schema.having("person")]
+    whose = list(keys) or (named_so if series is None else list(series.keys))
     quasi = [each.name for each in policy.schema.quasi]
     people = _people_of(key, release, raw, whose)
     judged = [each for each in privacy.privacy if each.limit is not None]
@@ -40,11 +49,12 @@ def account_of(
         if isinstance(model, LDiversity):
             for each in policy.schema.sensitive:
                 if model.attribute in (None, each.name):
-                    column = _mac(key, "column", each.name).hex()
+                    column = column_digest(key, each.name)
                     least[column] = max(least.get(column, 1), math.ceil(model.l))
     return {
-        "command": "apply" if isinstance(release, AppliedBatch) else "anonymize", "epsilon": 0.0,
-        "records": privacy.records, "people": people["person"].n_unique(), "l": least,
+        "command": "next" if series else "apply" if isinstance(release, AppliedBatch) else "anonymize",
+        "records": privacy.records, "people": people["person"].drop_nulls().n_unique(), "l": least,
+        "epsilon": 0.0, "m": series and series.m,
         # Without a limit on the class size, k is 2: no person may be alone.
         "k": max(2, least_size(policy.models)),
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
@@ -54,28 +64,31 @@ def account_of(
 
 def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Sequence[str]) -> pl.DataFrame:
     asked = setting("a ledger", "--ledger")
-    # Without blanks around them, and in one spelling, people are found again.
-    text = pl.all().cast(pl.String).str.strip_chars().str.normalize("NFC")
-    tables = (rows_in_memory(each, asked).native for each in (raw, release.texts))
-    came, leaves = (nw.from_native(each, eager_only=True).to_polars().select(text) for each in tables)
+    came, leaves = (plain_texts(rows_in_memory(each, asked).native) for each in (raw, release.texts))
+    series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
     require_columns([*whose, *quasi], came.columns, f"{asked}: ")
     if len(came) != len(leaves):
         raise TableError(f"{asked}: the raw table has {len(came):,} rows and the release {len(leaves):,}")
     if release.order is not None:
         came = came[release.order.rows(len(came))]
-    if missing := [name for name in whose if came[name].null_count()]:
+    if not series and (missing := [name for name in whose if came[name].null_count()]):
         raise SchemaError(f"{asked}: column {named(missing)} does not say of every row whose it is")
     cells = leaves.select(columns_named(quasi))
-    found = _macs(key, "class", cells).to_frame("class")
+    found = macs(key, "class", leaves.select(GROUP) if series else cells).to_frame("class")
     for each in release.policy.schema.sensitive:
         if each.name in leaves.columns:
-            values = _macs(key, "value", leaves.select(column_named(each.name)))
-            found = found.with_columns(values.alias(_mac(key, "column", each.name).hex()))
+            values = macs(key, "value", leaves.select(column_named(each.name)))
+            found = found.with_columns(values.alias(column_digest(key, each.name)))
     person = (
         came.select(columns_named(whose)) if whose else _numbered(came.select(columns_named(quasi)), found)
     )
-    found = found.with_columns(_macs(key, "person", person).alias("person"))
+    found = found.with_columns(macs(key, "person", person).alias("person"))
+    if series:
+        # Every record counts, and a counterfeit one is of nobody.
+        nobody = person.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        found = found.with_columns(person=pl.when(~nobody).then("person"))
+        return found.sort(columns_named(found.columns))
     found = found.filter(~cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series())
     if release.policy.schema.linked:
         # Rows can be joined, so a person is in the class of all who have the same classes.
@@ -84,11 +97,24 @@ def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Seq
     return found.unique().sort(columns_named(found.columns))
 
 
+def column_digest(key: bytes, name: str) -> str:
+    """Return the name of the column that has the digests of a sensitive attribute."""
+    return _mac(key, "column", name).hex()
+
+
+def plain_texts(table: Any) -> pl.DataFrame:
+    """Return the cells of a table as texts without blanks around them, in one spelling."""
+    text = pl.all().cast(pl.String).str.strip_chars().str.normalize("NFC")
+    frame: pl.DataFrame = nw.from_native(table, eager_only=True).to_polars()
+    return frame.select(text)
+
+
 def _mac(key: bytes, *texts: object) -> bytes:
     return hmac.digest(key, json.dumps(texts).encode(), "sha256")[:16]
 
 
-def _macs(key: bytes, what: str, frame: pl.DataFrame) -> pl.Series:
+def macs(key: bytes, what: str, frame: pl.DataFrame) -> pl.Series:
+    """Return a keyed digest of each row of texts; `what` parts people, classes and values."""
     made: dict[tuple[Any, ...], bytes] = {}
     rows = (made.get(row) or made.setdefault(row, _mac(key, what, *row)) for row in frame.iter_rows())
     return pl.Series(list(rows), dtype=pl.Binary)
