@@ -71,11 +71,11 @@ def make(folder: Path, millions: int) -> None:
 def job(folder: str, millions: str, how: str, algorithm: str, memory: str) -> None:
     """Assess, or anonymize and write, and print what it took as JSON."""
     paths = [f"{folder}/{part:04}.parquet" for part in range(int(millions))]
-    with _Peak() as peak, tempfile.TemporaryDirectory() as out:
+    with Peak() as peak, tempfile.TemporaryDirectory() as out:
         figures: dict[str, Any] = {}
         if how == "spark":
             start = time.perf_counter()
-            session = _spark()
+            session = spark_session()
             figures["session"] = time.perf_counter() - start
         start = time.perf_counter()
         if how == "memory":
@@ -128,7 +128,8 @@ def _fingerprint(out: Path) -> int:
     return int(rows.collect(engine="streaming").item())
 
 
-def _spark() -> Any:
+def spark_session() -> Any:
+    """Start Spark on two cores."""
     from pyspark.sql import SparkSession
 
     return (
@@ -142,10 +143,10 @@ def _spark() -> Any:
     )
 
 
-class _Peak:
+class Peak:
     """The most memory of this process and its children, looked at ten times a second."""
 
-    def __enter__(self) -> _Peak:
+    def __enter__(self) -> Peak:
         self.most = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)

@@ -50,13 +50,13 @@ IN_A_POLICY = {
     "wildcards": "wildcards",
     "max-suppression": "max_suppression",
 }
-"""What a policy file has in place of an option that a command does not take."""
+"""How a policy file writes an option that a command does not take."""
 _IN_THE_PAGE = {
     "encoding": "the field Encoding", "names": "the field Names of the columns", "sheet": "the field Sheet",
     "population": "the population's file in the step Limits", "null-value": "null_values in a policy file",
     "weights": "the role weight", "person": "the role person", "household": "the role household",
 }  # fmt: skip
-"""What the page has in place of an option."""
+"""How the studio names the setting of an option."""
 
 
 def quoted(value: object) -> str:

@@ -215,18 +215,17 @@ def ledger(tmp_path):
     return ic.Ledger.init(tmp_path / "ledger")
 
 
-def enough_values(seed, people, m):
-    """Whether every table that may be drawn has m values, with those of earlier releases."""
-    return population(seed, people)["disease"].n_unique() >= m
+SEEDS = [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 200))]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_histories_keep_signatures_and_lose_nobody(seed, ledger):
     m, people = 2 + seed % 3, 12 + 4 * (seed % 8)
-    if not enough_values(seed, people, m):
-        pytest.skip("too few diseases")
+    try:
+        tables, releases = history(seed, people, m, ledger)
+    except InfeasibleError:
+        pytest.skip("too few values, or cells that are too wide")
     signature = {}
-    tables, releases = history(seed, people, m, ledger)
     for table, release in zip(tables, releases, strict=True):
         found = records(release)
         raw = dict(table.select("ssn", "disease").iter_rows())
@@ -257,20 +256,22 @@ def test_in_no_possible_world_of_a_tiny_history_a_value_is_likelier_than_one_in_
     try:
         _, releases = history(seed + 100, people, m, ledger)
     except InfeasibleError:
-        return
+        pytest.skip("too few values, or cells that are too wide")
     found = risks([records(release) for release in releases])
     assert max(found.values()) <= Fraction(1, m)
 
 
-def test_the_tiny_histories_are_not_all_refused(tmp_path):
+def test_most_histories_are_not_refused(tmp_path):
     made = 0
-    for seed in range(12):
+    settings = [(seed, 12 + 4 * (seed % 8), 2 + seed % 3) for seed in range(30)]
+    settings += [(seed + 100, 6, 2 + seed % 2) for seed in range(12)]
+    for number, (seed, people, m) in enumerate(settings):
         try:
-            history(seed + 100, 6, 2 + seed % 2, ic.Ledger.init(tmp_path / str(seed)))
+            history(seed, people, m, ic.Ledger.init(tmp_path / str(number)))
             made += 1
         except InfeasibleError:
             continue
-    assert made >= 6
+    assert made >= 34
 
 
 # --- what is refused ---------------------------------------------------------------------------------------

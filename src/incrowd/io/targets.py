@@ -299,7 +299,7 @@ class Outputs:
         self._new: list[Path] = []
         self._slots = 0
         self._force = force
-        # Calls what gives the outputs their names, or refuses to, as a ledger does.
+        # Gets the function that gives the outputs their names. A ledger calls it after its entry is written.
         self.through: Callable[[Callable[[], None]], object] = lambda publish: publish()
         self.read(*sources)
 

@@ -34,7 +34,7 @@ _CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
 
 @dataclass(frozen=True)
 class Ledger:
-    """A record of releases, which refuses the one that tells too much together with those before.
+    """A record of releases. It refuses a release that exposes people together with earlier ones.
 
     It is a folder that nobody else can read. It has a line for each release, chained to the line before, and
     for each a file with keyed digests of people, classes and sensitive values. No value of a table is in it.
@@ -80,7 +80,7 @@ class Ledger:
 
     @property
     def digest(self) -> str:
-        """The digest of the last line. Note it elsewhere, so that nobody can write the ledger anew."""
+        """The digest of the last line. Keep a copy elsewhere: it shows whether the ledger was rewritten."""
         return Chain(self.folder / _CHAIN).read().digest
 
     def verify(self) -> str | None:
