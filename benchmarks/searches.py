@@ -10,11 +10,13 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+import numpy as np
+import polars as pl
 from rich.console import Console
 from rich.table import Table
 
@@ -78,6 +80,63 @@ def hospital_cases(rows: int) -> Iterator[Case]:
             yield Case(f"hospital {rows:,}", counted, schema, [ic.KAnonymity(5)], limit, metric)
 
 
+def banded(leaves: int, widths: Sequence[int] = ()) -> ic.Hierarchy:
+    """Put the numbers below a limit into bands of such widths, each a multiple of the one before."""
+    return ic.Hierarchy.from_paths(
+        [f"{n}", *(f"{n // width * width} and {width - 1} more" for width in widths), "*"]
+        for n in range(leaves)
+    )
+
+
+def donors(rows: int = 63_441) -> tuple[pl.DataFrame, Schema]:
+    """Make up donors as those of KDD Cup 1998: nearly all apart, hierarchies of far more leaves than values.
+
+    The lattice has 45,000 nodes, the leaves of all hierarchies take 66 bits, and the values that occur 58.
+    """
+    rng = np.random.default_rng(0)
+    state = np.minimum(rng.geometric(0.06, rows) - 1, 49)
+    gifts = np.minimum(1 + rng.geometric(0.11, rows), 236)
+    mean = rng.lognormal(2.3, 0.7, rows)
+    usual = np.where(rng.random(rows) < 0.8, mean * rng.uniform(0.2, 1, rows), 5)
+    age = np.where(rng.random(rows) < 0.02, 0, np.clip(rng.normal(61, 17, rows), 1, 98))
+    columns = {
+        "zip": state * 2_000 + np.minimum(rng.exponential(250, rows).astype(np.int64), 999),
+        "age": age,
+        "gender": rng.choice(3, rows, p=[0.54, 0.43, 0.03]),
+        "income": rng.integers(0, 8, rows),
+        "state": state,
+        "least gift": np.clip(usual, 1, 999),
+        "all gifts": np.minimum(gifts * mean, 9_999),
+        "gifts": gifts,
+    }
+    zips = [f"{n:05}" for n in range(100_000) if n % 2_000 < 1_000]
+    trees = {
+        "zip": ic.Hierarchy.from_paths(
+            [code[:n].ljust(5, "#") for n in (5, 4, 3, 2, 1)] + ["*"] for code in zips
+        ),
+        "age": banded(100, (5, 10, 20)),
+        "gender": banded(3),
+        "income": banded(8, (2,)),
+        "state": banded(50),
+        "least gift": banded(1_000, (5, 20, 100)),
+        "all gifts": banded(10_000, (50, 200, 1_000)),
+        "gifts": banded(240, (5, 10, 40)),
+    }
+    table = pl.DataFrame({name: values.astype(np.int64) for name, values in columns.items()})
+    texts = table.select(pl.col("zip").cast(pl.String).str.zfill(5), pl.exclude("zip").cast(pl.String))
+    return texts, ic.Schema(quasi=trees)
+
+
+def donor_cases(rows: int) -> Iterator[Case]:
+    """Search made-up donors by loss and by average class size."""
+    table, schema = donors(rows)
+    counted = engine_for(table).count(schema).frequency
+    for metric in ("loss", "average-class-size"):
+        for k in (2, 5):
+            for limit in LIMITS:
+                yield Case(f"donors {rows:,}", counted, schema, [ic.KAnonymity(k)], limit, metric)
+
+
 def measured(case: Case, repeat: int, most: float) -> dict[str, Any]:
     """Search once to warm up, then as often as asked, but not beyond so many seconds."""
     problem = SearchProblem(case.frequency, case.models, case.schema.quasi, case.limit)
@@ -122,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--adult", type=Path, help="folder with ARX's adult.csv and hierarchies")
     parser.add_argument("--rows", type=int, default=100_000, help="rows of the made-up table; 0 for none")
+    parser.add_argument("--donors", type=int, default=63_441, help="rows of the made-up donors; 0 for none")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default="", help="only searches with this in their name")
     parser.add_argument("--json", type=Path, help="also write the figures there")
@@ -129,11 +189,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only try whether it runs")
     options = parser.parse_args()
     if options.quick:
-        options.rows, options.repeat = 2_000, 1
+        options.rows, options.donors, options.repeat = 2_000, 2_000, 1
     os.environ.setdefault("INCROWD_THREADS", "1")
     before = json.loads(options.against.read_text()) if options.against else []
     cases = list(adult_cases(options.adult)) if options.adult else []
     cases += list(hospital_cases(options.rows)) if options.rows else []
+    cases += list(donor_cases(options.donors)) if options.donors else []
     rows = []
     for case in cases:
         if options.only in case.title:

@@ -14,7 +14,8 @@ from test_optimal import COLUMNS
 import incrowd as ic
 from examples import examples
 from incrowd.algorithms import SearchProblem, optimal
-from incrowd.algorithms.lattice import Explorer, loop
+from incrowd.algorithms.lattice import Explorer, Lattice, loop
+from incrowd.algorithms.lattice.cells import numbered
 from incrowd.engines import engine_for
 from incrowd.hierarchy.builders import Prefix
 from incrowd.kernels import jit
@@ -211,14 +212,49 @@ def test_a_lattice_may_have_many_columns(calls):
     assert close(space.best.score, min(node.score for node in every))
 
 
-def test_cells_that_take_too_many_bits_are_searched_node_by_node(calls):
-    frame = pl.DataFrame(
-        {f"c{j}": [f"{(i * i * (j + 1)) % (293 + j)}" for i in range(400)] for j in range(10)}
+@pytest.mark.parametrize("columns", [16, 28])
+def test_cells_that_take_several_words_are_those_of_single_looks(calls, columns):
+    """Five bits a column, but the last two alone say more than the first."""
+    rng = np.random.default_rng(columns)
+    first, others = rng.integers(0, 32, 400), rng.integers(0, 900, (2, 400))
+    of_column = [first * (2 * j + 1) % 32 for j in range(columns - 2)]
+    of_column += [np.where(rng.random(400) < 0.7, first, other) for other in others]
+    frame = pl.DataFrame({f"c{j}": values for j, values in enumerate(of_column)}).cast(pl.String)
+    frame = pl.concat([frame, frame.sample(300, seed=1)])
+    several = [*range(5), columns - 2, columns - 1]
+    asked = ic.Schema(
+        quasi={
+            name: ic.Attribute(
+                name, "quasi", hierarchy=ic.Hierarchy.flat(), levels=None if j in several else (0, 0)
+            )
+            for j, name in enumerate(frame.columns)
+        }
     )
-    asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
-    space, _ = search(pl.concat([frame, frame]), asked, [ic.KAnonymity(2)], 0.1)
-    assert space.best.levels == (0,) * 10
-    assert not calls
+    space, problem = search(frame, asked, [ic.KAnonymity(2)], 0.3, "average-class-size")
+    assert 0 < sum(calls) <= len(space.nodes)
+    alone = Explorer(problem, METRICS.get("average-class-size")(), "mean")
+    for node in space.nodes:
+        [other] = alone.look(node.levels)
+        assert (node.anonymous, node.suppressed, node.classes, node.smallest) == other[1:5]
+    every = alone.look(*(alone.lattice.levels(node) for node in range(alone.lattice.size)))
+    assert close(space.best.score, min(node.score for node in every))
+
+
+@pytest.mark.parametrize("metric", ["loss", "non-uniform-entropy", "average-class-size", "ambiguity"])
+def test_leaves_that_do_not_occur_have_no_place_but_count_as_loss(calls, metric):
+    """Two values of each column occur; the loss of a cell is its share of all leaves, as measured apart."""
+    frame = pl.DataFrame({"t": ["a12", "b2"] * 6, "u": ["x2", "y3", "y3"] * 4, "v": ["2", "5", "5", "2"] * 3})
+    frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
+    space, problem = search(frame, schema(), [ic.KAnonymity(2)], 0.2, metric)
+    cells = numbered(problem, Lattice.of(problem.frequency, problem.attributes))
+    assert [ranks.tolist() for ranks in cells.ranks] == [[1, 4], [1, 4], [1, 4]]
+    assert cells.counts == [[2, 2, 2, 1], [2, 2, 1], [2, 2, 1]]
+    assert sum(calls)
+    every = every_node(frame, schema(), [ic.KAnonymity(2)], 0.2, metric, "mean")
+    assert close(space.best.score, min(every.values()))
+    for node in space.nodes:
+        assert node.anonymous == (node.levels in every)
+        assert not node.anonymous or close(node.score, every[node.levels])
 
 
 def test_models_of_values_are_searched_node_by_node(calls):

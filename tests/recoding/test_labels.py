@@ -15,8 +15,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from incrowd.engines.memory import MemoryEngine
+from incrowd.hierarchy import Hierarchy
 from incrowd.reading.exact import moment_of
-from incrowd.recoding.labels import mean_labels, range_label, read_range, read_set, set_label
+from incrowd.recoding.labels import (
+    mean_labels,
+    node_labels,
+    range_label,
+    read_range,
+    read_set,
+    set_label,
+    starred_nodes,
+)
 from incrowd.table.schema import Attribute, Schema
 
 MARKS = st.one_of(
@@ -31,6 +40,23 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 DECIMALS = st.decimals(-(10**9), 10**9, places=3)
 DAYS = st.dates(dt.date(1, 1, 1), dt.date(9999, 12, 31))
 TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("values", "hierarchy"),
+    [
+        (["a", "*", None, "b"], None),
+        (["a", "b"], None),
+        (["a", None], Hierarchy.from_nested({"*": {"*": ["a", "b"], "c": ["d"]}})),
+        (["a", "*"], Hierarchy.from_nested({"all": {"x": ["a"], "y": ["*", "b"]}})),
+        (["a", "b"], Hierarchy.from_nested({"all": {"x": ["a"], "y": ["b"]}})),
+    ],
+)
+def test_starred_nodes_are_those_that_are_written_as_a_star(values, hierarchy):
+    schema = Schema.of([Attribute("q", "quasi", hierarchy=hierarchy)], unlisted="drop")
+    domain = MemoryEngine(pl.DataFrame({"q": values})).count(schema).frequency.domains[0]
+    labels = node_labels(domain, np.arange(domain.tree.n_nodes))
+    assert starred_nodes(domain).tolist() == [label == "*" for label in labels]
 
 
 def domain_of(values, kind="auto"):

@@ -12,6 +12,7 @@ from incrowd.recoding.labels import (
     range_label,
     read_range,
     read_set,
+    starred_nodes,
 )
 from incrowd.recoding.local import Local
 from incrowd.recoding.single_dimensional import SingleDimensional
@@ -34,4 +35,5 @@ __all__ = [
     "range_label",
     "read_range",
     "read_set",
+    "starred_nodes",
 ]

@@ -88,6 +88,24 @@ def node_labels(domain: Domain, nodes: NDArray[np.integer]) -> list[str | None]:
     ]
 
 
+def starred_nodes(domain: Domain) -> NDArray[np.bool_]:
+    """Say which nodes of the domain's tree are released as ``*``: bool[nodes]; no text is made."""
+    tree = domain.tree
+    starred = np.zeros(tree.n_nodes, np.bool_)
+    starred[_places(SUPPRESSED, tree.labels)] = True
+    starred[tree.leaves] = False
+    starred[tree.leaves[_places(SUPPRESSED, domain.values)]] = True
+    return starred
+
+
+def _places(text: str, texts: tuple[str | None, ...]) -> list[int]:
+    found, start = [], 0
+    for _ in range(texts.count(text)):
+        found.append(texts.index(text, start))
+        start = found[-1] + 1
+    return found
+
+
 def range_label(domain: Domain, lo: int, hi: int) -> str | None:
     """Released text of an interval of ranks of numbers or dates.
 

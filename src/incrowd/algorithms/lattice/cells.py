@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.lazy import NDArray, np
-from incrowd.recoding import SUPPRESSED, node_labels
+from incrowd.recoding import node_labels, starred_nodes
 from incrowd.recoding.population import cells_of
+from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
@@ -17,25 +18,39 @@ if TYPE_CHECKING:
 class LevelCells(NamedTuple):
     """The cells that values have at every level; the first index is the attribute, the second the level.
 
+    A hierarchy may have many more leaves than the table has values. Only values that occur have a place here.
+
     Attributes
     ----------
+    ranks
+        Of each attribute the ranks that occur, ascending; all of them where the table is compared with a
+        population.
+    codes
+        Of each attribute uint[keys]: the place of each key's value among the ranks.
     cells
-        int32[size]: number of each rank's cell.
+        int32[ranks]: number of each rank's cell.
     counts
         Number of cells.
     stars
-        bool[size]: whether a rank's cell is ``*``.
+        bool[ranks]: whether a rank's cell is ``*``.
     people
         The population as it is written, where a model compares the table with one.
     places
         int32[values]: number of the cell of each value of the population; empty without one.
     """
 
+    ranks: list[NDArray[np.int64]]
+    codes: list[NDArray[np.unsignedinteger]]
     cells: list[list[NDArray[np.int32]]]
     counts: list[list[int]]
     stars: list[list[NDArray[np.bool_]]]
     people: FrequencyTable | None
     places: list[list[NDArray[np.int32]]]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many places the values of each attribute have, at least 1."""
+        return [max(len(ranks), 1) for ranks in self.ranks]
 
 
 def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
@@ -44,16 +59,19 @@ def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
     people = None
     if frequency.population is not None and any(model.needs_population for model in problem.models):
         people = frequency.population.people
-    made = LevelCells([], [], [], people, [])
+    made = LevelCells([], [], [], [], [], people, [])
     for j, domain in enumerate(frequency.domains):
+        ranks, codes = _occurring(frequency, j, every=people is not None)
+        made.ranks.append(ranks)
+        made.codes.append(codes)
         cells, counts, stars, places = [], [], [], []
-        every = node_labels(domain, np.arange(domain.tree.n_nodes))
-        starry = np.array([label == SUPPRESSED for label in every], np.bool_)
+        starred = starred_nodes(domain)
         for level in range(int(lattice.highs[j]) + 1):
-            nodes, place = np.unique(domain.tree.climb(level), return_inverse=True)
-            cells.append(place.astype(np.int32))
+            node_of_rank = domain.tree.climb(level)[ranks]
+            nodes, place = _ranked(node_of_rank, domain.tree.n_nodes)
+            cells.append(place[node_of_rank])
             counts.append(len(nodes))
-            stars.append(starry[nodes][place])
+            stars.append(starred[node_of_rank])
             if people is not None:
                 labels = node_labels(domain, nodes)
                 places.append(cells_of(labels, people.domains[j], problem.attributes[j]))
@@ -63,3 +81,21 @@ def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
         if people is not None:
             made.places.append(places)
     return made
+
+
+def _occurring(
+    frequency: FrequencyTable, j: int, *, every: bool
+) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
+    """Return the ranks of an attribute that occur, or all, and the place of each key's value among them."""
+    codes, size = frequency.codes[j], frequency.domains[j].size
+    if every or not frequency.keys:
+        return np.arange(size), codes
+    ranks, place = _ranked(codes, size)
+    return ranks, codes if len(ranks) == size else smallest_codes(place[codes], len(ranks))
+
+
+def _ranked(numbers: NDArray[np.integer], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct numbers, ascending, and the place of every number below `most` among them."""
+    occurs = np.zeros(most, np.bool_)
+    occurs[numbers] = True
+    return np.flatnonzero(occurs), np.cumsum(occurs, dtype=np.int32) - np.int32(1)

@@ -152,10 +152,10 @@ class Explorer:
     def loop(
         self, order: NDArray[np.int64], dead: NDArray[np.bool_], scores: NDArray[np.float64]
     ) -> Loop | None:
-        """Return the compiled search, if there is one for the models and the cells.
+        """Return the compiled search, if there is one for the models and the hierarchies.
 
-        There is none where models look at more than sizes, where cells take too many bits, or where a
-        hierarchy has very many levels: the search keeps a figure for each pair of levels.
+        There is none where models look at more than sizes, or where a hierarchy has very many levels: the
+        search keeps a figure for each pair of levels.
 
         Parameters
         ----------
@@ -163,9 +163,7 @@ class Explorer:
             int64, bool and float64[nodes]: the nodes, the most promising first; which are settled; and what
             each cannot fall below.
         """
-        if not self._judge.by_size or self._rollup.bits(self.lattice.bottom) > 64:
-            return None
-        if max(self.lattice.shape) > _LEVELS:
+        if not self._judge.by_size or max(self.lattice.shape) > _LEVELS:
             return None
         from incrowd.algorithms.lattice.loop import Loop, given_to_loop
 
@@ -247,9 +245,7 @@ class Explorer:
         """Return how many distinct cells each quasi-identifier has in the table at a node."""
         return [
             len(np.unique(cells[level][codes]))
-            for cells, level, codes in zip(
-                self._cells.cells, levels, self.problem.frequency.codes, strict=True
-            )
+            for cells, level, codes in zip(self._cells.cells, levels, self._cells.codes, strict=True)
         ]
 
     def suppressed_keys(self, levels: tuple[int, ...]) -> NDArray[np.bool_]:

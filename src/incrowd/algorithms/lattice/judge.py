@@ -401,7 +401,7 @@ class Judge:
         codes, sizes = [], []
         for j, level in enumerate(levels):
             size = self._cells.counts[j][level]
-            codes.append(smallest_codes(self._cells.cells[j][level][self._frequency.codes[j][keys]], size))
+            codes.append(smallest_codes(self._cells.cells[j][level][self._cells.codes[j][keys]], size))
             sizes.append(size)
         classes.set_codes(codes, sizes)
         classes.names = tuple(domain.name for domain in self._frequency.domains)
@@ -415,7 +415,7 @@ class Judge:
         if not all(star.any() for star in stars):
             return None
         starred = np.ones(len(keys), np.bool_)
-        for star, codes in zip(stars, self._frequency.codes, strict=True):
+        for star, codes in zip(stars, self._cells.codes, strict=True):
             starred &= star[codes[keys]]
         return starred if starred.any() else None
 

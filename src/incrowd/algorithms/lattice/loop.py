@@ -171,7 +171,7 @@ def given_to_loop(
     least
         Records below which a class is suppressed.
     """
-    ranks = np.column_stack([codes.astype(np.uint32) for codes in frequency.codes])
+    ranks = np.column_stack([codes.astype(np.uint32) for codes in cells.codes])
     keys = Keys(rollup.codes, ranks, frequency.weights, np.arange(frequency.keys, dtype=np.int32))
     limit = Limit(least, limits.suppresses, limits.allowed, limits.before, limits.rows, limits.kept, SLACK)
     return Given(keys, _flat(cells, limits.lattice, rollup.columns), costs, limit)
@@ -184,7 +184,7 @@ def _flat(cells: LevelCells, lattice: Lattice, columns: list[list[int]]) -> Cell
         for j, (low, high) in enumerate(zip(lattice.lows.tolist(), lattice.highs.tolist(), strict=True))
         for level in range(low, high + 1)
     ]
-    sizes = [max(len(of_level[0]), 1) for of_level in cells.cells]
+    sizes = cells.sizes
     flat = [cells.cells[j][level] for j, level in every]
     stars = [cells.stars[j][level] for j, level in every]
     counts = [cells.counts[j][level] for j, level in every]
@@ -208,7 +208,8 @@ def _parts(cells: LevelCells, lattice: Lattice) -> NDArray[np.float64]:
     parts = np.ones((len(lattice.shape), most, most))
     for j, (low, high) in enumerate(zip(lattice.lows.tolist(), lattice.highs.tolist(), strict=True)):
         for below in range(low, high + 1):
-            _, first = np.unique(cells.cells[j][below], return_index=True)
+            first = np.zeros(cells.counts[j][below], np.int64)
+            first[cells.cells[j][below]] = np.arange(len(cells.ranks[j]))
             for above in range(below, high + 1):
                 children = np.bincount(cells.cells[j][above][first], minlength=1)
                 parts[j, below - low, above - low] = max(int(children.max()), 1)

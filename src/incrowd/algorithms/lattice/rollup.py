@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 _COLUMN_SIZE = 4096
+"""Combinations of values that share a column of codes, at most."""
 
 _REMEMBERED = 1024
 """Ranks of an attribute of which it is remembered where they meet others."""
@@ -88,32 +89,19 @@ class Rollup:
 
     def __init__(self, frequency: FrequencyTable, cells: LevelCells) -> None:
         self._cells = cells
-        self._frequency = frequency
         self._weights = frequency.weights
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
         self._climbed: dict[tuple[int, ...], NDArray[np.int64]] = {}
-        self.columns: list[list[int]] = []
-        size = _COLUMN_SIZE + 1
-        for j, domain in enumerate(frequency.domains):
-            size *= max(domain.size, 1)
-            if size > _COLUMN_SIZE:
-                self.columns.append([])
-                size = max(domain.size, 1)
-            self.columns[-1].append(j)
+        self.columns = _columns(cells.sizes)
         joined = []
         for column in self.columns:
             codes = np.zeros(frequency.keys, np.int64)
             for j in column:
-                codes = codes * max(frequency.domains[j].size, 1) + frequency.codes[j]
+                codes = codes * cells.sizes[j] + cells.codes[j]
             joined.append(codes)
         largest = max((int(codes.max(initial=0)) for codes in joined), default=0)
         columns = [smallest_codes(codes, max(largest, 256) + 1) for codes in joined]
         self.codes = np.ascontiguousarray(np.column_stack(columns))
-
-    def bits(self, levels: tuple[int, ...]) -> int:
-        """Return how many bits the cells of a node take."""
-        counts = (self._cells.counts[j][level] for j, level in enumerate(levels))
-        return sum((count - 1).bit_length() for count in counts)
 
     def roll(self, levels: tuple[int, ...], below: Groups) -> Rolled:
         """Join groups of a node below by the cells of a node."""
@@ -147,7 +135,7 @@ class Rollup:
         """Return for each code of a column its share of the number of the node at which it joins a key."""
         table = np.zeros(1, np.int64)
         for j in column:
-            steps = self._steps(j, int(self._frequency.codes[j][key]), lattice)
+            steps = self._steps(j, int(self._cells.codes[j][key]), lattice)
             table = (table[:, None] + steps[None, :]).ravel()
         return table
 
@@ -197,3 +185,28 @@ class Rollup:
             below.keys, below.weights, codes, joined, offsets, prefix, bits
         )
         return made
+
+
+def _columns(sizes: list[int]) -> list[list[int]]:
+    """Return which attributes share a column of codes, given how many values each has.
+
+    There are as few columns as possible. Of as many, those with the smallest largest one stay in the cache.
+    """
+    few = _columns_within(sizes, _COLUMN_SIZE)
+    limits = (2**power for power in range(_COLUMN_SIZE.bit_length()))
+    return next(
+        (found for found in (_columns_within(sizes, limit) for limit in limits) if len(found) == len(few)),
+        few,
+    )
+
+
+def _columns_within(sizes: list[int], most: int) -> list[list[int]]:
+    columns: list[list[int]] = []
+    size = most + 1
+    for j, values in enumerate(sizes):
+        size *= values
+        if size > most:
+            columns.append([])
+            size = values
+        columns[-1].append(j)
+    return columns

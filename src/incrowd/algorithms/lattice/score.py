@@ -125,7 +125,7 @@ def score_by(
     if isinstance(metric, SteersByClasses):
         return _OfClasses(problem, limits, metric, cells)
     if isinstance(metric, SteersByCells):
-        return _OfCells(problem, limits, metric, aggregate)
+        return _OfCells(problem, limits, metric, aggregate, cells)
     raise ParameterError(
         f"{metric.name} cannot steer a search of full-domain recodings; use {', '.join(STEERING)}"
     )
@@ -136,7 +136,14 @@ class _OfCells(Score):
 
     rises = False
 
-    def __init__(self, problem: SearchProblem, limits: Limits, metric: SteersByCells, aggregate: str) -> None:
+    def __init__(
+        self,
+        problem: SearchProblem,
+        limits: Limits,
+        metric: SteersByCells,
+        aggregate: str,
+        cells: LevelCells,
+    ) -> None:
         frequency = problem.frequency
         self.words = f"{metric.name} ({aggregate})"
         self._aggregate = aggregate
@@ -156,16 +163,17 @@ class _OfCells(Score):
             self._shares.append(
                 np.array([(float(level @ totals) + before) * scale for level in costs.levels])
             )
-            self._gaps.append([costs.suppressed - level for level in costs.levels])
-        sizes = [domain.size for domain in frequency.domains]
+            ranks = cells.ranks[j]
+            self._gaps.append([(costs.suppressed - level)[ranks] for level in costs.levels])
+        sizes = [len(ranks) for ranks in cells.ranks]
         self._offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-        self._frequency = frequency
+        self._cells = cells
 
     @cached_property
     def _ranks(self) -> NDArray[np.unsignedinteger]:
-        """uint[keys, attributes]: rank of each key's value; only suppression asks for them."""
-        largest = max((domain.size for domain in self._frequency.domains), default=1)
-        ranks = [smallest_codes(codes, max(largest, 257)) for codes in self._frequency.codes]
+        """uint[keys, attributes]: place of each key's value; only suppression asks for them."""
+        largest = max(self._cells.sizes, default=1)
+        ranks = [smallest_codes(codes, max(largest, 257)) for codes in self._cells.codes]
         return np.ascontiguousarray(np.column_stack(ranks))
 
     def least_scores(self) -> NDArray[np.float64]:
@@ -255,7 +263,7 @@ class _OfClasses(Score):
         self.words = metric.name
         self._limits = limits
         self._frequency = problem.frequency
-        self._counts = cells.counts
+        self._cells = cells
         self._least = max(problem.least, 1)
         self.everything = combinations_of(problem.frequency.domains)
         self.costs = metric.class_costs(limits.rows, self.everything)
@@ -264,7 +272,7 @@ class _OfClasses(Score):
         """Return a lower bound of tables of at most so many classes as a node has combinations of cells."""
         cells = np.ones(1)
         for j, low in enumerate(self._limits.lattice.lows):
-            counts = np.array(self._counts[j][int(low) :], np.float64)
+            counts = np.array(self._cells.counts[j][int(low) :], np.float64)
             cells = (cells[:, None] * counts[None, :]).ravel()
         classes = np.minimum(
             np.minimum(cells, self._frequency.keys), max(self._limits.rows // self._least, 1)
@@ -335,9 +343,9 @@ class _OfClasses(Score):
         """Return the costs of classes."""
         lattice = self._limits.lattice
         leaves = [
-            domain.tree.leaves_at(level).astype(np.float64)
-            for domain, low, high in zip(self._frequency.domains, lattice.lows, lattice.highs, strict=True)
-            for level in range(int(low), int(high) + 1)
+            domain.tree.leaves_at(level)[self._cells.ranks[j]].astype(np.float64)
+            for j, domain in enumerate(self._frequency.domains)
+            for level in range(int(lattice.lows[j]), int(lattice.highs[j]) + 1)
         ]
         return Costs(
             adds=CLASSES,

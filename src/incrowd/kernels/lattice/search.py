@@ -21,6 +21,9 @@ _WORTH = 0.8
 _DENSE = 8
 """Combinations of cells for each key that is grouped, up to which all are counted."""
 
+_WORD = 2.0**63
+"""Combinations of cells that one word of 64 bits tells apart; below 2**64, as doubles are rounded."""
+
 
 @compiled
 def look_at(plan, given, nodes, room, kept, found):
@@ -98,16 +101,30 @@ def _group(levels, codes, members, weights, cells, shape, room):
     """Group keys, or groups that were kept, by the cells of a node; return how many groups there are."""
     columns = cells.columns.shape[0] - 1
     starts = np.empty(columns, np.int64)
+    counts = np.empty(columns, np.int64)
+    _tables(levels, cells, shape, room, starts, counts)
     factors = np.empty(columns, np.uint64)
-    combinations = _tables(levels, cells, shape, room, starts, factors)
-    # Words first: where it cannot be foretold whether a key is the first of its group, less is done in vain.
-    for i in range(members.size):
-        key = members[i]
-        word = np.uint64(0)
-        for c in range(columns):
-            word += room.tables[starts[c] + codes[key, c]] * factors[c]
-        room.packed[i] = word
-    if combinations <= min(room.records.size, _DENSE * members.size):
+    before, known, first = np.uint64(0), 1.0, 0
+    while True:
+        # One word takes as many columns as it can; the others then tell apart who is alike in these.
+        combinations, factor, last = known, np.uint64(known), first
+        factors[:] = 0
+        while last < columns and (last == first or combinations * counts[last] <= _WORD):
+            factors[last] = factor
+            combinations *= counts[last]
+            factor *= np.uint64(counts[last])
+            last += 1
+        # Words first: where nobody foretells whether a key is the first of its group, less is done in vain.
+        for i in range(members.size):
+            key = members[i]
+            word = room.packed[i] * before
+            for c in range(columns):
+                word += room.tables[starts[c] + codes[key, c]] * factors[c]
+            room.packed[i] = word
+        if last == columns:
+            break
+        before, known, first = np.uint64(1), float(_group_many(members, weights, room)), last
+    if first == 0 and combinations <= min(room.records.size, _DENSE * members.size):
         return _group_few(members, weights, room, int(combinations))
     return _group_many(members, weights, room)
 
@@ -132,7 +149,7 @@ def _group_few(members, weights, room, combinations):
 
 @inner
 def _group_many(members, weights, room):
-    """Group by words through a hash table."""
+    """Group by words through a hash table; each word becomes the number of its group."""
     packed, slots, words, first, sums = room.packed, room.slots, room.words, room.first, room.sums
     capacity = 64
     while capacity < 2 * members.size:
@@ -155,12 +172,13 @@ def _group_many(members, weights, room):
             sums[group] = 0
             groups += 1
         sums[group] += weights[i]
+        packed[i] = group
     return groups
 
 
 @inner
-def _tables(levels, cells, shape, room, starts, factors):
-    """Find or make the numbered cells of every column of codes; return how many combinations there may be."""
+def _tables(levels, cells, shape, room, starts, counts):
+    """Find or make the numbered cells of every column of codes, and count the combinations of each."""
     needed = 0
     for c in range(starts.size):
         combination = 0
@@ -173,8 +191,6 @@ def _tables(levels, cells, shape, room, starts, factors):
         for place in range(room.table_of.size):
             room.table_of[place] = -1
         room.made[0] = 0
-    factor = np.uint64(1)
-    combinations = 1.0
     for c in range(starts.size):
         place = starts[c]
         if room.table_of[place] < 0:
@@ -182,12 +198,9 @@ def _tables(levels, cells, shape, room, starts, factors):
             room.made[0] += cells.columns[c, 1]
             _fill_table(c, levels, cells, room.tables, room.table_of[place])
         starts[c] = room.table_of[place]
-        factors[c] = factor
+        counts[c] = 1
         for j in range(cells.columns[c, 0], cells.columns[c + 1, 0]):
-            count = cells.levels[cells.attributes[j, 0] + levels[j], 1]
-            factor *= np.uint64(count)
-            combinations *= count
-    return combinations
+            counts[c] *= cells.levels[cells.attributes[j, 0] + levels[j], 1]
 
 
 @inner
