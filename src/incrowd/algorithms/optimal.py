@@ -260,7 +260,7 @@ class _Search:
                     unknown[self.lattice.node(node.levels)] = False
                     if node.fails_below:
                         self._slice(self.dead, node, down=True)[...] = True
-                        sizes.mark_too_small(node.levels, self.dead)
+                        sizes.mark_failing(node.levels, self.dead, unknown)
                         np.logical_and(unknown, ~self.dead, out=unknown)
                     elif node.anonymous:
                         self._slice(unknown, node, down=False)[...] = False
@@ -306,7 +306,7 @@ class _Search:
         self.dead[self.lattice.node(node.levels)] = True
         if node.fails_below:
             self._slice(self.dead, node, down=True)[...] = True
-            self.explorer.mark_too_small(node.levels, self.dead)
+            self.explorer.mark_failing(node.levels, self.dead, self.alive())
         if node.bound > 0:
             above = self._slice(self.least, node, down=False)
             np.maximum(above, node.bound, out=above)

@@ -93,8 +93,8 @@ def starred_nodes(domain: Domain) -> NDArray[np.bool_]:
     tree = domain.tree
     starred = np.zeros(tree.n_nodes, np.bool_)
     starred[_places(SUPPRESSED, tree.labels)] = True
-    starred[tree.leaves] = False
-    starred[tree.leaves[_places(SUPPRESSED, domain.values)]] = True
+    if domain.hierarchy is None:
+        starred[tree.leaves[_places(SUPPRESSED, domain.values)]] = True
     return starred
 
 

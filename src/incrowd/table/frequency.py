@@ -216,8 +216,16 @@ class FrequencyTable:
 
     def totals(self, position: int) -> NDArray[np.int64]:
         """Return the records of each rank of a quasi-identifier, given its position: int64[size]."""
-        counted = np.bincount(self.codes[position], self.weights, minlength=self.domains[position].size)
-        return counted.astype(np.int64)
+        return self._totals[position]
+
+    @cached_property
+    def _totals(self) -> list[NDArray[np.int64]]:
+        """All of `totals`; searches and metrics ask for them again and again."""
+        weights = self.weights.astype(np.float64)
+        return [
+            np.bincount(codes, weights, minlength=domain.size).astype(np.int64)
+            for codes, domain in zip(self.codes, self.domains, strict=True)
+        ]
 
     @cached_property
     def combinations(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -68,7 +68,9 @@ def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
         starred = starred_nodes(domain)
         for level in range(int(lattice.highs[j]) + 1):
             node_of_rank = domain.tree.climb(level)[ranks]
-            nodes, place = _ranked(node_of_rank, domain.tree.n_nodes)
+            occurs = np.zeros(domain.tree.n_nodes, np.bool_)
+            occurs[node_of_rank] = True
+            nodes, place = _ranked(occurs)
             cells.append(place[node_of_rank])
             counts.append(len(nodes))
             stars.append(starred[node_of_rank])
@@ -87,15 +89,13 @@ def _occurring(
     frequency: FrequencyTable, j: int, *, every: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
     """Return the ranks of an attribute that occur, or all, and the place of each key's value among them."""
-    codes, size = frequency.codes[j], frequency.domains[j].size
-    if every or not frequency.keys:
-        return np.arange(size), codes
-    ranks, place = _ranked(codes, size)
-    return ranks, codes if len(ranks) == size else smallest_codes(place[codes], len(ranks))
+    codes, occurs = frequency.codes[j], frequency.totals(j) > 0
+    if every or not frequency.keys or occurs.all():
+        return np.arange(len(occurs)), codes
+    ranks, place = _ranked(occurs)
+    return ranks, smallest_codes(place[codes], len(ranks))
 
 
-def _ranked(numbers: NDArray[np.integer], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct numbers, ascending, and the place of every number below `most` among them."""
-    occurs = np.zeros(most, np.bool_)
-    occurs[numbers] = True
+def _ranked(occurs: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the numbers that occur, ascending, and the place of each among them."""
     return np.flatnonzero(occurs), np.cumsum(occurs, dtype=np.int32) - np.int32(1)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from incrowd.utility import Metric
 
 _FEWEST = 3
-"""Nodes that are made of one below them, so that it pays for itself."""
+"""Nodes that are made of one below them, or may be settled at once, so that it pays for itself."""
 
 
 _AT_ONCE = 64
@@ -220,6 +220,8 @@ class Explorer:
         if not found.anonymous:
             if not self.limits.suppresses and groups.weights.min() < self._judge.least:
                 self._memory.rare[levels] = int(groups.keys[groups.weights.argmin()])
+            elif self._judge.by_class:
+                self._memory.failing[levels] = int(groups.keys[found.lost.argmax()])
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
         score = self._score.of(levels, groups, found.lost, leaves)
         if rolled.below is self._memory.whole and (self._best is None or score < self._best.score):
@@ -231,15 +233,33 @@ class Explorer:
             floor = self._score.floor(found.suppressed)
         return Node(levels, True, found.suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
 
-    def mark_too_small(self, levels: tuple[int, ...], dead: NDArray[np.bool_]) -> None:
-        """Mark the nodes at which the smallest class of a node is too small, too: bool[nodes].
+    def mark_failing(
+        self, levels: tuple[int, ...], dead: NDArray[np.bool_], alive: NDArray[np.bool_]
+    ) -> None:
+        """Mark the nodes at which a class that failed at one node fails, too.
 
-        This costs about as much as looking at one node. It does nothing where records may be suppressed, or
-        where no class of the node was too small.
+        That is the smallest one where it was too small, else the largest one that failed. This costs about as
+        much as looking at one node. It does nothing where records may be suppressed.
+
+        Parameters
+        ----------
+        levels
+            The node, which was looked at.
+        dead
+            bool[nodes]: marked, never unmarked.
+        alive
+            bool[nodes]: those of which it matters; others may be marked, too.
         """
         key = self._memory.rare.pop(levels, None)
         if key is not None:
             self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
+        key = self._memory.failing.pop(levels, None)
+        nodes = np.flatnonzero(alive & ~dead)
+        if key is None or len(nodes) < _FEWEST:
+            return
+        classes = self._rollup.class_at(key, self.lattice, nodes)
+        if classes is not None:
+            dead[nodes[self._judge.fails(classes)]] = True
 
     def distinct_cells(self, levels: tuple[int, ...]) -> list[int]:
         """Return how many distinct cells each quasi-identifier has in the table at a node."""

@@ -143,6 +143,13 @@ class Judge:
         # Somebody's rows seldom fall in one of many groups, so many groups list nearly everybody again.
         self.kept_work = 4 if by_people else 1
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
+        # Whatever the other classes are, these judge one alike.
+        self._lonely = [
+            model
+            for model in self._of_classes
+            if self._monotone(model).suppression
+            and not (model.needs_cells or model.needs_population or model.needs_table or model.is_joint)
+        ]
         # Suppressing more never helps the nodes below.
         self.settles = all(
             self._monotone(model).absorbing if limits.suppresses else self._monotone(model).generalization
@@ -165,6 +172,19 @@ class Judge:
     def by_size(self) -> bool:
         """Whether the number of its records says all about a class."""
         return self.settles and not self.counting and self._frequency.people.table is None
+
+    @property
+    def by_class(self) -> bool:
+        """Whether one class that fails settles a node, and what it counts says whether it does."""
+        people = self._frequency.people.table is not None
+        return bool(self._lonely) and not self._limits.suppresses and not people
+
+    def fails(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """Say which classes must be suppressed, each judged by itself; see `by_class`: bool[classes]."""
+        failing = classes.sizes < self.least
+        for model in self._lonely:
+            failing |= ~model.holds(classes)
+        return failing
 
     def verdict(
         self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall, whole: Callable[[], Rolled]

@@ -33,14 +33,16 @@ class Memory:
         What is known, in the order in which the nodes were looked at.
     whole
         As given.
-    rare
-        A key in the smallest class of nodes at which one is too small, where nothing may be suppressed.
+    rare, failing
+        Where nothing may be suppressed: a key in the smallest class of nodes at which one is too small; and
+        one in the largest class that fails other models, of nodes at which no class is.
     """
 
     def __init__(self, whole: Groups, attributes: int) -> None:
         self.nodes: dict[tuple[int, ...], Node] = {}
         self.whole = whole
         self.rare: dict[tuple[int, ...], int] = {}
+        self.failing: dict[tuple[int, ...], int] = {}
         self._kept = [whole]
         self._refused = np.full((_REFUSED, attributes), -1, np.int64)
         self._refusals = 0

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.kernels.lattice.lattice import mark_too_small, roll_up
+from incrowd.kernels.grouping.counting import Counts
+from incrowd.kernels.lattice.lattice import count_values, mark_too_small, roll_up
 from incrowd.lazy import NDArray, np
-from incrowd.table.frequency import smallest_codes
+from incrowd.table.classes import EquivalenceClasses
+from incrowd.table.frequency import FrequencyTable, smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells
     from incrowd.algorithms.lattice.lattice import Lattice
     from incrowd.algorithms.lattice.small_groups import FewPeople
-    from incrowd.table.frequency import FrequencyTable
 
 _COLUMN_SIZE = 4096
 """Combinations of values that share a column of codes, at most."""
+
+_COUNTED = 2**20
+"""Nodes times values of an attribute up to which one class is counted at all nodes."""
 
 _REMEMBERED = 1024
 """Ranks of an attribute of which it is remembered where they meet others."""
@@ -89,6 +94,7 @@ class Rollup:
 
     def __init__(self, frequency: FrequencyTable, cells: LevelCells) -> None:
         self._cells = cells
+        self._frequency = frequency
         self._weights = frequency.weights
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
         self._climbed: dict[tuple[int, ...], NDArray[np.int64]] = {}
@@ -124,12 +130,35 @@ class Rollup:
 
     def mark_too_small(self, key: int, enough: int, lattice: Lattice, dead: NDArray[np.bool_]) -> None:
         """Mark the nodes at which the class of a key has fewer records than enough: bool[nodes]."""
+        mark_too_small(self.codes, self._weights, *self._meetings(key, lattice), enough, dead)  # type: ignore[no-untyped-call]
+
+    def class_at(self, key: int, lattice: Lattice, nodes: NDArray[np.int64]) -> EquivalenceClasses | None:
+        """Return the class of a key at each of some nodes, with all that models look at but cells.
+
+        Where a lattice has many nodes, or an attribute many values, that is too much to count: None.
+        """
+        sensitive = []
+        meetings = self._meetings(key, lattice)
+        for counted in self._frequency.sensitive:
+            if lattice.size * counted.domain.size > _COUNTED:
+                return None
+            counts = np.zeros((lattice.size, counted.domain.size), np.int64)
+            count_values(self.codes, counted.keys, *meetings, counts)  # type: ignore[no-untyped-call]
+            some = counts[nodes]
+            there = some > 0
+            ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+            found = Counts(ends, np.nonzero(there)[1].astype(np.int32), some[there])
+            sensitive.append(replace(counted, keys=found, rows=None))
+        table = FrequencyTable((), (), some.sum(axis=1), tuple(sensitive), self._frequency.suppressed)
+        return EquivalenceClasses.of_keys(table)
+
+    def _meetings(
+        self, key: int, lattice: Lattice
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the tables, offsets, shape and strides that `mark_too_small` takes."""
         tables = [self._meeting(column, key, lattice) for column in self.columns]
         offsets = np.concatenate(([0], np.cumsum([len(table) for table in tables])[:-1])).astype(np.int64)
-        shape = np.array(lattice.shape, np.int64)
-        mark_too_small(  # type: ignore[no-untyped-call]
-            self.codes, self._weights, np.concatenate(tables), offsets, shape, lattice.strides, enough, dead
-        )
+        return np.concatenate(tables), offsets, np.array(lattice.shape, np.int64), lattice.strides
 
     def _meeting(self, column: list[int], key: int, lattice: Lattice) -> NDArray[np.int64]:
         """Return for each code of a column its share of the number of the node at which it joins a key."""

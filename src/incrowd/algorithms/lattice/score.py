@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.rollup import Groups
     from incrowd.utility import Metric
 
+_SHARED = 10_000
+"""Values of an attribute up to which NumPy adds products up on one thread."""
+
 _NO_CLASSES: dict[str, Any] = {**asdict(ClassCosts()), "everything": 0.0, "most": 0.0}
 
 
@@ -161,7 +164,7 @@ class _OfCells(Score):
             before = limits.before * costs.before
             self._scale.append(scale)
             self._shares.append(
-                np.array([(float(level @ totals) + before) * scale for level in costs.levels])
+                np.array([(_total(level, totals) + before) * scale for level in costs.levels])
             )
             ranks = cells.ranks[j]
             self._gaps.append([(costs.suppressed - level)[ranks] for level in costs.levels])
@@ -250,6 +253,11 @@ class _OfCells(Score):
         if self._aggregate == "max":
             return np.asarray((weights * losses).max(axis=-1) / weights.max())
         return np.asarray((weights * losses).sum(axis=-1) / weights.sum())
+
+
+def _total(costs: NDArray[np.float64], records: NDArray[np.int64]) -> float:
+    """Add up costs times records, never on several threads: the sum must not depend on how many there are."""
+    return float(costs @ records if len(costs) <= _SHARED else (costs * records).sum())
 
 
 class _OfClasses(Score):

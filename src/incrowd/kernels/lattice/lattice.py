@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.kernels.grouping.hashing import slot_of
-from incrowd.kernels.jit import compiled, inner
+from incrowd.kernels.jit import compiled, inlined, inner
 
 
 @compiled
@@ -302,15 +302,42 @@ def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead
     nodes = dead.size
     sizes = np.zeros(nodes, np.int64)
     for key in range(weights.size):
-        node = 0
-        for j in range(offsets.size):
-            step = tables[offsets[j] + codes[key, j]]
-            if step < 0:
-                node = -1
-                break
-            node += step
+        node = _meeting(codes, key, tables, offsets)
         if node >= 0:
             sizes[node] += weights[key]
     add_up_below(sizes, shape, strides)
     for node in range(nodes):
         dead[node] |= sizes[node] < enough
+
+
+@compiled
+def count_values(codes, keys, tables, offsets, shape, strides, counts):
+    """Count the values of a sensitive attribute in the class of one key, at every node.
+
+    Parameters
+    ----------
+    codes, tables, offsets, shape, strides
+        As in `mark_too_small`.
+    keys
+        The values of each key; see `kernels.grouping.counting.Counts`.
+    counts
+        int64[nodes, values], 0 before.
+    """
+    for key in range(codes.shape[0]):
+        node = _meeting(codes, key, tables, offsets)
+        if node >= 0:
+            for entry in range(keys.indptr[key], keys.indptr[key + 1]):
+                counts[node, keys.codes[entry]] += keys.counts[entry]
+    add_up_below(counts.reshape(-1), shape, strides * counts.shape[1])
+
+
+@inlined
+def _meeting(codes, key, tables, offsets):
+    """Return the lowest node at which a key meets the one that tables are made for, else -1."""
+    node = 0
+    for j in range(offsets.size):
+        step = tables[offsets[j] + codes[key, j]]
+        if step < 0:
+            return -1
+        node += step
+    return node
