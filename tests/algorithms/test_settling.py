@@ -16,6 +16,7 @@ import incrowd as ic
 from examples import examples
 from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.lattice import Explorer
+from incrowd.algorithms.lattice import explorer as explorers
 from incrowd.algorithms.lattice.explorer import below_several
 from incrowd.engines import engine_for
 from incrowd.kernels.lattice.search import look_at
@@ -111,7 +112,42 @@ def test_a_class_that_fails_is_found_at_every_node_at_once(frame, k, model, data
     assert dead.tolist() == (failing & asked).tolist()
 
 
-@pytest.mark.parametrize(("distance", "most"), [("equal", 20), ("hierarchical", 22)])
+@examples(60)
+@given(frame=tables(gone=0), k=st.integers(1, 5), most=st.integers(1, 4))
+def test_the_classes_of_the_rarest_keys_are_followed_before_any_look(frame, k, most):
+    """Rare is the key whose cells at all levels below the top have the smallest product of shares."""
+    lattice = explorer(frame, [ic.KAnonymity(k)])
+    frequency, rarity = lattice.problem.frequency, []
+    columns = []
+    for name in LEAVES:
+        paths = path_of(TREES[name])
+        height = max(map(len, paths.values())) - 1
+        cells = {v: [path[min(level, len(path) - 1)] for level in range(height)] for v, path in paths.items()}
+        counts = [Counter(cells[value][level] for value in frame[name]) for level in range(height)]
+        columns.append(
+            {v: -sum(np.log(counts[n][c]) for n, c in enumerate(cells[v])) for v in set(frame[name])}
+        )
+    for key in range(frequency.keys):
+        values = [
+            domain.values[codes[key]]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        ]
+        rarity.append(sum(column[value] for column, value in zip(columns, values, strict=True)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explorers, "_OUTLIERS", most)
+        dead = np.zeros(lattice.lattice.size, np.bool_)
+        lattice.mark_outliers(dead)
+    chosen = lattice._rollup.outliers(lattice.lattice, most)
+    assert len(chosen) == min(most, frequency.keys)
+    least = sorted(rarity)[-len(chosen)]
+    assert all(rarity[key] >= least - 1e-9 for key in chosen)
+    for number, at in enumerate(np.ndindex(4, 3, 3)):
+        classes = FullDomain.build(frequency, at).classes(frequency)
+        of_member = np.repeat(classes.sizes, np.diff(classes.indptr))
+        assert dead[number] == any(of_member[classes.members == key].min() < k for key in chosen)
+
+
+@pytest.mark.parametrize(("distance", "most"), [("equal", 12), ("hierarchical", 17)])
 def test_a_class_too_far_away_settles_most_nodes(shared_data, distance, most):
     """Without it, the search looks at 37 and 33 nodes."""
     folder = shared_data / "arx-adult"
@@ -133,6 +169,7 @@ def test_nothing_is_marked_where_records_may_be_suppressed():
     dead = np.zeros(lattice.lattice.size, np.bool_)
     lattice.look((0, 0, 0))
     lattice.mark_failing((0, 0, 0), dead, ~dead)
+    lattice.mark_outliers(dead)
     assert not dead.any()
 
 

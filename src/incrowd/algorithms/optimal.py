@@ -198,6 +198,7 @@ class _Search:
     def _settle(self) -> bool:
         if self.lattice.size >= _COMPILED:
             # Elsewhere a few nodes settle all, and that is not worth compiling a search.
+            self.explorer.mark_outliers(self.dead)
             loop = self.explorer.loop(self.order, self.dead, self.least)
             if loop is not None:
                 return self._run(loop)

@@ -32,6 +32,9 @@ _FEWEST = 3
 """Nodes that are made of one below them, or may be settled at once, so that it pays for itself."""
 
 
+_OUTLIERS = 4
+"""Keys whose classes are followed through the lattice before any node is looked at."""
+
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""
 _LEVELS = 500
@@ -232,6 +235,16 @@ class Explorer:
             # Whoever is suppressed here is suppressed below, too.
             floor = self._score.floor(found.suppressed)
         return Node(levels, True, found.suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
+
+    def mark_outliers(self, dead: NDArray[np.bool_]) -> None:
+        """Mark the nodes at which the class of one of the rarest keys is too small: bool[nodes].
+
+        Before any node is looked at, this settles what several of them would. It does nothing where records
+        may be suppressed.
+        """
+        if self._judge.least > 1 and not self.limits.suppresses:
+            for key in self._rollup.outliers(self.lattice, _OUTLIERS):
+                self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
 
     def mark_failing(
         self, levels: tuple[int, ...], dead: NDArray[np.bool_], alive: NDArray[np.bool_]

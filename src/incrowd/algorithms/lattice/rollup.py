@@ -132,6 +132,23 @@ class Rollup:
         """Mark the nodes at which the class of a key has fewer records than enough: bool[nodes]."""
         mark_too_small(self.codes, self._weights, *self._meetings(key, lattice), enough, dead)  # type: ignore[no-untyped-call]
 
+    def outliers(self, lattice: Lattice, most: int) -> list[int]:
+        """Return the keys whose cells are rarest over all levels below the top, at most so many."""
+        if len(self.codes) <= most:
+            return list(range(len(self.codes)))
+        rarity = np.zeros(len(self.codes))
+        for number, column in enumerate(self.columns):
+            table = np.zeros(1)
+            for j in column:
+                records = self._frequency.totals(j)[self._cells.ranks[j]]
+                of_rank = np.zeros(len(records))
+                for cells in self._cells.cells[j][int(lattice.lows[j]) : int(lattice.highs[j])]:
+                    of_rank -= np.log(np.maximum(np.bincount(cells, records), 1))[cells]
+                table = (table[:, None] + of_rank[None, :]).ravel()
+            rarity += table[self.codes[:, number]]
+        rarest = np.flatnonzero(rarity >= np.partition(rarity, -most)[-most])
+        return [int(key) for key in rarest[:most]]
+
     def class_at(self, key: int, lattice: Lattice, nodes: NDArray[np.int64]) -> EquivalenceClasses | None:
         """Return the class of a key at each of some nodes, with all that models look at but cells.
 
