@@ -25,7 +25,8 @@ def nodes_of(shape: list[int], seed: int) -> Nodes:
         random.random(size) < 0.2,
         random.random(size),
         np.array([random.choice([0.8, np.inf])]),
-        random.integers(0, 1000, size) * PLACES + EVERY,
+        # A node without groups is no work, and so may leave one side idle; there is none.
+        random.integers(1, 1000, size) * PLACES + EVERY,
         random.random(size) < 0.1,
     )
 
