@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.algorithms import ALGORITHMS, base
+from incrowd.algorithms import ALGORITHMS, _sweep, base
 from incrowd.algorithms.lattice import explorer, limits
+from incrowd.algorithms.lattice.rollup import Rollup
 from incrowd.hierarchy.builders import Flat, Prefix
 from incrowd.kernels.lattice.lattice import choose_nodes
 
@@ -149,6 +150,71 @@ def test_a_lattice_is_explored_within_a_budget(wide):
     space = ic.explore(wide, policy)
     assert space.size == 3**20
     assert 40 <= len(space.nodes) < 40 + 21
+
+
+@pytest.fixture
+def searches(monkeypatch) -> list[explorer.Explorer]:
+    """All explorers that the searches of a test make."""
+    made = []
+    begin = explorer.Explorer.__init__
+
+    def noted(self, *args, **settings):
+        made.append(self)
+        begin(self, *args, **settings)
+
+    monkeypatch.setattr(explorer.Explorer, "__init__", noted)
+    return made
+
+
+@pytest.fixture
+def clock(monkeypatch) -> list[float]:
+    """Seconds that pass where keys are grouped: a hundredth for each time."""
+    now = [0.0]
+
+    def ticking(work):
+        def done(*args):
+            now[0] += 0.01
+            return work(*args)
+
+        return done
+
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(Rollup, "roll", ticking(Rollup.roll))
+    monkeypatch.setattr(_sweep, "group_codes", ticking(_sweep.group_codes))
+    return now
+
+
+def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
+    """Recode a thousand rows, most of them rare; what is suppressed is recoded in rounds."""
+    digits = 10 + np.random.default_rng(1).geometric(0.1, (1_000, len(COLUMNS))) % 90
+    table = pl.DataFrame(digits.astype(str), schema=COLUMNS, orient="row")
+    algorithm = ic.Optimal(recode_suppressed=True, rounds=rounds, budget=budget)
+    return ic.anonymize(table, hierarchies(free=free), [ic.KAnonymity(5)], algorithm, max_suppression=0.6)
+
+
+@pytest.mark.parametrize("free", [7, 20])
+@pytest.mark.parametrize("rounds", ["search", "sweep"])
+def test_all_rounds_share_one_budget_of_time(clock, searches, rounds, free):
+    in_rounds(free, rounds, "2s")
+    assert len(searches) > 2
+    # Each search looks at the top and what is below it, or at a few nodes, whatever time it has.
+    assert clock[0] <= 2 + 0.01 * 25 * len(searches)
+    assert clock[0] > 1
+
+
+@pytest.mark.parametrize("rounds", ["search", "sweep"])
+def test_all_rounds_share_one_budget_of_nodes(searches, rounds):
+    first = in_rounds(7, rounds, "60")
+    assert len(searches) > 2
+    assert sum(each.looked for each in searches) <= 60 + 2 * len(searches)
+    again = in_rounds(7, rounds, "60")
+    assert again.recoding.decisions() == first.recoding.decisions()
+
+
+def test_a_budget_that_is_too_short_for_the_whole_lattice_is_followed_by_a_search_from_the_top(wide):
+    found = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ic.Optimal(budget="1"))
+    assert not found.lattice.proved
+    assert len(found.lattice.nodes) <= 2 + 9
 
 
 PAIRS = ["k-member", "clustering", "mdav", "oka"]

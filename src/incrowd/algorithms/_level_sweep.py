@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from incrowd.algorithms._sets import PricedKeys
 from incrowd.algorithms._sweep import level_rung, sweep
 from incrowd.algorithms.base import SearchProblem, all_hold
-from incrowd.algorithms.lattice import Limits
+from incrowd.algorithms.lattice import Budget, Limits
 from incrowd.lazy import NDArray, np
 from incrowd.recoding import SingleDimensional, level_cells
 from incrowd.recoding.labels import SUPPRESSED
@@ -25,7 +26,7 @@ _TRIED = 20
 """Classes that are asked whether they may take somebody in, the cheapest first."""
 
 
-def swept_levels(problem: SearchProblem, other: Recoding, who: str) -> Recoding:
+def swept_levels(problem: SearchProblem, other: Recoding, who: str, seconds: float = math.inf) -> Recoding:
     """Recode keys by a sweep, or return another recoding, whichever loses less by LM.
 
     The combinations of levels are gone through from the cheapest to the dearest by the mean loss. At each one
@@ -39,10 +40,12 @@ def swept_levels(problem: SearchProblem, other: Recoding, who: str) -> Recoding:
         judges all classes of a person together.
     who
         The algorithm, for the recoding.
+    seconds
+        How long it may take. If the time is short, combinations are left out.
     """
     if any(model.needs_every_class for model in problem.models):
         return other
-    search = _LevelSweep(problem.for_classes())
+    search = _LevelSweep(problem.for_classes(), seconds)
     search.release_in_order()
     if not (search.class_of >= 0).any():
         # Classes that are put together cover the people of their values alone, so all of them may fail.
@@ -73,8 +76,9 @@ class _LevelSweep:
         int64[classes, attributes]: the levels of each class, counted from the lowest allowed one.
     """
 
-    def __init__(self, problem: SearchProblem) -> None:
+    def __init__(self, problem: SearchProblem, seconds: float = math.inf) -> None:
         self.problem = problem
+        self.deadline = Budget(seconds=seconds).begin()
         self.frequency = problem.frequency
         limits = Limits.of(problem)
         self.allowed = limits.allowed - limits.before
@@ -105,7 +109,9 @@ class _LevelSweep:
         ]
         nodes = max(_WORK // max(frequency.keys, 1), 1)
         accept = self._hold if problem.open_models else None
-        found = sweep(ladders, frequency.weights, problem.least, nodes, accept, problem.progress)
+        found = sweep(
+            ladders, frequency.weights, problem.least, nodes, accept, problem.progress, self.deadline.seconds
+        )
         self.class_of = found.class_of
         self.levels = np.array(found.levels, np.int64).reshape(-1, len(self.cells)) - self.lattice.lows
         placed = np.flatnonzero(self.class_of >= 0)
@@ -126,7 +132,9 @@ class _LevelSweep:
         member = np.zeros(len(self.levels), np.int64)
         member[class_of[placed]] = placed
         spare = self.allowed - int(weights[left].sum())
-        for key in left.tolist():
+        for tried, key in enumerate(left.tolist()):
+            if self.deadline.spent(tried):
+                return
             weight = int(weights[key])
             levels, loss = self._with(key, member)
             grows = (sizes + weight) * loss - sizes * self._loss(self.levels, member)

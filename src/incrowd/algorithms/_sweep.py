@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
+from incrowd.algorithms.lattice.limits import Budget
 from incrowd.kernels.clusters.costs import cell_costs
 from incrowd.kernels.grouping.grouping import group_codes
 from incrowd.lazy import NDArray, np
@@ -68,6 +71,7 @@ def sweep(
     nodes: int,
     accept: Callable[[NDArray[np.int64], int], NDArray[np.bool_]] | None = None,
     progress: Progress | None = None,
+    seconds: float = math.inf,
 ) -> Sweep:
     """Go through the combinations of rungs from the cheapest to the dearest.
 
@@ -84,8 +88,11 @@ def sweep(
     accept
         Says which of some classes may leave, bool[classes], given the class of each key, int64[keys] with -1
         for none, and how many classes there are. By default all may.
+    seconds
+        How long it may take. If that is too short for all, combinations that lie evenly among those that wait
+        are left out, but never the last.
     """
-    chosen = _in_order(_thinned(ladders), nodes)
+    chosen = _in_order(_thinned(ladders), nodes, seconds)
     left = np.arange(len(weights))
     class_of = np.full(len(weights), -1, np.int64)
     found: list[tuple[int, ...]] = []
@@ -174,7 +181,7 @@ def _thinned(ladders: list[list[Rung]]) -> list[list[Rung]]:
     return ladders
 
 
-def _in_order(ladders: list[list[Rung]], nodes: int) -> Iterator[tuple[Rung, ...]]:
+def _in_order(ladders: list[list[Rung]], nodes: int, seconds: float) -> Iterator[tuple[Rung, ...]]:
     """Yield combinations of rungs by their cost; of equal ones those of finer first attributes first."""
     total = np.zeros(1)
     for ladder in ladders:
@@ -182,6 +189,16 @@ def _in_order(ladders: list[list[Rung]], nodes: int) -> Iterator[tuple[Rung, ...
     order = np.argsort(total, kind="stable")
     if len(order) > nodes:
         order = order[np.unique(np.linspace(0, len(order) - 1, nodes).astype(np.int64))]
-    places = np.unravel_index(order, [len(ladder) for ladder in ladders])
-    for node in zip(*(column.tolist() for column in places), strict=True):
-        yield tuple(ladder[place] for ladder, place in zip(ladders, node, strict=True))
+    places = np.column_stack(np.unravel_index(order, [len(ladder) for ladder in ladders])).tolist()
+    deadline, number, step = None, 0, 1
+    for looked in count():
+        yield tuple(ladder[place] for ladder, place in zip(ladders, places[number], strict=True))
+        waiting = len(places) - 1 - number
+        if not waiting:
+            return
+        # The first one may have loaded machine code, so the clock starts behind it.
+        deadline = deadline or Budget(seconds=seconds).begin()
+        enough = min(max(deadline.left(looked), 1), waiting)
+        step = min(math.ceil(waiting / enough), 2 * step)
+        # The last one is the coarsest, which takes in whoever is left.
+        number += min(step, waiting)

@@ -17,11 +17,14 @@ from incrowd.utility import AGGREGATES, METRICS, STEERING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from incrowd.algorithms.lattice import Explorer, Lattice, Limits, Node
+    from incrowd.algorithms.lattice import Budget, Explorer, Lattice, Limits, Node, SharedBudget
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
 _ROUND_SHARE = 0.5
+
+_FOR_SWEEP = 0.5
+"""Share of a time budget that searches leave to the sweep; what they do not need is its, too."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,13 @@ class FullDomainAlgorithm(Algorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Choose a node of the lattice; see `Algorithm.search`."""
-        from incrowd.algorithms.lattice import Lattice
+        from incrowd.algorithms.lattice import SharedBudget
         from incrowd.recoding import FullDomain
 
-        self.check_effort(Lattice.of(problem.frequency, problem.attributes))
-        explorer = self.explorer(problem)
+        limits = self.limits(problem)
+        self.check_effort(limits.lattice)
+        shared = SharedBudget(limits.budget)
+        explorer = self.explorer(problem, self._next(shared) if self.recode_suppressed else None)
         best, proved = self.choose(explorer)
         if best is None:
             raise InfeasibleError(explain(self, explorer, proved=proved))
@@ -94,18 +99,26 @@ class FullDomainAlgorithm(Algorithm):
         space = explorer.space(best, proved=proved)
         found: Recoding = FullDomain.build(problem.frequency, best.levels, suppressed)
         if self.recode_suppressed and suppressed.any():
-            found = self._rounds(problem, best.levels, suppressed)
+            shared.looked += explorer.looked
+            found = self._rounds(problem, best.levels, suppressed, shared)
         if self.recode_suppressed and self.rounds == "sweep":
             from incrowd.algorithms._level_sweep import swept_levels
 
-            found = swept_levels(problem, found, self.name)
+            found = swept_levels(problem, found, self.name, shared.left.seconds)
         return Solution(found, space)
 
-    def explorer(self, problem: SearchProblem) -> Explorer:
-        """Return the explorer of nodes."""
+    def explorer(self, problem: SearchProblem, budget: Budget | None = None) -> Explorer:
+        """Return the explorer of nodes, with the budget of `limits` by default."""
         from incrowd.algorithms.lattice import Explorer
 
-        return Explorer(problem, METRICS.get(self.metric)(), self.aggregate, self.limits(problem))
+        limits = self.limits(problem)
+        if budget is not None:
+            limits = replace(limits, budget=budget)
+        return Explorer(problem, METRICS.get(self.metric)(), self.aggregate, limits)
+
+    def _next(self, shared: SharedBudget) -> Budget:
+        """Return the budget of the next of several searches: half of their rest."""
+        return shared.half(_FOR_SWEEP if self.rounds == "sweep" else 0.0)
 
     def limits(self, problem: SearchProblem) -> Limits:
         """Return the limits of a search: all that the problem allows, where the algorithm takes all."""
@@ -135,18 +148,25 @@ class FullDomainAlgorithm(Algorithm):
         return lattice.size
 
     def _rounds(
-        self, problem: SearchProblem, levels: tuple[int, ...], suppressed: NDArray[np.bool_]
+        self,
+        problem: SearchProblem,
+        levels: tuple[int, ...],
+        suppressed: NDArray[np.bool_],
+        shared: SharedBudget,
     ) -> Recoding:
         """Recode the suppressed records, again and again, while that releases a record."""
         frequency = problem.frequency
         round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
         rounds = [levels]
-        while (left := np.flatnonzero(round_of_key < 0)).size:
+        while (left := np.flatnonzero(round_of_key < 0)).size and not shared.spent:
             part = frequency.only(round_of_key < 0)
             # A lower limit settles more nodes; half of them costs no quality that we could measure.
             for share in (_ROUND_SHARE, 1.0):
-                rest = self.explorer(replace(problem, frequency=part, max_suppression=share))
+                rest = self.explorer(
+                    replace(problem, frequency=part, max_suppression=share), self._next(shared)
+                )
                 best, _ = self.choose(rest)
+                shared.looked += rest.looked
                 if best is not None:
                     break
             if best is None or best.suppressed >= part.rows:

@@ -39,6 +39,9 @@ _PROPOSED = 8
 _WHOLE, _DOWNWARD = "10m", "60s"
 """Budgets of larger lattices, searched whole and from the top."""
 
+_LAST = 0.1
+"""Share of the budget that is added for a search from the top, if the whole lattice gave nothing."""
+
 
 @dataclass(frozen=True)
 class Optimal(FullDomainAlgorithm):
@@ -61,19 +64,23 @@ class Optimal(FullDomainAlgorithm):
     budget
         When to stop early: seconds (``30s``), minutes (``2m``) or a number of nodes (``5000``). The best node
         until then is taken, and the release says whether it was proved optimal. A budget in time makes the
-        result depend on the machine.
+        result depend on the machine. All rounds of `recode_suppressed` share it: each search gets half of
+        what is left. A budget in time is also for the sweep, which gets at least half of it, and one in nodes
+        is not.
 
     Notes
     -----
     Large lattices have a budget even if none is named:
 
-    - More than 262,144 nodes: ten minutes. If no node that satisfies the models was found by then, the search
-      goes down from the top for one minute more.
+    - More than 262,144 nodes: ten minutes.
     - More than 4,194,304 nodes: one minute. The lattice is searched from its top downward, the best nodes
       first. Under a metric of cells, as loss, what a node suppresses is also guessed from the nodes that were
       looked at, and nodes that are guessed to be better than the best come in between. What is tried is
       drawn by the seed. A quarter of the budget proves how far from the best the result can be:
       ``release.lattice.bound`` and ``gap``.
+
+    If the budget of a smaller lattice gave no node that satisfies the models, the search goes down from the
+    top for a tenth of it more.
 
     References
     ----------
@@ -111,22 +118,25 @@ class Optimal(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Search the whole lattice, or as much as the budget allows."""
-        from incrowd.algorithms.lattice import Budget
-
         if explorer.lattice.size > _ENUMERATED:
             return _from_the_top(explorer, explorer.limits.budget)
         search = _Search(explorer)
         proved = search.run()
         explorer.bound = search.bound()
-        if search.best is None and not proved and self.budget is None:
-            return _from_the_top(explorer, Budget.of(_DOWNWARD))
+        if search.best is None and not proved:
+            return _from_the_top(explorer, explorer.limits.budget.part(_LAST))
         return search.best, proved
 
     def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
-        """Say whether a node is anonymous, and met before the budget is spent."""
+        """Say whether a node is anonymous, and met before the budget is spent.
+
+        A call that failed has spent its time, so only a small part of it is added for each try.
+        """
         if self.budget is None:
             return super().finds(problem, levels)
-        return self.choose(self.explorer(problem))[0] is not None
+        budget = self.limits(problem).budget
+        tried = replace(budget, seconds=_LAST * budget.seconds)
+        return self.choose(self.explorer(problem, tried))[0] is not None
 
 
 class _Search:
