@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import itertools
 from collections import Counter
+from types import SimpleNamespace
 
 import narwhals as nw
 import numpy as np
@@ -521,3 +522,44 @@ def test_what_a_release_shows_of_itself_is_released():
     assert release.table["zip"].to_list() == ["all"] * 4
     for shown in (repr(release), str(release)):
         assert "planted" not in shown
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
+    """Each of these steps takes a second on a clock that stands still else."""
+    from incrowd.accounts import stages
+    from incrowd.engines.base import Released
+    from incrowd.jobs import anonymize
+
+    now = [0]
+
+    def slowly(work):
+        def done(*args, **settings):
+            now[0] += 1
+            return work(*args, **settings)
+
+        return done
+
+    monkeypatch.setattr(stages, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    steps = [
+        "_telling",
+        "_before",
+        "_search",
+        "check_cells",
+        "check_sets",
+        "judge",
+        "findings_of",
+        "with_types",
+    ]
+    for name in steps:
+        monkeypatch.setattr(anonymize, name, slowly(getattr(anonymize, name)))
+    monkeypatch.setattr(Released, "reordered", slowly(Released.reordered))
+    monkeypatch.setattr(anonymize.Started, "prepared", slowly(anonymize.Started.prepared))
+    table = pl.DataFrame({"q": [3, 1, 2, 4] * 5})
+    policy = ic.Policy(
+        ic.Schema(quasi=["q"]), "k-anonymity:5", "mondrian:mode=relaxed", keep_order=keep_order
+    )
+    release = ic.anonymize(table, policy)
+    assert now[0] == len(steps) + 2 - keep_order
+    assert sum(release.seconds.values()) == now[0]
+    assert release.seconds["order"] == 2 - keep_order

@@ -18,10 +18,10 @@ from studio_browser import Visit
 @pytest.mark.parametrize(
     ("state", "steps", "text"),
     [
-        (("count", 3.0, None), RELEASE, "Counting records, step 1 of 7"),
-        (("search", 10.0, 0.5), RELEASE, "Searching for a recoding, step 3 of 7, about 10 s left in this step"),
-        (("search", 10.0, 0.01), RELEASE, "Searching for a recoding, step 3 of 7"),
-        (("search", 0.5, 0.5), RELEASE, "Searching for a recoding, step 3 of 7"),
+        (("count", 3.0, None), RELEASE, "Counting records, step 1 of 8"),
+        (("search", 10.0, 0.5), RELEASE, "Searching for a recoding, step 3 of 8, about 10 s left in this step"),
+        (("search", 10.0, 0.01), RELEASE, "Searching for a recoding, step 3 of 8"),
+        (("search", 0.5, 0.5), RELEASE, "Searching for a recoding, step 3 of 8"),
         (("compare", 60.0, 0.25), (), "Comparing settings, about 3 min left"),
         (("compare", 60.0, 1.0), (), "Comparing settings, about 5 s left"),
         (("treat", 1.0, None), RELEASE, "Treating columns"),
@@ -184,11 +184,11 @@ def test_cancel_stays_in_view_and_the_progress_goes_on_where_the_step_is_drawn_a
     visit.unfold("advanced-run")
     visit.choose("[data-field=algorithm]", "k-member")
     visit.mark("run")
-    visit.until(lambda: "step 3 of 7" in visit.wait("[data-mark=stage-run]").text, "the search")
+    visit.until(lambda: "step 3 of 8" in visit.wait("[data-mark=stage-run]").text, "the search")
     visit.go(4)
     visit.go(6)
     visit.unfold("advanced-run")
-    visit.until(lambda: "step 3 of 7" in visit.wait("[data-mark=stage-run]").text, "the search goes on")
+    visit.until(lambda: "step 3 of 8" in visit.wait("[data-mark=stage-run]").text, "the search goes on")
     visit.browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": 1_000, "height": 420, "deviceScaleFactor": 1, "mobile": False},

@@ -185,10 +185,10 @@ def _released(
     """Search a recoding of a counted table, apply it, and judge the release."""
     engine = start.engine
     leaving = policy.schema.after_treatment()
-    telling = _telling(start, policy, force=force)
     with clock.stage("assess"):
+        telling = _telling(start, policy, force=force)
         before = _before(start.frequency, policy)
-    start = start.prepared(policy)
+        start = start.prepared(policy)
     frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
@@ -214,7 +214,7 @@ def _released(
             made_from=(frequency, recoding),
             wildcards=policy.wildcards,
         )
-    judge(after, policy)
+        judge(after, policy)
     with clock.stage("findings"):
         evidence = Evidence(
             start.treating.came, made.rows, policy, frequency, recoding, after.suppressed_share
@@ -223,9 +223,10 @@ def _released(
     if strict:
         refuse_unanswered(findings)
     order = None if policy.keep_order else RandomOrder()
-    if order is not None:
-        released = made.released.reordered(order)
-    table = with_types(engine, released, start.schema, frequency, recoding, recoding)
+    with clock.stage("order"):
+        if order is not None:
+            released = made.released.reordered(order)
+        table = with_types(engine, released, start.schema, frequency, recoding, recoding)
     return Release(
         table=table,
         policy=policy,
@@ -279,8 +280,8 @@ def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, S
     """Search a recoding, refuse cells that must not leave, and note the decisions of treatments in it."""
     with clock.stage("search"):
         solution = _search(start, policy, clock)
-    check_cells(solution.recoding, policy.schema.null_values)
-    check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
+        check_cells(solution.recoding, policy.schema.null_values)
+        check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
     return replace(solution.recoding, treated=start.treating.decided), solution.lattice
 
 
