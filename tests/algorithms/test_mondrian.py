@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import SearchProblem
+from incrowd.algorithms import SearchProblem, mondrian
+from incrowd.algorithms.local import unreleasable
 from incrowd.engines import engine_for
+from incrowd.utility import Loss
 
 TREE = {"*": {"A": ["a1", "a2", "a3"], "B": [{"B1": ["b1", "b2"]}, "b3"], "C": ["c1"]}}
 LEAVES = ("a1", "a2", "a3", "b1", "b2", "b3", "c1")
@@ -135,20 +137,147 @@ def tables(draw):
 SCHEMA = ic.Schema(quasi={"n": None, "t": ic.Hierarchy.from_nested(TREE), "c": None}, sensitive=["s"])
 
 
-@given(tables(), st.integers(1, 5), st.integers(1, 2))
-def test_agrees_with_the_definition(table, k, l):  # noqa: E741
+class BySaving(Reference):
+    """The rule ``choose="loss"``: the cut that saves most of the loss comes first."""
+
+    def span(self, part: list[int], j: int) -> float:
+        values, domain = {self.ranks[row][j] for row in part}, self.domains[j]
+        if domain.hierarchy is None and not domain.ordered:
+            return (len(values) - 1) / max(domain.size - 1, 1)
+        return float(domain.span(np.array([min(values)]), np.array([max(values)]))[0])
+
+    def saved(self, part: list[int], j: int) -> tuple[float, int]:
+        """What the best cut by an attribute saves, and the rank that it is at; -1 where there is none."""
+        if len({self.ranks[row][j] for row in part}) < 2:
+            return -1.0, -1
+        return self.saved_down(part, j) if self.domains[j].hierarchy else self.saved_between(part, j)
+
+    def saved_between(self, part: list[int], j: int) -> tuple[float, int]:
+        found = (-1.0, -1)
+        for cut in sorted({self.ranks[row][j] for row in part})[1:]:
+            left = [row for row in part if self.ranks[row][j] < cut]
+            right = [row for row in part if self.ranks[row][j] >= cut]
+            saving = len(part) * self.span(part, j)
+            saving = saving - len(left) * self.span(left, j) - len(right) * self.span(right, j)
+            if min(len(left), len(right)) >= self.least and saving > found[0]:
+                found = saving, cut
+        return found
+
+    def saved_down(self, part: list[int], j: int) -> tuple[float, int]:
+        tree, ranks = self.domains[j].hierarchy, [self.ranks[row][j] for row in part]
+        ancestor = tree.lca(min(ranks), max(ranks))
+        children = [node for node in range(len(tree.parents)) if tree.parents[node] == ancestor]
+        below = [[row for row in part if tree.lo[n] <= self.ranks[row][j] < tree.hi[n]] for n in children]
+        apart = [rows for rows in below if len(rows) >= self.least]
+        rest = len(part) - sum(map(len, apart))
+        if not apart or (len(apart) == 1 and rest < self.least):
+            return -1.0, -1
+        whole = self.span(part, j)
+        return sum(len(rows) * (whole - self.span(rows, j)) for rows in apart), -1
+
+    def cut(self, part: list[int]) -> list[list[int]] | None:
+        if len(part) < 2 * self.least:
+            return None
+        savings = [self.saved(part, j) for j in range(len(self.domains))]
+        for j in sorted(range(len(self.domains)), key=lambda j: (-savings[j][0], j)):
+            if len({self.ranks[row][j] for row in part}) < 2:
+                continue
+            tree = self.domains[j].hierarchy
+            parts = self.down(part, j) if tree else self.at(part, j, savings[j][1])
+            if parts is not None:
+                return parts
+        return None
+
+    def at(self, part: list[int], j: int, cut: int) -> list[list[int]] | None:
+        missing = self.domains[j].missing
+        absent = sum(self.ranks[row][j] == missing for row in part)
+        if min(absent, len(part) - absent) >= self.least:
+            cut = missing
+        if cut < 0:
+            return None
+        parts = [[row for row in part if (self.ranks[row][j] < cut) == left] for left in (True, False)]
+        return parts if all(map(self.good, parts)) else None
+
+
+@pytest.mark.parametrize(("rule", "reading"), [("range", Reference), ("loss", BySaving)])
+@given(table=tables(), k=st.integers(1, 5), l=st.integers(1, 2))
+def test_agrees_with_the_definition(rule, reading, table, k, l):  # noqa: E741
     sensitive = table["s"].to_list()
     if k > table.height or l > len(set(sensitive)):
         return
     frequency = engine_for(table).count(SCHEMA).frequency
     models = (ic.KAnonymity(k), ic.LDiversity(l))
-    problem = SearchProblem(frequency, models, SCHEMA.quasi, progress=_Silent())
-    recoding = ic.Mondrian().search(problem).recoding
+    recoding = searched(ic.Mondrian(choose=rule), frequency, models)
     found: dict[int, set[int]] = {}
     for row, key in enumerate(frequency.row_keys):
         found.setdefault(int(recoding.class_of_key[key]), set()).add(row)
-    reference = Reference(frequency, lambda part: len({sensitive[row] for row in part}) >= l, max(k, l))
+    reference = reading(frequency, lambda part: len({sensitive[row] for row in part}) >= l, max(k, l))
     assert {frozenset(rows) for rows in found.values()} == reference.classes()
+
+
+def searched(algorithm, frequency, models, **settings):
+    problem = SearchProblem(frequency, models, SCHEMA.quasi, progress=_Silent(), **settings)
+    return algorithm.search(problem).recoding
+
+
+def loss_of(frequency, recoding) -> float:
+    return Loss().measure(frequency, recoding).value
+
+
+@given(table=tables(), k=st.integers(1, 5))
+def test_without_a_rule_the_result_that_loses_less_is_taken(table, k):
+    if k > table.height:
+        return
+    frequency, models = engine_for(table).count(SCHEMA).frequency, [ic.KAnonymity(k)]
+    by_range, by_loss, best = (
+        searched(ic.Mondrian(choose=rule), frequency, models, set_limit=50, max_suppression=1.0)
+        for rule in ("range", "loss", None)
+    )
+    taken = by_loss if loss_of(frequency, by_loss) < loss_of(frequency, by_range) else by_range
+    assert best.class_of_key.tolist() == taken.class_of_key.tolist()
+
+
+def test_records_with_a_list_that_is_too_long_are_counted():
+    """Two records get a list of two values: too long by a limit of one."""
+    table = pl.DataFrame({"n": [0, 1, 30, 31], "t": ["a1"] * 4, "c": ["u", "v", "w", "w"], "s": ["x"] * 4})
+    frequency = engine_for(table).count(SCHEMA).frequency
+    solution = ic.Mondrian(choose="range").search(SearchProblem(frequency, [ic.KAnonymity(2)], SCHEMA.quasi))
+    counts = [
+        unreleasable(
+            SearchProblem(frequency, [ic.KAnonymity(2)], SCHEMA.quasi, set_limit=limit), solution.recoding
+        )
+        for limit in (1, 2)
+    ]
+    assert counts == [2, 0]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        ic.Mondrian(choose="range"),
+        ic.Mondrian(median="balanced"),
+        ic.Mondrian(categories="hierarchy"),
+        ic.Mondrian(mode="relaxed"),
+    ],
+    ids=str,
+)
+def test_who_names_a_rule_gets_it(monkeypatch, named):
+    tried = []
+    search = mondrian._Search.__init__
+
+    def noted(self, settings, problem):
+        tried.append(settings)
+        search(self, settings, problem)
+
+    monkeypatch.setattr(mondrian._Search, "__init__", noted)
+    table = ic.samples.hospital(200).select("age", "sex", "length_of_stay")
+    ic.anonymize(table, ic.Schema(quasi=table.columns), "k-anonymity:5", named)
+    assert tried == [named]
+    ic.anonymize(table, ic.Schema(quasi=table.columns), "k-anonymity:5")
+    assert tried[1:] == [ic.Mondrian(), ic.Mondrian(choose="loss")]
+    monkeypatch.setattr(mondrian, "_TRIED", 100)
+    ic.anonymize(table, ic.Schema(quasi=table.columns), "k-anonymity:5")
+    assert tried[3:] == [ic.Mondrian()]
 
 
 class _Silent:

@@ -161,12 +161,13 @@ COLUMN = st.sampled_from([None, "1", "2", "2.5", "7", "30"])
     st.integers(1, 5),
     st.sampled_from([1.0, 0.25]),
     st.sampled_from([None, 2]),
+    st.sampled_from([None, "loss"]),
 )
-def test_mondrian_cuts_alike(rows, k, weight, depth):
+def test_mondrian_cuts_alike(rows, k, weight, depth, rule):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
     first = ic.Attribute("a", "quasi", weight=weight)
     schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), ic.Attribute("c", "quasi")])
-    policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(max_depth=depth))
+    policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(choose=rule, max_depth=depth))
     problem = search_problem(policy, engine_for(table).count(schema).frequency, schema.quasi, Silent())
     assigned_alike(policy, problem)
 

@@ -86,7 +86,7 @@ class Agglomerative(LocalAlgorithm):
         """Join, exchange and rebuild; then compare with Mondrian."""
         from incrowd.algorithms._joining import join_failing
 
-        plain = Mondrian().assign(problem)
+        plain = Mondrian(choose="range").assign(problem)
         if not len(problem.attributes):
             return plain
         search = _Search(self, problem, plain[0])

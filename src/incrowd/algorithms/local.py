@@ -19,6 +19,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
+    from incrowd.recoding import Recoding
     from incrowd.table.schema import Attribute, Style
 
 
@@ -85,3 +86,19 @@ class LocalAlgorithm(Algorithm):
 
         Every class has at least `SearchProblem.least` records where the table has as many.
         """
+
+
+def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
+    """Return how many records more than allowed have `*` throughout, or a list of too many values."""
+    from incrowd.algorithms.lattice import Limits
+    from incrowd.recoding.labels import effective_style
+    from incrowd.recoding.observed import set_sizes
+
+    frequency, limits = problem.frequency, Limits.of(problem)
+    gone = int(frequency.weights[recoding.suppressed].sum())
+    found = max(gone + limits.before - limits.allowed, 0)
+    for attribute, domain, cells in zip(problem.attributes, recoding.domains, recoding.cells, strict=True):
+        if domain.size > problem.set_limit and effective_style(attribute.output or "auto", domain) == "set":
+            long = [entry for entry, size in set_sizes(domain, cells).items() if size > problem.set_limit]
+            found += int(frequency.weights[np.isin(cells.codes, long)].sum())
+    return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from incrowd.algorithms.base import SearchProblem, all_hold
-from incrowd.algorithms.local import LocalAlgorithm
-from incrowd.errors import ParameterError
+from incrowd.algorithms.base import SearchProblem, Solution, all_hold
+from incrowd.algorithms.local import LocalAlgorithm, unreleasable
+from incrowd.errors import ParameterError, SchemaError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
     from incrowd.kernels.mondrian.partition_arrays import Axes, Partitions, Sides
     from incrowd.table.domain import Domain
+
+_TRIED = 1_000_000
+"""Keys times quasi-identifiers up to which several rules are tried."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,16 @@ class Mondrian(LocalAlgorithm):
     side would have fewer than k records. Each part is then an equivalence class.
 
     - **Which attribute?** The one whose values are spread widest, relative to its column and times its
-      weight. If no cut of it is admissible, the next one is tried.
+      weight (``choose="range"``). If no cut of it is admissible, the next one is tried.
     - **Where?** Numbers, dates and categories without hierarchy are cut between two values, near the median:
       both sides have as nearly as possible the same number of records.
     - **Hierarchies.** A column with a hierarchy is cut below the common ancestor of its values. Each child
       that satisfies the models becomes a part of its own. The other children stay together under the
       ancestor.
     - **Missing values** of a number are cut off first.
+
+    If no rule is named, both ``choose="range"`` and ``choose="loss"`` are tried, and the result that loses
+    less by LM is taken. Where keys times quasi-identifiers are more than 1,000,000, only the first is tried.
 
     Strict Mondrian never puts records with the same quasi-identifiers into different classes. No record is
     suppressed: the whole table is the first class.
@@ -43,16 +50,17 @@ class Mondrian(LocalAlgorithm):
         ``strict``, or ``relaxed``: records at the median are divided so that both sides are equally large.
     choose
         Which attribute is tried first. ``range``: the widest relative to its column. ``span``: the widest in
-        its own units; for categories, the number of values. ``gain``: the cut with the largest information
-        gain on `target`; numbers are then cut where the gain is largest, too.
+        its own units; for categories, the number of values. ``loss``: the cut that saves most of the loss LM
+        in its attribute; numbers are then cut where it saves most, too. ``gain``: the cut with the largest
+        information gain on `target`; numbers are then cut where the gain is largest, too.
     median
-        Where numbers are cut. ``balanced``: as near to the median as possible. ``below``: the left side has
-        the values below the median; so there is no cut if the median is the smallest value. Relaxed Mondrian
-        and ``gain`` do not use it.
+        Where numbers are cut. ``balanced``, unless it is named: as near to the median as possible. ``below``:
+        the left side has the values below the median; so there is no cut if the median is the smallest value.
+        Relaxed Mondrian, ``loss`` and ``gain`` do not use it.
     categories
-        How categories are cut. ``hierarchy``: down the hierarchy, if there is one. ``ordered``: like numbers,
-        in the order of the leaves or texts. ``appearance``: the values are halved in the order of their first
-        appearance, the smaller half first.
+        How categories are cut. ``hierarchy``, unless it is named: down the hierarchy, if there is one.
+        ``ordered``: like numbers, in the order of the leaves or texts. ``appearance``: the values are halved
+        in the order of their first appearance, the smaller half first.
     target
         The sensitive or insensitive column that the release should predict, for ``gain``.
     max_depth
@@ -72,17 +80,20 @@ class Mondrian(LocalAlgorithm):
         default="strict",
         choices=("strict", "relaxed"),
     )
-    choose: str = parameter(
-        "which attribute is cut first", kind=str, default="range", choices=("range", "span", "gain")
+    choose: str | None = parameter(
+        "which attribute is cut first",
+        kind=str,
+        choices=("range", "span", "loss", "gain"),
+        optional=True,
     )
-    median: str = parameter(
-        "where numbers are cut", kind=str, default="balanced", choices=("balanced", "below")
+    median: str | None = parameter(
+        "where numbers are cut", kind=str, choices=("balanced", "below"), optional=True
     )
-    categories: str = parameter(
+    categories: str | None = parameter(
         "how categories are cut",
         kind=str,
-        default="hierarchy",
         choices=("hierarchy", "ordered", "appearance"),
+        optional=True,
     )
     target: str | None = parameter("the column that the release should predict", kind=str, optional=True)
     max_depth: int | None = parameter(
@@ -103,6 +114,25 @@ class Mondrian(LocalAlgorithm):
     def by_record(self) -> bool:  # type: ignore[override]
         """Whether records with the same quasi-identifiers may be parted: where relaxed."""
         return self.mode == "relaxed"
+
+    def search(self, problem: SearchProblem) -> Solution:
+        """Search by the rules that are named, or by each of those that are tried, and keep the least loss."""
+        from incrowd.utility import Loss
+
+        frequency = problem.frequency
+        cells = frequency.keys * len(problem.attributes)
+        if self.by_record or any((self.choose, self.median, self.categories)) or cells > _TRIED:
+            return super().search(problem)
+        found = [super().search(problem)]
+        # Sets that are too long refuse a recoding, and another one may have none.
+        with suppress(SchemaError):
+            found.append(replace(self, choose="loss").search(problem))
+
+        def lost(solution: Solution) -> tuple[int, float]:
+            recoding = solution.recoding
+            return unreleasable(problem, recoding), Loss().measure(frequency, recoding).value
+
+        return min(found, key=lost)
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cut until no cut is admissible."""
@@ -142,9 +172,10 @@ class _Search:
         self.problem = problem
         self.max_depth = settings.max_depth
         self.target = frequency.target if settings.choose == "gain" else None
+        self.saves = settings.choose == "loss"
         self.where = (
             partition.GIVEN
-            if self.target is not None
+            if self.saves or self.target is not None
             else partition.HALVES
             if settings.by_record
             else partition.MEDIAN
@@ -158,7 +189,8 @@ class _Search:
         self.axes = _axes(settings, problem)
         # What NumPy has functions for: cuts by order alone, as records and not as spans.
         by_order = bool((self.axes.way == ORDERED).all()) and not self.axes.is_tree.any()
-        plain = by_order and self.where == partition.BALANCED and not self.axes.by_span and not self.checked
+        known = self.saves or (self.where == partition.BALANCED and not self.axes.by_span)
+        plain = by_order and known and not self.checked
         self.by_numpy = plain and so_few(frequency.keys)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
@@ -224,7 +256,11 @@ class _Search:
             numpy_fallback.spans(self.keys, parts, self.axes)
         else:
             over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
-        if self.target is not None:
+        if self.saves:
+            from incrowd.algorithms._savings import order_by_saving
+
+            order_by_saving(self.keys, parts, self.axes, self.frequency.domains, self.least)
+        elif self.target is not None:
             from incrowd.kernels.mondrian.gains import order_by_gain
 
             values = self.target.domain.size
@@ -253,6 +289,7 @@ class _Search:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
     ) -> Partitions:
         """Return partitions of which nothing is known but where they are and how many records they have."""
+        from incrowd.kernels.mondrian.partition import GIVEN
         from incrowd.kernels.mondrian.partition_arrays import Partitions
 
         codes, count = self.keys.codes, len(starts)
@@ -264,7 +301,7 @@ class _Search:
             lows=np.empty(shape, codes.dtype),
             highs=np.empty(shape, codes.dtype),
             order=np.empty(shape, np.int16),
-            cuts=np.full((count, 0) if self.target is None else shape, -1, np.int64),
+            cuts=np.full(shape if self.where == GIVEN else (count, 0), -1, np.int64),
             tried=np.zeros(count, np.int64),
             many=np.zeros(count, np.int64),
             binary=np.zeros(count, np.bool_),
@@ -390,7 +427,7 @@ def _way(settings: Mondrian, domain: Domain) -> int:
         return ORDERED
     if settings.categories == "appearance":
         return APPEARANCE
-    return DOWN if domain.hierarchy is not None and settings.categories == "hierarchy" else ORDERED
+    return DOWN if domain.hierarchy is not None and settings.categories in (None, "hierarchy") else ORDERED
 
 
 def _positions(domain: Domain) -> NDArray[np.float64]:

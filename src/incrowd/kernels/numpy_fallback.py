@@ -206,7 +206,10 @@ def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:
 
 
 def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
-    """Write for each partition the next cut by order whose sides weigh about alike and are large enough."""
+    """Write for each partition the next cut by order whose sides are large enough.
+
+    It is at the rank that is given, where there are ``parts.cuts``; else both sides weigh about alike.
+    """
     parts.many[:] = 0
     attributes = keys.codes.shape[1]
     open_ = parts.totals >= 2 * least
@@ -230,7 +233,7 @@ def _cut(
     attribute: NDArray[np.int64],
 ) -> None:
     """Cut some partitions by one attribute each, where this leaves enough records on both sides."""
-    places, owner, first = _members(parts.starts[chosen], parts.stops[chosen])
+    places, owner, first = members_of_runs(parts.starts[chosen], parts.stops[chosen])
     total = parts.totals[chosen]
     highest = parts.highs[chosen, attribute].astype(np.int64)
     rank = keys.codes[places, attribute[owner]].astype(np.int64)
@@ -238,6 +241,27 @@ def _cut(
     # Those who have no value go their own way, where they are enough.
     absent = np.add.reduceat(np.where(rank == highest[owner], weight, 0), first)
     apart = (highest == axes.missing[attribute]) & (absent >= least) & (total - absent >= least)
+    if parts.cuts.shape[1]:
+        given = parts.cuts[chosen, attribute]
+        good = apart | (given >= 0)
+    else:
+        given, left = _middles(rank, weight, owner, first, total)
+        good = apart | ((left >= least) & (total - left >= least))
+    cut = np.where(apart, highest, given)
+    taken = good[owner]
+    keys.groups[places[taken]] = (rank >= cut[owner])[taken]
+    parts.many[chosen[good]] = 2
+    parts.binary[chosen[good]] = True
+
+
+def _middles(
+    rank: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    first: NDArray[np.int64],
+    total: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the right side begins so that both sides weigh about alike, and the weight left of it."""
     order = np.lexsort((rank, owner))
     ranked, held = rank[order], owner[order]
     before = np.cumsum(weight[order]) - weight[order]
@@ -247,18 +271,12 @@ def _cut(
     best = begins[np.lexsort((begins, gap, held[begins]))]
     _, at = np.unique(held[best], return_index=True)
     best = best[at]
-    left = before[best]
-    cut = np.where(apart, highest, ranked[best])
-    good = apart | ((left >= least) & (total - left >= least))
-    taken = good[owner]
-    keys.groups[places[taken]] = (rank >= cut[owner])[taken]
-    parts.many[chosen[good]] = 2
-    parts.binary[chosen[good]] = True
+    return ranked[best], before[best]
 
 
 def arrange(keys: Keys, sides: Sides) -> None:
     """Sort each partition's keys by group, and write where each side ends; all have two."""
-    places, owner, first = _members(sides.starts, sides.stops)
+    places, owner, first = members_of_runs(sides.starts, sides.stops)
     groups = keys.groups[places]
     source = places[np.lexsort((groups, owner))]
     for array in keys:
@@ -267,7 +285,7 @@ def arrange(keys: Keys, sides: Sides) -> None:
     sides.ends[sides.first_end[:-1] + 1] = sides.stops
 
 
-def _members(
+def members_of_runs(
     starts: NDArray[np.int64], stops: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """List the places of some runs: place, which run it is in, and where each run begins in the list."""

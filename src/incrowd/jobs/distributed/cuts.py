@@ -63,7 +63,7 @@ def cut_tree(
     The heaviest block is cut first. A cut of the sample says for every rank, those it has not met included,
     on which side it lies; so whatever the sample is, the blocks part the table by its keys.
     """
-    once = replace(algorithm, max_depth=1)
+    once = replace(algorithm, max_depth=1, choose=algorithm.choose or "range")
     models = [KAnonymity(max(1, sample.records // (4 * blocks)))]
     root = Cut()
     leaves = 1
