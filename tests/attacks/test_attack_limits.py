@@ -123,7 +123,7 @@ def releases() -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     table = hospital(2000, seed=0).select("age", "zip", "sex", "diagnosis")
     made = [
         ic.anonymize(table, SCHEMA, [ic.KAnonymity(5)], algorithm).table
-        for algorithm in (ic.Mondrian(), ic.Mondrian(choose="span", median="below"))
+        for algorithm in (ic.Mondrian(choose="range"), ic.Mondrian(choose="span", median="below"))
     ]
     return table, made
 

@@ -14,6 +14,7 @@ from incrowd.errors import InfeasibleError, setting
 from incrowd.lazy import np, pl
 from incrowd.presentation.markup import InNotebooks
 from incrowd.privacy.base import SensitiveModel
+from incrowd.recoding import BLANKED_ABOVE, blanked_shares
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-_BLANKED_ABOVE = 0.5
-"""Share of the records above which a column counts as blanked."""
 _MANY = 0.2
 """Share of the records from which a finding is made: a fifth."""
 _LOOKED_AT = 50_000
@@ -313,22 +312,9 @@ def blanked_columns(
     """Return the columns that a release blanks for most of its records, with that share and a way out."""
     return [
         (name, share, _way_out(name, policy))
-        for name, share in _blanked_shares(frequency, recoding).items()
-        if share > _BLANKED_ABOVE
+        for name, share in blanked_shares(frequency, recoding).items()
+        if share > BLANKED_ABOVE
     ]
-
-
-def _blanked_shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
-    """Return per quasi-identifier the share of the records, suppressed ones aside, with a cell for all."""
-    weights = np.where(recoding.suppressed, 0, frequency.weights)
-    shares = {}
-    for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
-        if domain.size < 2:
-            continue
-        everything = (cells.lo == 0) & (cells.hi == domain.size - 1)
-        blanked = everything[cells.codes] | cells.starred
-        shares[domain.name] = float(weights[blanked].sum() / max(weights.sum(), 1))
-    return shares
 
 
 def _way_out(name: str, policy: Policy) -> str:

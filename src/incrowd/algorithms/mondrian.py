@@ -39,7 +39,8 @@ class Mondrian(LocalAlgorithm):
     - **Missing values** of a number are cut off first.
 
     If no rule is named, both ``choose="range"`` and ``choose="loss"`` are tried, and the result that loses
-    less by LM is taken. Where keys times quasi-identifiers are more than 1,000,000, only the first is tried.
+    less by LM is taken, of those that blank the fewest columns for most of the records. Where keys times
+    quasi-identifiers are more than 1,000,000, only the first is tried.
 
     Strict Mondrian never puts records with the same quasi-identifiers into different classes. No record is
     suppressed: the whole table is the first class.
@@ -117,6 +118,7 @@ class Mondrian(LocalAlgorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Search by the rules that are named, or by each of those that are tried, and keep the least loss."""
+        from incrowd.recoding import BLANKED_ABOVE, blanked_shares
         from incrowd.utility import Loss
 
         frequency = problem.frequency
@@ -128,9 +130,11 @@ class Mondrian(LocalAlgorithm):
         with suppress(SchemaError):
             found.append(replace(self, choose="loss").search(problem))
 
-        def lost(solution: Solution) -> tuple[int, float]:
+        def lost(solution: Solution) -> tuple[int, int, float]:
             recoding = solution.recoding
-            return unreleasable(problem, recoding), Loss().measure(frequency, recoding).value
+            shares = blanked_shares(frequency, recoding).values()
+            blanked = sum(share > BLANKED_ABOVE for share in shares)
+            return unreleasable(problem, recoding), blanked, Loss().measure(frequency, recoding).value
 
         return min(found, key=lost)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.recoding.base import READS_AS_MISSING, Recoding, check_cells
+from incrowd.recoding.base import BLANKED_ABOVE, READS_AS_MISSING, Recoding, blanked_shares, check_cells
 from incrowd.recoding.cells import Cells, ValueCells, interval_cells, level_cells, node_cells
 from incrowd.recoding.full_domain import FullDomain
 from incrowd.recoding.labels import (
@@ -18,6 +18,7 @@ from incrowd.recoding.local import Local
 from incrowd.recoding.single_dimensional import SingleDimensional
 
 __all__ = [
+    "BLANKED_ABOVE",
     "READS_AS_MISSING",
     "SUPPRESSED",
     "Cells",
@@ -26,6 +27,7 @@ __all__ = [
     "Recoding",
     "SingleDimensional",
     "ValueCells",
+    "blanked_shares",
     "check_cells",
     "effective_style",
     "interval_cells",

@@ -30,6 +30,9 @@ FORMAT_VERSION = 1
 READS_AS_MISSING = "a released cell would read as missing"
 """What is said of a cell that would be taken for a missing value."""
 
+BLANKED_ABOVE = 0.5
+"""Share of the records above which a column counts as blanked."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding(ABC):
@@ -179,3 +182,16 @@ def check_cells(recoding: Recoding, null_values: tuple[str, ...]) -> None:
                 "names its text; take another output style for it, other labels in its hierarchy or another "
                 "null value"
             )
+
+
+def blanked_shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
+    """Return per quasi-identifier the share of the records, suppressed ones aside, with a cell for all."""
+    weights = np.where(recoding.suppressed, 0, frequency.weights)
+    shares = {}
+    for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
+        if domain.size < 2:
+            continue
+        everything = (cells.lo == 0) & (cells.hi == domain.size - 1)
+        blanked = everything[cells.codes] | cells.starred
+        shares[domain.name] = float(weights[blanked].sum() / max(weights.sum(), 1))
+    return shares
