@@ -38,3 +38,15 @@ def test_a_module_that_is_not_installed_is_named_at_its_first_use():
 
 def test_other_processes_take_the_module_by_its_name():
     assert pickle.loads(pickle.dumps(lazy.np)) is np
+
+
+def test_a_command_is_loaded_alone():
+    job = (
+        "import sys; sys.argv = ['incrowd', 'list', '--help']; from incrowd.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "loaded = {name.rpartition('.')[2] for name in sys.modules if '.commands.' in name}\n"
+        "print(sorted(loaded))"
+    )
+    ran = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=True)
+    assert ran.stdout.endswith("\n['list_']\n")
+    assert "Usage: incrowd list" in ran.stdout

@@ -111,7 +111,6 @@ class SearchProblem:
         return model.monotone_for(self.frequency)
 
 
-@dataclass(frozen=True)
 class Algorithm(Configured, ABC):
     """Searches for a recoding of the keys that satisfies privacy models.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Limits, Node
 
 
-@dataclass(frozen=True)
 class BottomUp(FullDomainAlgorithm):
     """Takes the best node on the lowest level of the lattice that needs no suppression.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from incrowd.algorithms._target import TargetAlgorithm, TargetTable
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class BottomUpGeneralization(TargetAlgorithm):
     """Starts from the raw values and generalizes until the models hold; keeps information on a target column.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 _SUBSETS = 4096
 
 
-@dataclass(frozen=True)
 class CellSuppression(LocalAlgorithm):
     """Replaces single cells by ``*`` and leaves all others as they are.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -10,7 +9,6 @@ from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.lazy import NDArray, np
 
 
-@dataclass(frozen=True)
 class Clustering(LocalAlgorithm):
     """Gathers the k - 1 nearest records around a centroid. The next centroid is far from all earlier ones.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
 
 
-@dataclass(frozen=True)
 class Flash(FullDomainAlgorithm):
     """Finds all minimal nodes by binary search along paths through the lattice, and takes the best.
 

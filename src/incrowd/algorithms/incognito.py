@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Lattice, Node
 
 
-@dataclass(frozen=True)
 class Incognito(FullDomainAlgorithm):
     """Finds all minimal nodes by subsets of the quasi-identifiers, and takes the best.
 

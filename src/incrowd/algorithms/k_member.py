@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -10,7 +9,6 @@ from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.lazy import NDArray, np
 
 
-@dataclass(frozen=True)
 class KMember(LocalAlgorithm):
     """Grows one cluster of k records after the other, each time by the record that makes its loss grow least.
 

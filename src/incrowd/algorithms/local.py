@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import (
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Attribute, Style
 
 
-@dataclass(frozen=True)
 class LocalAlgorithm(Algorithm):
     """Puts records into classes and gives every class the narrowest cells that cover it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 _BITS = 60
 
 
-@dataclass(frozen=True)
 class MDAV(LocalAlgorithm):
     """Gathers k records around the one farthest from the average, and k around the one farthest from that.
 

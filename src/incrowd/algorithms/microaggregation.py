@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -11,7 +10,6 @@ from incrowd.errors import ParameterError, named
 from incrowd.lazy import NDArray, np
 
 
-@dataclass(frozen=True)
 class Microaggregation(LocalAlgorithm):
     """Groups the values of one number or date, at least k records each, with the least squared error.
 

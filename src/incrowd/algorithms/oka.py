@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -12,7 +11,6 @@ from incrowd.lazy import NDArray, np
 _BATCH = 1024
 
 
-@dataclass(frozen=True)
 class OKA(LocalAlgorithm):
     """Puts every record into the nearest of n/k clusters in one pass, then evens out the clusters' sizes.
 

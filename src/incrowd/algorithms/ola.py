@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
 
 
-@dataclass(frozen=True)
 class OLA(FullDomainAlgorithm):
     """Finds all minimal nodes by halving sub-lattices, and takes the best.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -10,7 +9,6 @@ from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.lazy import NDArray, np
 
 
-@dataclass(frozen=True)
 class Random(LocalAlgorithm):
     """Shuffles the records. The first k are a class, the next k another, and so on; the last class takes the
     rest.

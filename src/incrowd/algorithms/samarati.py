@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
 
 
-@dataclass(frozen=True)
 class Samarati(FullDomainAlgorithm):
     """Takes the best node at the least height of the lattice where the allowed suppression suffices.
 

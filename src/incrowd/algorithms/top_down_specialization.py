@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from incrowd.algorithms._target import TargetAlgorithm, TargetTable, children_of
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from incrowd.recoding import ValueCells
 
 
-@dataclass(frozen=True)
 class TopDownSpecialization(TargetAlgorithm):
     """TDS: starts from ``*`` everywhere and specializes while the models hold; follows a target column.
 

@@ -440,8 +440,8 @@ class LedgerOptions:
         self, outputs: Outputs, release: Any, table: Any, epsilon: Any = None, /, **files: Any
     ) -> None:
         """Let a release be recorded before its outputs get their names."""
-        from incrowd.jobs.ledger import Ledger
-
         if self.ledger is not None:
+            from incrowd.jobs.ledger import Ledger
+
             settings = {"recipient": self.recipient, "keys": listed(self.ledger_keys), "epsilon": epsilon}
             outputs.through = partial(Ledger.open(self.ledger).add, release, table, files=files, **settings)

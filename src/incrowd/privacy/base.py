@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, SchemaError, setting
@@ -50,7 +50,6 @@ class Monotone(NamedTuple):
     absorbing: bool = False
 
 
-@dataclass(frozen=True)
 class PrivacyModel(Configured, ABC):
     """A condition on the equivalence classes of a table, and the measure behind it.
 
@@ -361,7 +360,6 @@ class PrivacyModel(Configured, ABC):
         return {}
 
 
-@dataclass(frozen=True)
 class IdentityModel(PrivacyModel):
     """A model of the size of classes, and not of sensitive values: k-anonymity, risks, presence.
 
@@ -391,7 +389,6 @@ class IdentityModel(PrivacyModel):
         """Measure every class, of which there is at least one."""
 
 
-@dataclass(frozen=True)
 class SensitiveModel(PrivacyModel):
     """A model of the sensitive values of a class: l-diversity, t-closeness and their like.
 

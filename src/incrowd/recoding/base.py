@@ -16,7 +16,6 @@ from incrowd.lazy import NDArray, np, pl
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import document
 from incrowd.reading.missing import null_values_of
-from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
 
@@ -123,6 +122,8 @@ class Recoding(ABC):
             self._save(path)
 
     def _save(self, path: Path) -> None:
+        from incrowd.recoding.storage import domain_to_dict
+
         document = {
             **envelope("recoding", FORMAT_VERSION),
             "confidential": "holds values of the table before recoding; keep it where the data is kept",
@@ -158,6 +159,8 @@ class Recoding(ABC):
         TableError
             When the folder holds no recoding that this version can read.
         """
+        from incrowd.recoding.storage import read_recoding
+
         return read_recoding(file_path(folder), FORMAT_VERSION, Recoding._kinds)
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.risk.base import RiskModel
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
 
-@dataclass(frozen=True)
 class AttributeDisclosure(RiskModel):
     """The share of the most frequent sensitive value in a person's class: the attacker's confidence in it.
 

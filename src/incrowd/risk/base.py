@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incrowd.lazy import NDArray, np
@@ -17,7 +16,6 @@ THRESHOLD = Parameter(float, "risk above which a record is at risk", low=0, high
 FRACTION = Parameter(float, "share of the population that the table is", low=0, high=1, optional=True)
 
 
-@dataclass(frozen=True)
 class RiskModel(Configured, ABC):
     """The probability that an attacker links a released record to a person, or learns its sensitive value."""
 

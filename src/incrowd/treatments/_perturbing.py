@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.lazy import NDArray, np, pl
 from incrowd.treatments.base import Batch, Treatment
 
 
-@dataclass(frozen=True)
 class Perturbing(Treatment):
     """Base of treatments that draw the new value at random, in the groups of a column `within`."""
 
@@ -27,7 +25,6 @@ class Perturbing(Treatment):
         return () if self.strata is None else (self.strata,)
 
 
-@dataclass(frozen=True)
 class Swapping(Perturbing):
     """Base of treatments by which pairs change places, in one column or in several `together`."""
 

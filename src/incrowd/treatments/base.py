@@ -103,7 +103,6 @@ class Batch:
         return self.codes.once(("whose", *self.beside), lambda: Coded.of(whose(list(self.beside.values()))))
 
 
-@dataclass(frozen=True)
 class Treatment(Configured):
     """Base of every treatment: a change to a column that is not generalized.
 

@@ -47,7 +47,6 @@ class _KeepsEnd(Treatment):
         return pl.select(found).to_series()
 
 
-@dataclass(frozen=True)
 class KeepFirst(_KeepsEnd):
     """Keep the first characters of a text, and mask the others.
 
@@ -79,7 +78,6 @@ class KeepFirst(_KeepsEnd):
     end: ClassVar[Literal["first", "last"]] = "first"
 
 
-@dataclass(frozen=True)
 class KeepLast(_KeepsEnd):
     """Keep the last characters of a text, and mask the others.
 

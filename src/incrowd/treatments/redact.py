@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.lazy import pl
@@ -11,7 +10,6 @@ from incrowd.treatments.base import NOTHING_LEFT, Batch, Treatment
 REDACTED = "[redacted]"
 
 
-@dataclass(frozen=True)
 class Redact(Treatment):
     """Replace every value by ``[redacted]``; a missing one stays missing.
 

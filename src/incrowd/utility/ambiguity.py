@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import np
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class Ambiguity(CellMetric, SteersByClasses):
     """AM: how many combinations of values a released record may stand for, on average.
 

@@ -43,7 +43,6 @@ class AverageClassSize(ClassMetric, SteersByClasses):
         return ClassCosts(record=1 / self.k, by_class=True)
 
 
-@dataclass(frozen=True)
 class AECS(ClassMetric):
     """AECS: growth of the mean class size, from the raw table (0) to one class of all records (1).
 

@@ -87,7 +87,6 @@ class LevelCosts:
     whole: float
 
 
-@dataclass(frozen=True)
 class Metric(Configured, ABC):
     """A measure of the loss of a recoding: a `CellMetric` or a `ClassMetric`.
 
@@ -119,12 +118,10 @@ class Metric(Configured, ABC):
         return None
 
 
-@dataclass(frozen=True)
 class CellMetric(Metric):
     """A metric that looks at the cells of records, as LM does; it implements `measure`."""
 
 
-@dataclass(frozen=True)
 class PenaltyMetric(CellMetric):
     """A metric that averages a penalty of each cell, with equal weight of the attributes.
 
@@ -153,7 +150,6 @@ class PenaltyMetric(CellMetric):
         return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
 
 
-@dataclass(frozen=True)
 class ClassMetric(Metric):
     """A metric that looks at equivalence classes alone, as discernibility; it implements `of_classes`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import np
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class Classification(ClassMetric):
     """CM: share of records that are suppressed or do not have the most frequent value of their class.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.utility.base import ClassCosts, ClassMetric, MetricResult, SteersByClasses, sum_of_squares
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class _Discernibility(ClassMetric):
     """The sum of squared class sizes, and a penalty for suppressed records."""
 
@@ -35,7 +33,6 @@ class _Discernibility(ClassMetric):
         return (lost.value - least) / max(frequency.rows**2 - least, 1)
 
 
-@dataclass(frozen=True)
 class Discernibility(_Discernibility, SteersByClasses):
     """DM: every record costs the size of its class, a suppressed one the size of the table.
 
@@ -56,7 +53,6 @@ class Discernibility(_Discernibility, SteersByClasses):
         return ClassCosts(square=1.0, suppressed=float(rows))
 
 
-@dataclass(frozen=True)
 class DiscernibilityStar(_Discernibility):
     """DM*: the sum of squared class sizes, in which suppressed records are one more class.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class Distortion(CellMetric, SteersByCells):
     """MD: the levels that every cell climbed, summed over records and quasi-identifiers.
 

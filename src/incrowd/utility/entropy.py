@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class ShannonEntropy(CellMetric):
     """Share of a column's Shannon entropy that its released cells no longer have.
 

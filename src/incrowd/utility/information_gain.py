@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from incrowd.table.sensitive import SensitiveCounts
 
 
-@dataclass(frozen=True)
 class InformationGain(ClassMetric):
     """Information on the sensitive values that the release loses, in bits per record.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2, prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class KLDivergence(CellMetric):
     """Kullback-Leibler divergence of the raw combinations of values from the release, in bits.
 

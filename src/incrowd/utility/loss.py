@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Domain
 
 
-@dataclass(frozen=True)
 class Loss(PenaltyMetric, SteersByCells):
     """LM, averaged over records and quasi-identifiers.
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
 
 
-@dataclass(frozen=True)
 class _NCPOfClasses(ClassMetric):
     """NCP of the values in each class, whatever its cells are."""
 
@@ -37,7 +36,6 @@ class _NCPOfClasses(ClassMetric):
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
-@dataclass(frozen=True)
 class NCPMeanMode(_NCPOfClasses):
     """NCP where a class is released by the mean of its numbers and the mode of its categories.
 

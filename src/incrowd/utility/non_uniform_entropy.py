@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class NonUniformEntropy(CellMetric, SteersByCells):
     """Information needed to guess a value from its cell, over the information in the value.
 
@@ -65,7 +63,6 @@ class NonUniformEntropy(CellMetric, SteersByCells):
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
-@dataclass(frozen=True)
 class PooledEntropy(CellMetric):
     """Bits that all cells took away: non-uniform entropy summed over attributes, not averaged.
 

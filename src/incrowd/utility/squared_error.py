@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     _Groups = tuple[NDArray[np.int64], int]
 
 
-@dataclass(frozen=True)
 class _SquaredError(Metric):
     """Squared error of numbers against the mean of records that look alike, over that of the column."""
 
@@ -58,7 +56,6 @@ def _numeric(frequency: FrequencyTable) -> list[bool]:
     ]
 
 
-@dataclass(frozen=True)
 class AttributeSquaredError(_SquaredError, CellMetric):
     """SSE / SST of each column of numbers, where a cell stands for the mean of the records that have it.
 
@@ -84,7 +81,6 @@ class AttributeSquaredError(_SquaredError, CellMetric):
         return self._errors(frequency, groups)
 
 
-@dataclass(frozen=True)
 class RecordSquaredError(_SquaredError, ClassMetric):
     """SSE / SST of microaggregation: a record stands for the mean of its class.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.lazy import NDArray, np
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 
-@dataclass(frozen=True)
 class Suppression(CellMetric):
     """Share of records that have ``*`` in every quasi-identifier; per attribute of the cells that have it.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
-__all__ = ["PURPOSES", "commands"]
+__all__ = ["NAMES", "PURPOSES", "commands"]
 
 PURPOSES = {
     "Start": ("demo", "course", "studio", "init", "import", "list", "hierarchy", "completion", "warm"),
@@ -20,9 +20,13 @@ PURPOSES = {
 """Every command by what it is for, in the order of ``--help``; each is a file of this folder."""
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    """Return every command by its name: the function that its file is named after, or a group of commands."""
-    for name in (name for names in PURPOSES.values() for name in names):
+NAMES = tuple(name for names in PURPOSES.values() for name in names)
+"""The names of all commands."""
+
+
+def commands(names: Iterable[str] = NAMES) -> Iterator[tuple[str, Any]]:
+    """Return commands by their names: the function that its file is named after, or a group of commands."""
+    for name in names:
         # Python's own words have a `_` at their end.
         word = f"{name}_" if name in dir(builtins) or iskeyword(name) else name
         module = import_module(f"{__name__}.{word}")
