@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import SearchProblem
+from incrowd.algorithms import SearchProblem, _sweep
 from incrowd.algorithms._level_sweep import _LevelSweep
 from incrowd.engines import engine_for
 from town_tables import NORTH, TOWNS
@@ -31,6 +31,14 @@ CLIMB = {
 LOST = {"20-24": 1 / 3, "20s": 2 / 3, "north": 1 / 4, "south": 2 / 4, "*": 1.0}
 SCHEMA = ic.Schema(quasi={"age": AGES, "town": TOWNS}, sensitive=["ill"])
 SWEEP = ic.Optimal(recode_suppressed=True)
+
+
+@pytest.fixture(scope="module", params=[1, 4], autouse=True)
+def columns_at_once(request):
+    """Group one column after the other, and as many at once as usual."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_sweep, "_AT_ONCE", request.param)
+        yield
 
 
 def made_up(seed: int, rows: int) -> pl.DataFrame:

@@ -20,6 +20,14 @@ from town_tables import NORTH, QUASI, town_table
 SCHEMA = ic.Schema(quasi=QUASI)
 
 
+@pytest.fixture(scope="module", params=[1, 4], autouse=True)
+def columns_at_once(request):
+    """Group one column after the other, and as many at once as usual."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_sweep, "_AT_ONCE", request.param)
+        yield
+
+
 def table_with_both_ends(seed: int, rows: int) -> pl.DataFrame:
     ends = pl.DataFrame({"age": [20, 29], "town": ["a", "e"], "job": ["x", "z"]})
     return pl.concat([ends, town_table(seed, rows, ages=(20, 30))])

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _MOST_NODES = 1 << 20
 """Combinations of rungs of which the cheapest order is made; beyond, rungs are left out."""
 
+_AT_ONCE = 4
+"""Columns that are grouped before keys without company are left out."""
+
 
 class Rung(NamedTuple):
     """One generalization of an attribute: its level, the group of each key, int64[keys], its mean cost."""
@@ -96,27 +99,53 @@ def sweep(
     left = np.arange(len(weights))
     class_of = np.full(len(weights), -1, np.int64)
     found: list[tuple[int, ...]] = []
+    alike = {id(rung): _alike(rung) for ladder in ladders for rung in ladder}
     for rungs in chosen:
         if progress is not None:
             progress.advance(len(class_of) - len(left), len(class_of))
-        columns = [rung.groups[left] for rung in rungs]
-        ids, first = group_codes(columns, len(left))
-        large = np.bincount(ids, weights[left], len(first)) >= least
-        if large.any() and accept is not None:
-            number = np.where(large, np.cumsum(large) - 1, -1)
-            asked = np.full(len(weights), -1, np.int64)
-            asked[left] = number[ids]
-            large[large] = accept(asked, int(large.sum()))
-        if not large.any():
+        some, ids, count = _with_company(
+            sorted(rungs, key=lambda rung: alike[id(rung)]), left, weights, least
+        )
+        if not count:
             continue
-        number = np.cumsum(large) - 1 + len(found)
-        taken = large[ids]
-        class_of[left[taken]] = number[ids[taken]]
-        found += [tuple(rung.level for rung in rungs)] * int(large.sum())
-        left = left[~taken]
+        if accept is not None:
+            asked = np.full(len(weights), -1, np.int64)
+            asked[some] = ids
+            good = accept(asked, count)
+            taken = good[ids]
+            some, ids, count = some[taken], (np.cumsum(good) - 1)[ids[taken]], int(good.sum())
+        class_of[some] = ids + len(found)
+        found += [tuple(rung.level for rung in rungs)] * count
+        left = left[class_of[left] < 0]
         if not len(left):
             break
     return Sweep(class_of, found)
+
+
+def _alike(rung: Rung) -> float:
+    """Return how many pairs of keys share a group, which is least where groups tell most keys apart."""
+    counts = np.unique(rung.groups, return_counts=True)[1].astype(np.float64)
+    return float(counts @ counts)
+
+
+def _with_company(
+    rungs: list[Rung], left: NDArray[np.int64], weights: NDArray[np.integer], least: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the keys whose group has enough records, the group of each, and how many groups there are.
+
+    A few columns at a time are grouped. Who has too little company by these has too little by all.
+    """
+    ids, count = np.zeros(len(left), np.int64), 1
+    for start in range(0, len(rungs), _AT_ONCE):
+        columns = [ids, *(rung.groups[left] for rung in rungs[start : start + _AT_ONCE])]
+        groups, first = group_codes(columns, len(left))
+        large = np.bincount(groups, weights[left], len(first)) >= least
+        count = int(large.sum())
+        stays = large[groups]
+        left, ids = left[stays], (np.cumsum(large) - 1)[groups[stays]]
+        if not count:
+            break
+    return left, ids, count
 
 
 def _rungs(keys: PricedKeys, j: int) -> list[Rung]:
