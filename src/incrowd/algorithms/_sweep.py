@@ -99,12 +99,13 @@ def sweep(
     left = np.arange(len(weights))
     class_of = np.full(len(weights), -1, np.int64)
     found: list[tuple[int, ...]] = []
+    alone: dict[tuple[int, ...], NDArray[np.uint8]] = {}
     alike = {id(rung): _alike(rung) for ladder in ladders for rung in ladder}
     for rungs in chosen:
         if progress is not None:
             progress.advance(len(class_of) - len(left), len(class_of))
         some, ids, count = _with_company(
-            sorted(rungs, key=lambda rung: alike[id(rung)]), left, weights, least
+            sorted(rungs, key=lambda rung: alike[id(rung)]), left, weights, least, alone
         )
         if not count:
             continue
@@ -129,12 +130,25 @@ def _alike(rung: Rung) -> float:
 
 
 def _with_company(
-    rungs: list[Rung], left: NDArray[np.int64], weights: NDArray[np.integer], least: int
+    rungs: list[Rung],
+    left: NDArray[np.int64],
+    weights: NDArray[np.integer],
+    least: int,
+    alone: dict[tuple[int, ...], NDArray[np.uint8]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the keys whose group has enough records, the group of each, and how many groups there are.
 
     A few columns at a time are grouped. Who has too little company by these has too little by all.
+
+    Parameters
+    ----------
+    alone
+        Who had too little by the first columns of earlier combinations, in bits; it is the same later, when
+        fewer are left. This adds to it: a bit for each key and combination at most.
     """
+    few = tuple(id(rung) for rung in rungs[:_AT_ONCE])
+    if few in alone:
+        left = left[np.unpackbits(alone[few])[left] == 0]
     ids, count = np.zeros(len(left), np.int64), 1
     for start in range(0, len(rungs), _AT_ONCE):
         columns = [ids, *(rung.groups[left] for rung in rungs[start : start + _AT_ONCE])]
@@ -142,6 +156,10 @@ def _with_company(
         large = np.bincount(groups, weights[left], len(first)) >= least
         count = int(large.sum())
         stays = large[groups]
+        if few not in alone:
+            without = np.zeros(len(weights), np.bool_)
+            without[left[~stays]] = True
+            alone[few] = np.packbits(without)
         left, ids = left[stays], (np.cumsum(large) - 1)[groups[stays]]
         if not count:
             break
