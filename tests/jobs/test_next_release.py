@@ -414,6 +414,31 @@ def test_a_table_of_another_kind_leaves_as_one(kind, ledger):
     assert ledger.show()["people"].to_list() == [40]
 
 
+def test_numbers_with_missing_ones_are_found_again_in_pandas(ledger):
+    number = pl.col("disease").str.slice(1).cast(pl.Int64)
+    table = population(9, 60).with_columns(disease=pl.when(number > 0).then(number))
+    for _ in range(2):
+        came = table.to_pandas(use_pyarrow_extension_array=True)
+        release = ic.next_release(came, policy(), ledger, max_counterfeits=1)
+        ledger.add(release, came, recipient="A")
+    assert composition_of_ledger(ledger).figures["exposed"] == 0
+
+
+def test_a_table_of_changed_values_alone_is_refused(ledger):
+    table = population(9, 60)
+    release = ic.next_release(table, policy(), ledger, max_counterfeits=1)
+    ledger.add(release, table, recipient="A")
+    changed = table.with_columns(disease=pl.lit("other"))
+    with pytest.raises(InfeasibleError, match="nobody is left"):
+        ic.next_release(changed, policy(), ledger, earlier=[table], leave_out_changed=True)
+
+
+def test_a_table_without_rows_is_refused(ledger):
+    table = population(9, 60)
+    with pytest.raises(InfeasibleError, match="nothing was released"):
+        ic.next_release(table[:0], policy(), ledger, earlier=[table])
+
+
 def test_a_policy_keeps_m_in_its_file(tmp_path):
     policy(m=4, ledger_epsilon=2.0).write(tmp_path / "policy.toml")
     again = ic.Policy.read(tmp_path / "policy.toml")

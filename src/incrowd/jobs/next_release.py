@@ -108,7 +108,7 @@ def next_release(
     whose = list(keys) or [each.name for each in policy.schema.having("person")]
     frame, kind = _people(table, policy, whose)
     values = _values(frame[sensitive], [_column(each, sensitive) for each in earlier])
-    if len(values) < m:
+    if len(values) < m or frame.is_empty():
         raise InfeasibleError(f"nothing was released: m is {m}, and {sensitive!r} has {len(values)} values")
     numbers = _numbers(frame[sensitive], values)
     persons = plain_texts(frame.select(columns_named(whose)))
@@ -121,6 +121,8 @@ def next_release(
             f"({setting('leave_out_changed=True', '--leave-out-changed')})"
         )
     there = np.setdiff1d(np.arange(len(numbers)), changed)
+    if not len(there):
+        raise InfeasibleError("nothing was released: nobody is left, because every value changed")
     known = {place: signatures[row] for place, row in enumerate(there.tolist()) if row in signatures}
     plan = _plan(frame[there], policy, numbers[there], known, len(values))
     if plan.counterfeits > most * len(plan.rows):

@@ -78,7 +78,8 @@ def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Seq
     found = macs(key, "class", leaves.select(GROUP) if series else cells).to_frame("class")
     for each in release.policy.schema.sensitive:
         if each.name in leaves.columns:
-            values = macs(key, "value", leaves.select(column_named(each.name)))
+            # A series compares raw texts: another kind of table writes 3 as 3.0.
+            values = macs(key, "value", (came if series else leaves).select(column_named(each.name)))
             found = found.with_columns(values.alias(column_digest(key, each.name)))
     person = (
         came.select(columns_named(whose)) if whose else _numbered(came.select(columns_named(quasi)), found)
