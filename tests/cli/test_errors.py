@@ -204,7 +204,7 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
         ),
         (
             'version = 2\n[columns.age]\nrole = "quasi"\n[[accepted]]\nfinding = "x"\nwy = "y"\n',
-            "there is no setting 'wy'; did you mean 'why'?\n",
+            "there is no setting 'wy' in [accepted]; did you mean 'why'?\n",
         ),
         (
             'version = 2\n[columns.age]\nrole = "quasi"\ngrid = "x"\n[columns.zip]\nrole = "quasi"\ngrid = -3\n',

@@ -13,10 +13,12 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from emitted_sql import verdict
 from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.errors import InfeasibleError, InputError, ParameterError, SchemaError, TableError
 from incrowd.jobs.ledger.signatures import without_m_invariance
 from incrowd.jobs.series_groups import buckets_of
+from incrowd.verification import checks_as_sql
 
 MARK = "planted"
 
@@ -358,11 +360,9 @@ def test_a_table_with_fewer_than_m_values_is_refused(ledger):
         ic.next_release(table, policy(), ledger)
 
 
-def test_only_next_release_makes_what_a_policy_with_m_asks_for(ledger):
-    table = population(3, 40)
-    release = ic.anonymize(table, policy())
-    with pytest.raises(ParameterError, match="next_release"):
-        ledger.add(release, table, recipient="A")
+def test_only_next_release_makes_what_a_policy_with_m_asks_for():
+    with pytest.raises(ParameterError, match=r"m-invariance .* made by next_release"):
+        ic.anonymize(population(3, 40), policy())
 
 
 def test_the_ledger_refuses_a_release_with_other_signatures(ledger, tmp_path):
@@ -402,6 +402,31 @@ def test_nothing_raw_leaves_with_the_release_or_stays_in_the_ledger(ledger, tmp_
     assert ic.Policy.read(tmp_path / "out" / "policy.toml").ledger_m == 2
     found = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
     assert found.ok
+
+
+def test_a_changed_cell_of_the_release_is_found_by_the_verifier(ledger, tmp_path):
+    ic.next_release(population(6, 60), policy(), ledger, max_counterfeits=1).save(tmp_path / "out")
+    at = tmp_path / "out" / "policy.toml"
+    script = checks_as_sql(tmp_path / "out" / "release.csv", at)
+    assert verdict(script)
+    released = pl.read_csv(tmp_path / "out" / "release.csv")
+    other = pl.when(pl.int_range(pl.len()) == 3).then
+    one = released["group"][3]
+    mate = released.with_row_index().filter((pl.col("group") == one) & (pl.col("index") != 3))
+    changes = {
+        "repeat a sensitive value": released.with_columns(
+            disease=other(pl.lit(mate["disease"][0])).otherwise("disease")
+        ),
+        "fewer than 2": released.with_columns(group=other(pl.lit(9_999)).otherwise("group")),
+        "several classes": released.with_columns(age=other(pl.lit("[20-29]x")).otherwise("age")),
+        "no column 'group'": released.drop("group"),
+    }
+    for said, changed in changes.items():
+        changed.write_csv(tmp_path / "changed.csv")
+        found = ic.verify(tmp_path / "changed.csv", at)
+        assert not found.ok
+        assert any(said in problem for problem in found.problems), said
+        assert not verdict(script, tmp_path / "changed.csv")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])

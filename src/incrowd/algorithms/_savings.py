@@ -81,7 +81,7 @@ def _between(
     ends: tuple[NDArray[np.int64], NDArray[np.int64]],
     least: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what the best cut between two values of each partition saves, and the rank right of it."""
+    """Return the loss saved by the best cut of each partition between values, and the rank right of it."""
     owner, rank, weight, first = values
     most, cuts = np.full(len(totals), -1.0), np.full(len(totals), -1, np.int64)
     before = np.cumsum(weight) - weight
@@ -113,7 +113,7 @@ def _down(
     ends: tuple[NDArray[np.int64], NDArray[np.int64]],
     least: int,
 ) -> NDArray[np.float64]:
-    """Return what a cut below the common ancestor saves, where children of enough records go their own way.
+    """Return the loss saved by a cut below the common ancestor, where children of enough records go apart.
 
     Parameters
     ----------

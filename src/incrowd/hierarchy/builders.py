@@ -241,6 +241,7 @@ class Intervals(Builder):
         return cls(tuple(widths), spec.get("origin", 0))
 
 
+@dataclass(frozen=True)
 class Prefix(Builder):
     """Mask texts from the right, one character a level: ``47677``, ``4767*``, ``476**``, ... ``*``.
 
@@ -443,6 +444,7 @@ class Order(Builder):
         return cls(tuple(values), spec.get("fanout", 2))
 
 
+@dataclass(frozen=True)
 class Flat(Builder):
     """The value or ``*``."""
 

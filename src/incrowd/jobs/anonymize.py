@@ -13,7 +13,7 @@ from incrowd.accounts.stages import Clock
 from incrowd.accounts.types import with_types
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, setting
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
@@ -159,6 +159,11 @@ def anonymize(  # noqa: PLR0913
     if levels:
         policy = policy.with_levels(levels)
     policy = with_histories(policy)
+    if policy.ledger_m is not None:
+        raise ParameterError(
+            f"the policy asks for m-invariance (m = {policy.ledger_m} of [ledger]), and such a release is "
+            f"made by {setting('next_release', 'incrowd next')}; leave m out for a release of another kind"
+        )
     clock = Clock(progress or Silent())
     if blocks is not None:
         if strict:

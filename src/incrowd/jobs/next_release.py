@@ -131,10 +131,12 @@ def next_release(
             f"counterfeit; lower m, or allow more ({setting('max_counterfeits=', '--max-counterfeits')})"
         )
     came = plan.records(frame[there], sensitive, values["value"], whose)
-    given = replace(policy, schema=schema, models=_models(policy, m), algorithm=_Given(plan.groups))
+    given = replace(
+        policy, schema=schema, models=_models(policy, m), algorithm=_Given(plan.groups), ledger_m=None
+    )
     release = anonymize(_of_kind(came, kind), given, csv_format=csv_format)
     return SeriesRelease.of(
-        replace(release, policy=replace(release.policy, algorithm=policy.algorithm)),
+        replace(release, policy=replace(release.policy, algorithm=policy.algorithm, ledger_m=m)),
         counterfeits=plan.counted(),
         m=m,
         signatures=plan.signatures,

@@ -9,6 +9,7 @@ from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.ends import off_grid
 from incrowd.verification.forms import check_form, check_raw_left
+from incrowd.verification.groups import check_groups
 from incrowd.verification.loading import Tables
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import UNRELEASED, Column, Policy
@@ -30,6 +31,7 @@ def remark(
     """
     remarks, released, raw = con.remarks, tables.released, tables.raw
     check_columns(con, policy, released)
+    check_groups(con, policy, released)
     remarks.problems += _too_much_suppressed(policy, *counted)
     joining = [column.name for column in policy.named("person") if column.name in released.names]
     if joining and not policy.linked and persons is not None and persons.several:

@@ -17,6 +17,7 @@ from incrowd.verification.conformity import check_cells, check_columns
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.figures import find_figures
 from incrowd.verification.forms import check_form
+from incrowd.verification.groups import check_groups
 from incrowd.verification.loading import (
     Sources,
     Tables,
@@ -92,6 +93,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
     found = _load(script, scratch, sources, policy_file, policy)
     released, raw, placed = found["released"], found.get("raw"), "row_map" in found
     check_columns(script, policy, released)
+    check_groups(script, policy, released)
     point_commas(script, released, policy)
     if raw is not None:
         raw = respell_values(script, raw, policy)

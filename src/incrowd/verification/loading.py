@@ -10,6 +10,7 @@ from incrowd.errors import ParameterError, SchemaError, TableError, alike_of, na
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.double_header import refuse_double_header
+from incrowd.verification.groups import GROUP
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import CsvFormat, Table, group_of
 from incrowd.verification.spellings import is_spelled, means_missing, point_cells
@@ -81,6 +82,7 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     )
     limited = [*quasi, *sensitive, *(column.name for column in policy.treated)]
     released = limited if by_script else [*limited, *plain]
+    released = released if policy.m is None else [*released, GROUP]
     csv_format = sources.csv_format
     own = replace(csv_format, escaped=sources.escaped)
     everything = sources.raw is not None or policy.profile is not None

@@ -123,6 +123,8 @@ class Policy:
         in the file; ``original``, those before alone.
     profile, context
         The rule profile that it chose, and the context that it answers for; None where it has none.
+    m
+        How many sensitive values a group has at least in an m-invariant release; None for another one.
     """
 
     columns: tuple[Column, ...]
@@ -140,6 +142,7 @@ class Policy:
     judge: str = "released"
     profile: Choice | None = None
     context: Context | None = None
+    m: int | None = None
 
     def reason_of(self, finding: str, columns: Collection[str]) -> str | None:
         """Return why a finding of the gate is accepted; None where it is not."""
@@ -253,6 +256,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
         profile=Choice.of(data["profile"], folder) if "profile" in data else None,
         context=Context.of(data["context"]) if "context" in data else None,
+        m=ledger.get("m"),
     )
 
 

@@ -34,11 +34,6 @@ def account_of(
     series = release if isinstance(release, SeriesRelease) else None
     if privacy is None:
         raise ParameterError("every row of this batch waits, so there is no release to record")
-    if series is None and policy.ledger_m is not None:
-        raise ParameterError(
-            f"the policy asks for m-invariance (m = {policy.ledger_m} of [ledger]), and such a release is "
-            f"made by {setting('next_release', 'incrowd next')}"
-        )
     named_so = [each.name for each in policy.schema.having("person")]
     whose = list(keys) or (named_so if series is None else list(series.keys))
     quasi = [each.name for each in policy.schema.quasi]
