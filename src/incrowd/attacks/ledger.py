@@ -15,7 +15,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
 
     Of two m-invariant releases the signatures are compared in place of the people.
     """
-    found = [(each, people) for each in ledger.entries if (people := ledger.people(each)) is not None]
+    found = ledger.with_people(ledger.entries)
     if not found:
         raise TableError(f"{ledger.folder}: the ledger has no release with classes")
     limits = found[-1][0]["k"], found[-1][0]["l"]

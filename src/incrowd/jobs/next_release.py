@@ -106,12 +106,10 @@ def next_release(
     most = _SHARE.check(max_counterfeits, "next_release", "max_counterfeits")
     m, sensitive, schema = _asked(policy)
     whose = list(keys) or [each.name for each in policy.schema.having("person")]
-    frame, kind = _people(table, policy, whose)
-    values = _values(frame[sensitive], [_column(each, sensitive) for each in earlier])
+    frame, persons, kind = _people(table, policy, whose)
+    values, numbers = _values(frame[sensitive], [_column(each, sensitive) for each in earlier])
     if len(values) < m or frame.is_empty():
         raise InfeasibleError(f"nothing was released: m is {m}, and {sensitive!r} has {len(values)} values")
-    numbers = _numbers(frame[sensitive], values)
-    persons = plain_texts(frame.select(columns_named(whose)))
     signatures = ledger.signatures(persons, sensitive, values["text"])
     changed = [row for row, signature in signatures.items() if numbers[row] not in signature]
     if changed and not leave_out_changed:
@@ -205,7 +203,7 @@ class _Plan:
     def records(
         self, frame: pl.DataFrame, sensitive: str, values: pl.Series, whose: Sequence[str]
     ) -> pl.DataFrame:
-        """Return the raw records, with counterfeit ones, which are nobody's, and the column of groups."""
+        """Return the raw records and the counterfeit ones, without a person, with the column of groups."""
         fake = pl.lit(pl.Series(self.fake))
         made = pl.lit(values.gather(self.values))
         return frame[self.rows].with_columns(
@@ -244,8 +242,8 @@ def _models(policy: Policy, m: int) -> tuple[PrivacyModel, ...]:
     return policy.models if diverse else (*policy.models, LDiversity(m))
 
 
-def _people(table: Any, policy: Policy, whose: Sequence[str]) -> tuple[pl.DataFrame, Any]:
-    """Return a row for each person, and the kind of the table."""
+def _people(table: Any, policy: Policy, whose: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, Any]:
+    """Return a row for each person, the texts that name the person, and the kind of the table."""
     came = nw.from_native(rows_in_memory(table, "m-invariance").native, eager_only=True)
     frame: pl.DataFrame = came.to_polars()
     if not whose:
@@ -265,30 +263,23 @@ def _people(table: Any, policy: Policy, whose: Sequence[str]) -> tuple[pl.DataFr
         raise SchemaError(f"column {named(empty)} does not say of every row whose it is")
     if double := int(texts.is_duplicated().sum()):
         raise SchemaError(f"{double:,} rows are of people with several rows; keep one for each person")
-    return frame, came.implementation
+    return frame, texts, came.implementation
 
 
-def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> pl.DataFrame:
-    """Return the distinct values: ``text`` and ``value``."""
+def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the distinct values, as ``text`` and ``value``, and the place among them of each row's."""
     try:
         parts = [column, *(each.cast(column.dtype) for each in earlier)]
     except pl.exceptions.PolarsError:
         raise TableError(
             f"{setting('earlier', '--earlier-release')}: column {column.name!r} has another type there"
         ) from None
-    found = pl.concat([pl.DataFrame({"text": _texts(each), "value": each}) for each in parts])
-    return found.unique("text", keep="first", maintain_order=True)
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    texts: pl.Series = plain_texts(column.to_frame()).to_series()
-    return texts
-
-
-def _numbers(column: pl.Series, values: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the place in the values of each row's."""
+    texts = [plain_texts(each.to_frame()).to_series() for each in parts]
+    both = zip(texts, parts, strict=True)
+    found = pl.concat([pl.DataFrame({"text": text, "value": each}) for text, each in both])
+    values = found.unique("text", keep="first", maintain_order=True)
     place = {text: number for number, text in enumerate(values["text"])}
-    return np.array([place[text] for text in _texts(column)], np.int64)
+    return values, np.array([place[text] for text in texts[0]], np.int64)
 
 
 def _column(table: Any, name: str) -> pl.Series:
@@ -324,7 +315,7 @@ def _places(frequency: FrequencyTable) -> NDArray[np.float64]:
     """Return where records lie: float64[records, quasi-identifiers], 0..1."""
     found = np.zeros((frequency.keys, len(frequency.domains)))
     for attribute, (domain, codes) in enumerate(zip(frequency.domains, frequency.codes, strict=True)):
-        ranks = codes if domain.tree is None else domain.tree.leaves[codes]
+        ranks = domain.tree.leaves[codes]
         found[:, attribute] = ranks / max(int(ranks.max(initial=0)), 1)
     return found
 

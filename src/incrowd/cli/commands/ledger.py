@@ -34,14 +34,16 @@ def show(folder: Folder, json: Json = False) -> None:
     from incrowd.cli.tables import console, titled
     from incrowd.jobs.ledger import Ledger
 
-    found = Ledger.open(folder)
+    found = Ledger.open(folder).read()
     if json:
-        print_json(envelope("ledger") | {"digest": found.digest, "entries": found.entries})
+        print_json(envelope("ledger") | {"digest": found.digest, "entries": found.records})
         return
     table = titled("Releases", ("no.", "date", "command", "recipient"), ("records", "people", "epsilon"))
-    for number, date, command, recipient, records, people, epsilon in found.show().iter_rows():
+    for entry in found.records:
+        people, epsilon = entry["people"], entry["epsilon"]
         figures = ("" if people is None else f"{people:,}", f"{epsilon:g}" if epsilon else "")
-        table.add_row(str(number), date[:10], command, Text(recipient), f"{records:,}", *figures)
+        whom = (str(entry["number"]), entry["date"][:10], entry["command"], Text(entry["recipient"]))
+        table.add_row(*whom, f"{entry['records']:,}", *figures)
     console().print(table)
     LOG.say(f"last line: {found.digest}")
 
@@ -55,4 +57,5 @@ def verify(folder: Folder) -> None:
     if problem := found.verify():
         LOG.write("error", "error", problem)
         raise typer.Exit(1)
-    LOG.say(f"{folder}: entries: {len(found.entries):,}, nothing changed or lost; last line {found.digest}")
+    whole = found.read()
+    LOG.say(f"{folder}: entries: {len(whole.records):,}, nothing changed or lost; last line {whole.digest}")

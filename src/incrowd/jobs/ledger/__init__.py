@@ -8,7 +8,7 @@ import io
 import math
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from incrowd.errors import InfeasibleError, SchemaError, TableError, quoted, setting
 from incrowd.io.addresses import file_path
-from incrowd.io.chain import Chain, file_errors, write_private
+from incrowd.io.chain import Chain, Content, file_errors, write_private
 from incrowd.io.seals import digest_of
 from incrowd.jobs.apply import AppliedBatch
 from incrowd.jobs.ledger.exposure import exposed_by_intersection, exposed_together
@@ -73,15 +73,19 @@ class Ledger:
             raise TableError(f"{folder}: is no ledger, {_CHAIN} is missing; incrowd ledger init makes one")
         return cls(folder)
 
+    def read(self) -> Content:
+        """Read and check all lines once; `TableError` if one was changed, lost or moved."""
+        return Chain(self.folder / _CHAIN).read()
+
     @property
     def entries(self) -> list[Entry]:
-        """The entries, the oldest first; `TableError` if a line was changed, lost or moved."""
-        return Chain(self.folder / _CHAIN).read().records
+        """The entries, the oldest first; see `read`."""
+        return self.read().records
 
     @property
     def digest(self) -> str:
         """The digest of the last line. Keep a copy elsewhere: it shows whether the ledger was rewritten."""
-        return Chain(self.folder / _CHAIN).read().digest
+        return self.read().digest
 
     def verify(self) -> str | None:
         """Return a sentence on the first line or file that was changed, lost or moved; None if none was."""
@@ -104,6 +108,10 @@ class Ledger:
         if _sha256(content) != entry["file"]["sha256"]:
             raise TableError(f"{self.folder}: the people of entry {entry['number']} were changed")
         return pl.read_parquet(io.BytesIO(content))
+
+    def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
+        """Return the entries that have people, each with their digests; `TableError` if they changed."""
+        return [(each, found) for each in entries if (found := self.people(each)) is not None]
 
     def signatures(
         self, people: pl.DataFrame, attribute: str, values: pl.Series
@@ -134,7 +142,9 @@ class Ledger:
         column = column_digest(key, attribute)
         place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
         persons = macs(key, "person", people).to_frame("person").with_row_index("row")
-        for entry, known in self._of_series(self.entries):
+        for entry, known in self.with_people(self.entries):
+            if not entry.get("m"):
+                continue
             if column not in known.columns:
                 raise SchemaError(f"{_named(entry)} is about another sensitive attribute than {attribute!r}")
             signed = persons.join(signatures_of(known).unique("person"), on="person")
@@ -147,11 +157,6 @@ class Ledger:
                     )
                 found[row] = tuple(sorted(place[each] for each in signature))
         return found
-
-    def _of_series(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, pl.DataFrame]]:
-        for entry in entries:
-            if entry.get("m") and (people := self.people(entry)) is not None:
-                yield entry, people
 
     def add(
         self,
@@ -235,7 +240,7 @@ class Ledger:
                 f"nothing was released:{beside} it would bring epsilon of the ledger to {spent:g}, and "
                 f"{most:g} is allowed; lower epsilon, or leave columns out"
             )
-        earlier = {each["number"]: found for each in before if (found := self.people(each)) is not None}
+        earlier = {each["number"]: found for each, found in self.with_people(before)}
         if people is None:
             return
         for each in (before[number - 1] for number in earlier):

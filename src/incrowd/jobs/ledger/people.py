@@ -81,7 +81,7 @@ def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Seq
     )
     found = found.with_columns(macs(key, "person", person).alias("person"))
     if series:
-        # Every record counts, and a counterfeit one is of nobody.
+        # Each record keeps its row. A counterfeit record has no person.
         nobody = person.select(pl.all_horizontal(pl.all().is_null())).to_series()
         found = found.with_columns(person=pl.when(~nobody).then("person"))
         return found.sort(columns_named(found.columns))
@@ -110,7 +110,7 @@ def _mac(key: bytes, *texts: object) -> bytes:
 
 
 def macs(key: bytes, what: str, frame: pl.DataFrame) -> pl.Series:
-    """Return a keyed digest of each row of texts; `what` parts people, classes and values."""
+    """Return a keyed digest of each row of texts; `what` keeps people, classes and values apart."""
     made: dict[tuple[Any, ...], bytes] = {}
     rows = (made.get(row) or made.setdefault(row, _mac(key, what, *row)) for row in frame.iter_rows())
     return pl.Series(list(rows), dtype=pl.Binary)
