@@ -19,8 +19,9 @@ import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,36 +79,24 @@ def make(folder: Path, table: str, millions: int) -> list[Path]:
     return paths
 
 
-class Disk:
-    """The most bytes under a folder, looked at every second."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.most = folder, 0
-
-    def __enter__(self) -> Disk:
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(1):
-            found = 0
-            for place, _, names in os.walk(self.folder):
-                for name in names:
-                    path = Path(place, name)
-                    if path.is_file() and not path.is_symlink():
-                        found += path.stat().st_size
-            self.most = max(self.most, found)
+def bytes_below(folder: Path) -> int:
+    """Return the bytes of the files below a folder."""
+    found = 0
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            # A file may go while this looks.
+            with suppress(OSError):
+                found += 0 if path.is_symlink() else path.stat().st_size
+    return found
 
 
 def job(way: str, algorithm: str, memory: str, *paths: str) -> None:
     """Anonymize and write some files in this process, and print its figures as JSON."""
-    with tempfile.TemporaryDirectory() as out, Peak() as peak, Disk(Path(out)) as disk:
+    with (
+        tempfile.TemporaryDirectory() as out,
+        Peak() as peak,
+        Peak(partial(bytes_below, Path(out)), 1.0) as disk,
+    ):
         os.environ["TMPDIR"] = tempfile.tempdir = out
         start = time.perf_counter()
         if way == "spark":

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -79,9 +78,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--data", required=True, help="where the rows are, or will be")
     asked = parser.parse_args()
+    paths = make(Path(asked.data) / "cores", asked.table, asked.millions)
     for algorithm in asked.algorithms:
         for way in asked.ways:
-            paths: list[Any] = make(Path(asked.data) / "cores", asked.table, asked.millions)
             words = (way, algorithm, *map(str, paths))
             one, two = (pinned(cores, asked.repeat, *words) for cores in (1, 2))
             show(f"{asked.millions} million rows of {asked.table}, {algorithm}, {way}", one, two)

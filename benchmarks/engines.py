@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -144,10 +145,22 @@ def spark_session() -> Any:
 
 
 class Peak:
-    """The most memory of this process and its children, looked at ten times a second."""
+    """The largest of a figure that is looked at again and again in a thread.
+
+    Parameters
+    ----------
+    measure
+        Returns the figure; by default the bytes of this process and its children.
+    every
+        Seconds between two looks.
+    """
+
+    def __init__(self, measure: Callable[[], float] = lambda: resident("self"), every: float = 0.1) -> None:
+        self._measure, self._every = measure, every
+        self.most = 0.0
 
     def __enter__(self) -> Peak:
-        self.most = 0
+        self.most = 0.0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -158,11 +171,12 @@ class Peak:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._done.wait(0.1):
-            self.most = max(self.most, _resident("self"))
+        while not self._done.wait(self._every):
+            self.most = max(self.most, self._measure())
 
 
-def _resident(process: str) -> int:
+def resident(process: str) -> int:
+    """Return the bytes of memory that a process and its children hold."""
     total = 0
     with suppress(OSError, ValueError, IndexError):
         status = Path(f"/proc/{process}/status").read_text()
@@ -173,7 +187,7 @@ def _resident(process: str) -> int:
             for number in child.read_text().split():
                 # Before a child becomes another program it has its parent's memory, which is there once.
                 if Path(f"/proc/{number}/cmdline").read_text() != called:
-                    total += _resident(number)
+                    total += resident(number)
     return total
 
 

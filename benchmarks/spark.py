@@ -18,7 +18,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
+from engines import Peak
 from incrowd.engines import spark as engine
 from incrowd.samples import hospital
 from mondrian import FIVE_NUMBERS, schema_of
@@ -60,36 +60,21 @@ def watch_fetching() -> None:
     check.to_polars = counting(check.to_polars)
 
 
-class Held:
-    """The most memory that this process (the Python side of the driver) held meanwhile, in MiB."""
-
-    def __enter__(self) -> Held:
-        self.most = 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        page = os.sysconf("SC_PAGE_SIZE")
-        while not self._stop.wait(0.02):
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-            self.most = max(self.most, pages * page / 2**20)
+def held() -> float:
+    """Return the memory that this process, the Python side of the driver, holds, in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def measure(name: str, repeat: int, work: Callable[[], Any]) -> dict[str, Any]:
     """Run once and then several times: seconds, what was fetched in one run, and the release's figures."""
     seconds, stages = [], []
-    held = Held()
+    peak = Peak(held, 0.02)
     for number in range(repeat + 1):
         FETCHED.update(bytes=0, rows=0)
         gc.collect()
         start = time.perf_counter()
-        with held:
+        with peak:
             release = work()
         seconds.append(time.perf_counter() - start)
         stages.append(release.seconds)
@@ -105,7 +90,7 @@ def measure(name: str, repeat: int, work: Callable[[], Any]) -> dict[str, Any]:
         "smallest": release.privacy.smallest,
         "fetched_mib": FETCHED["bytes"] / 2**20,
         "fetched_rows": FETCHED["rows"],
-        "driver_mib": held.most,
+        "driver_mib": peak.most,
     }
     if hasattr(release, "unpersist"):
         figures["blocks"] = release.blocks
