@@ -247,5 +247,5 @@ def _in_order(ladders: list[list[Rung]], nodes: int, seconds: float) -> Iterator
         deadline = deadline or Budget(seconds=seconds).begin()
         enough = min(max(deadline.left(looked), 1), waiting)
         step = min(math.ceil(waiting / enough), 2 * step)
-        # The last one is the coarsest, which takes in whoever is left.
+        # The last combination is the coarsest: its groups take all keys that are left.
         number += min(step, waiting)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ROUND_SHARE = 0.5
 
 _FOR_SWEEP = 0.5
-"""Share of a time budget that searches leave to the sweep; what they do not need is its, too."""
+"""Share of a time budget that is kept for the sweep. It also gets the time that searches leave over."""
 
 
 @dataclass(frozen=True)

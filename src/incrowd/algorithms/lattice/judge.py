@@ -175,7 +175,7 @@ class Judge:
 
     @property
     def by_class(self) -> bool:
-        """Whether one class that fails settles a node, and what it counts says whether it does."""
+        """Whether a node fails as soon as one class fails, and each class is judged by its counts alone."""
         people = self._frequency.people.table is not None
         return bool(self._lonely) and not self._limits.suppresses and not people
 

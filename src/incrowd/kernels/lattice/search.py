@@ -22,7 +22,7 @@ _DENSE = 8
 """Combinations of cells for each key that is grouped, up to which all are counted."""
 
 _WORD = 2.0**63
-"""Combinations of cells that one word of 64 bits tells apart; below 2**64, as doubles are rounded."""
+"""The most combinations of cells in one word of 64 bits. It stays below 2**64: doubles are rounded."""
 
 
 @compiled
@@ -114,7 +114,7 @@ def _group(levels, codes, members, weights, cells, shape, room):
             combinations *= counts[last]
             factor *= np.uint64(counts[last])
             last += 1
-        # Words first: where nobody foretells whether a key is the first of its group, less is done in vain.
+        # All words are made before any is looked up: the processor cannot predict which group is new.
         for i in range(members.size):
             key = members[i]
             word = room.packed[i] * before
