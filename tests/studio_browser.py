@@ -161,6 +161,26 @@ def _lasting(visit: Visit, selector: str, first):
     return Lasting(first.parent, first.id)
 
 
+_AIM = """
+const wanted = arguments[0];
+wanted.scrollIntoView({block: 'center'});
+window.aim?.();
+let missed = false;
+const look = event => {
+    if (event.type === 'pointerdown') missed = !wanted.contains(event.target);
+    if (missed) { event.preventDefault(); event.stopImmediatePropagation(); }
+};
+const kinds = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'];
+kinds.forEach(kind => window.addEventListener(kind, look, true));
+window.aim = () => {
+    kinds.forEach(kind => window.removeEventListener(kind, look, true));
+    window.aim = undefined;
+    return missed;
+};
+"""
+"""The script that keeps a click from all but one element: what is drawn may move just before the click."""
+
+
 class Visit:
     """A window of the browser on a studio.
 
@@ -213,21 +233,29 @@ class Visit:
 
     def click(self, selector: str) -> None:
         """Click what a selector finds, as soon as it can be clicked."""
-        from selenium.common.exceptions import WebDriverException
 
         def clicked() -> bool:
             found = self.shown(selector)
             if found is None or not found.is_enabled() or "disabled" in (found.get_attribute("class") or ""):
                 return False
-            try:
-                self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
-                found.click()
-            except WebDriverException:
-                return False
-            return True
+            return self.press(found)
 
         self.until(clicked, f"a click on {selector}")
         self.clicks += 1
+
+    def press(self, element) -> bool:
+        """Click an element and nothing else; return whether the click reached it."""
+        from selenium.common.exceptions import WebDriverException
+
+        try:
+            self.browser.execute_script(_AIM, element)
+            element.click()
+        except WebDriverException:
+            return False
+        try:
+            return not self.browser.execute_script("return window.aim ? window.aim() : false")
+        except WebDriverException:  # The click has led to another page.
+            return True
 
     def mark(self, name: str) -> None:
         self.click(f'[data-mark="{name}"]')
@@ -301,8 +329,7 @@ class Visit:
         def chosen() -> bool:
             for each in self.all(".q-menu .q-item"):
                 if each.is_displayed() and each.text.strip().startswith(option):
-                    each.click()
-                    return True
+                    return self.press(each)
             return False
 
         self.until(chosen, f"the option {option}")

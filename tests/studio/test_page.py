@@ -37,7 +37,7 @@ def test_the_way_on_is_always_in_sight_and_passes_over_what_may_be_left_out(peop
         below = "return innerHeight - arguments[0].getBoundingClientRect().bottom"
         assert people.browser.execute_script(below, button) >= 0
         titles.append(button.text.partition("\n")[0])
-        button.click()
+        people.mark("next")
         people.until(
             lambda: people.wait("[data-mark=next]").text.partition("\n")[0] != titles[-1], "the step after"
         )

@@ -59,7 +59,7 @@ def test_a_point_says_its_figures_and_is_taken_by_a_click(compared, studio):
     assert told.text.split("\n") == [
         f"{number}: {algorithm}, k = {k}", f"loss {loss}", f"largest risk {risk}", f"suppressed {suppressed}",
     ]  # fmt: skip
-    point.click()
+    assert visit.press(point)
     visit.reads("Make the release")
     assert visit.shown("[data-field=algorithm]").text.startswith("mondrian: ")
     visit.go(4)
@@ -84,7 +84,7 @@ def test_names_of_columns_are_no_markup_in_the_chart_of_nodes(visit, tmp_path, s
     assert all(name in told.text for name in names.values())
     assert not visit.all("[data-mark=nodes-front] img")
     assert visit.wait("[data-mark=recommended]").text.startswith("1 is recommended: ")
-    point.click()
+    assert visit.press(point)
     visit.reads("Make the release")
     visit.go(5)
     visit.wait("[data-mark=free-levels]")
