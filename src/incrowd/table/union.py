@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incrowd.kernels.grouping.counting import Counts, counts_per_key
+from incrowd.kernels.grouping.counting import Counts, class_counts
 from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
@@ -21,6 +21,9 @@ Part = tuple[Shown, NDArray[np.bool_], FrequencyTable]
 
 CommonValues = tuple[Domain, list[NDArray[np.int64]]]
 """A domain of several tables' values, and per table the new rank of each old one."""
+
+Members = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The keys of all tables, one table after the other, that become each new key; see `group_members`."""
 
 
 def together(
@@ -43,7 +46,7 @@ def together(
     keys
         Per table int64[keys]: the key in `table`, -1 where it does not count.
     """
-    from incrowd.kernels.grouping.grouping import group_columns
+    from incrowd.kernels.grouping.grouping import group_columns, group_members
 
     tables = [table for _, _, table in parts]
     kept = np.concatenate([kept for _, kept, _ in parts])
@@ -54,6 +57,7 @@ def together(
     keys = np.full(len(kept), -1, np.int64)
     keys[kept] = ids
     of_part = np.split(keys, np.cumsum([table.keys for table in tables])[:-1])
+    members = group_members(keys, len(first))
     values = [
         _common_values(attribute, [table.sensitive[position].domain for table in tables])
         for position, attribute in enumerate(schema.sensitive)
@@ -63,15 +67,15 @@ def together(
         codes=tuple(column[first] for column in codes),
         weights=np.bincount(ids, weights[kept], len(first)).astype(np.int64),
         sensitive=tuple(
-            _sensitive_counts([table.sensitive[position] for table in tables], found, of_part, len(first))
+            _sensitive_counts([table.sensitive[position] for table in tables], found, members)
             for position, found in enumerate(values)
         ),
         suppressed=int(weights[~kept].sum()) + sum(table.suppressed for table in tables),
-        joint=_joint_counts(tables, values, of_part, len(first)),
+        joint=_joint_counts(tables, values, members),
         in_order=len(parts) == 1 and tables[0].in_order,
     )
     if len(parts) == 1:
-        table = EquivalenceClasses.from_assignment(tables[0], keys, table.keys).with_people(table)
+        table = EquivalenceClasses(tables[0], *members).with_people(table)
     if people is not None:
         rows = _person_rows(parts, people, of_part, [ranks for _, ranks in values])
         if table.joint is not None:
@@ -102,22 +106,19 @@ def _common_cells(
 
 
 def _sensitive_counts(
-    found: Sequence[SensitiveCounts], values: CommonValues, of_part: Sequence[NDArray[np.int64]], keys: int
+    found: Sequence[SensitiveCounts], values: CommonValues, members: Members
 ) -> SensitiveCounts:
-    """Add up the counts of one sensitive attribute, given the new key of each key."""
+    """Add up the counts of one sensitive attribute."""
     domain, ranks_of = values
     totals = np.zeros(domain.size, np.int64)
     for counts, ranks in zip(found, ranks_of, strict=True):
         np.add.at(totals, ranks, counts.totals)
-    added = _added([counts.keys for counts in found], ranks_of, of_part, keys, domain.size)
+    added = _added([counts.keys for counts in found], ranks_of, members, domain.size)
     return SensitiveCounts(domain, added, totals)
 
 
 def _joint_counts(
-    tables: Sequence[FrequencyTable],
-    values: Sequence[CommonValues],
-    of_part: Sequence[NDArray[np.int64]],
-    keys: int,
+    tables: Sequence[FrequencyTable], values: Sequence[CommonValues], members: Members
 ) -> JointCounts | None:
     """Add up the counts of combinations of sensitive values; None where a table has not counted them."""
     from incrowd.kernels.grouping.grouping import group_columns
@@ -132,24 +133,18 @@ def _joint_counts(
     sizes = [domain.size for domain, _ in values]
     combination, place_of = group_columns(columns, sizes, len(columns[0]))
     renamed = np.split(combination, np.cumsum([len(part.codes[0]) for part in joints])[:-1])
-    added = _added([part.keys for part in joints], renamed, of_part, keys, len(place_of))
+    added = _added([part.keys for part in joints], renamed, members, len(place_of))
     return JointCounts(tuple(column[place_of].astype(np.int32) for column in columns), added)
 
 
 def _added(
-    counts: Sequence[Counts],
-    renamed: Sequence[NDArray[np.integer]],
-    of_part: Sequence[NDArray[np.int64]],
-    keys: int,
-    size: int,
+    counts: Sequence[Counts], renamed: Sequence[NDArray[np.integer]], members: Members, size: int
 ) -> Counts:
-    """Add up counts of several tables, given the new number of each code and the new key of each key."""
-    triples = [
-        (np.repeat(own, np.diff(each.indptr)), new[each.codes], each.counts)
-        for own, new, each in zip(of_part, renamed, counts, strict=True)
-    ]
-    key, code, count = (np.concatenate(column) for column in zip(*triples, strict=True))
-    return counts_per_key(key, code, count, keys, size)
+    """Add up counts of several tables, given the new number of each code."""
+    codes = np.concatenate([new[each.codes] for new, each in zip(renamed, counts, strict=True)])
+    indptr = np.cumsum(np.concatenate([[0], *(np.diff(each.indptr) for each in counts)]))
+    rows = np.concatenate([each.counts for each in counts])
+    return class_counts(*members, Counts(indptr, codes.astype(np.int32), rows), size)
 
 
 def key_of_rows(parts: Sequence[Part], keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
