@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels import distances, jit
-from incrowd.kernels.diversity import effective_values, recursive_levels
+from incrowd.kernels.diversity import effective_values, grassberger_values, recursive_levels
 from incrowd.kernels.grouping.counting import Counts
 
 Table = list[list[int]]
@@ -210,6 +210,30 @@ def test_hierarchical_beyond_64_bits(tree, data):
     table = data.draw(tables(top=2**52, values=tree.n_leaves))
     expected = nearest(hierarchical_by_definition(table, tree))
     assert hierarchical(table, tree) == pytest.approx(expected, abs=1e-12)
+
+
+@given(trees(), st.data(), st.sampled_from([9, 2**31, 2**52]))
+def test_few_classes_are_measured_alike_without_the_compiler(tree, data, top):
+    table = data.draw(tables(top=top))
+    of_leaves = data.draw(tables(top=top, values=tree.n_leaves))
+    counts, sizes, totals = compressed(table)
+
+    def measured(compiler: bool):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(jit, "_is_loaded", lambda: compiler)
+            if not compiler:
+                patched.setattr(jit.Kernel, "made", lambda _: pytest.fail("the compiler is loaded"))
+            return [
+                hierarchical(of_leaves, tree),
+                ordered(table),
+                equal(table),
+                distances.frequency_differences(counts, sizes, totals).tolist(),
+                effective_values(counts, sizes).tolist(),
+                grassberger_values(counts, sizes).tolist(),
+                *(recursive_levels(counts, c).tolist() for c in (0.5, 1.0, 3.0)),
+            ]
+
+    assert measured(compiler=True) == measured(compiler=False)
 
 
 def test_the_float_path_is_taken_when_it_must():

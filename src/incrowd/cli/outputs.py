@@ -95,7 +95,7 @@ def added_report(outputs: Outputs, report: Path | None) -> Target | None:
     if suffix not in SUFFIXES:
         raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
     target = added(outputs, report)
-    wanted = {".html": ("altair", "vl_convert"), ".pdf": ("altair", "vl_convert", "typst")}.get(suffix, ())
+    wanted = {".html": ("vl_convert",), ".pdf": ("vl_convert", "typst")}.get(suffix, ())
     require_extra(wanted, "report", f"a report as {suffix}")
     return target
 

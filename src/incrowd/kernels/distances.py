@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.grouping.counting import Counts
 from incrowd.kernels.grouping.sorting import sort_run
-from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.jit import compiled, over_ranges, simple
 
 _SAFE = 2**62
 
@@ -54,7 +54,7 @@ class _Shares(NamedTuple):
     worth: NDArray[np.float64]
 
 
-@compiled
+@simple
 def _ordered(start, stop, classes, sizes, total, cumulative, prefix, distances):
     indptr, codes, counts = classes
     values = cumulative.size
@@ -85,7 +85,7 @@ def _ordered(start, stop, classes, sizes, total, cumulative, prefix, distances):
         distances[group] = moved / (size * total * (values - 1))
 
 
-@compiled
+@simple
 def _equal(start, stop, classes, sizes, total, totals, distances):
     indptr, codes, counts = classes
     for group in range(start, stop):
@@ -99,7 +99,7 @@ def _equal(start, stop, classes, sizes, total, totals, distances):
         distances[group] = moved / (2 * size * total)
 
 
-@compiled
+@simple
 def _differences(start, stop, classes, sizes, total, totals, distances):
     indptr, codes, counts = classes
     for group in range(start, stop):
@@ -110,7 +110,7 @@ def _differences(start, stop, classes, sizes, total, totals, distances):
         distances[group] = largest / (size * total)
 
 
-@compiled
+@simple
 def _hierarchical(start, stop, classes, sizes, total, mass, tree, distances):
     indptr, codes, counts = classes
     leaves, parents, heights = tree

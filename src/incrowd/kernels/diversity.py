@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.grouping.counting import Counts
 from incrowd.kernels.grouping.sorting import sort_run
-from incrowd.kernels.jit import compiled, inner, over_ranges
+from incrowd.kernels.jit import inner, over_ranges, simple
 
 
-@compiled
+@simple
 def _effective(start, stop, indptr, codes, counts, sizes, effective):
     for group in range(start, stop):
         total = 0.0
@@ -19,12 +21,12 @@ def _effective(start, stop, indptr, codes, counts, sizes, effective):
         for entry in range(indptr[group], indptr[group + 1]):
             count = counts[entry]
             even &= count == first
-            total += count * np.log(count)
+            total += count * math.log(count)
         if even:
             # m equally frequent values are m values, without the error of log and exp.
             effective[group] = indptr[group + 1] - indptr[group]
         else:
-            effective[group] = sizes[group] / np.exp(total / sizes[group])
+            effective[group] = sizes[group] / math.exp(total / sizes[group])
 
 
 @inner
@@ -37,22 +39,22 @@ def _grassberger_term(count):
             total += 2.0 / (2 * i + 1)
         return total
     # G(2m) = digamma(m + 1/2) + ln 2, whose asymptotic series is exact to the last bits from here on.
-    square = 1.0 / (half * half)
+    square = 1.0 / (float(half) * half)
     series = 1 / 24 - square * (7 / 960 - square * (31 / 8064 - square * (127 / 30720)))
-    return np.log(half) + square * series + 0.6931471805599453
+    return math.log(half) + square * series + 0.6931471805599453
 
 
-@compiled
+@simple
 def _grassberger(start, stop, indptr, codes, counts, sizes, effective):
     for group in range(start, stop):
         total = 0.0
         for entry in range(indptr[group], indptr[group + 1]):
             total += counts[entry] * _grassberger_term(counts[entry])
-        estimate = np.exp(np.log(sizes[group]) - total / sizes[group])
+        estimate = math.exp(math.log(sizes[group]) - total / sizes[group])
         effective[group] = min(estimate, indptr[group + 1] - indptr[group])
 
 
-@compiled
+@simple
 def _recursive(start, stop, indptr, codes, counts, c, levels):
     for group in range(start, stop):
         ordered = counts[indptr[group] : indptr[group + 1]].copy()

@@ -27,6 +27,9 @@ PARALLEL_FROM = 50_000
 FEW = 20_000
 """Rows up to which NumPy has done a job before the compiler is loaded."""
 
+_BY_PYTHON = 5_000
+"""Units of work up to which Python has run a simple loop before the compiler is loaded."""
+
 _making = RLock()
 
 _alone = ContextVar("alone", default=False)
@@ -36,11 +39,17 @@ _alone = ContextVar("alone", default=False)
 class Kernel:
     """A loop that is compiled, or taken from the disk, when it is called first; the compiler loads slowly."""
 
-    def __init__(self, function: Callable[..., Any], *, kept: bool, **options: Any) -> None:
-        """Wrap a function; `kept` says whether its machine code is kept on disk."""
+    def __init__(
+        self, function: Callable[..., Any], *, kept: bool, plain: bool = False, **options: Any
+    ) -> None:
+        """Wrap a function.
+
+        `kept` says whether its machine code is kept on disk, `plain` whether Python gives the same results.
+        """
         update_wrapper(self, function)
         self._function = function
         self.kept = kept
+        self.plain = plain
         self._options = options
         self._made: Any = None
 
@@ -48,7 +57,12 @@ class Kernel:
         """Call the compiled loop."""
         # Nearly all that takes its time goes through here, so a cancelled job ends here.
         check()
-        return (self._made or self.made())(*arguments)
+        # Parts of kernels are called from Python only by a loop that Python runs.
+        return (self._made or self.made())(*arguments) if self.kept else self._function(*arguments)
+
+    def by_python(self, *arguments: Any) -> Any:
+        """Run the loop as it is written."""
+        return self._function(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
@@ -75,6 +89,11 @@ class Kernel:
 def compiled(function: F) -> F:
     """Make a kernel of a loop: no interpreter lock, machine code kept on disk between runs."""
     return cast(F, Kernel(function, kept=True))
+
+
+def simple(function: F) -> F:
+    """Make a kernel that Python may run itself: its numbers are whole or floats of 64 bits."""
+    return cast(F, Kernel(function, kept=True, plain=True))
 
 
 def inner(function: F) -> F:
@@ -128,6 +147,8 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
     """
     items = len(work) - 1
     total = int(work[-1] - work[0]) if items > 0 else 0
+    if total <= _BY_PYTHON and isinstance(kernel, Kernel) and kernel.plain and not _is_loaded():
+        return [kernel.by_python(0, items, *arguments)]
     if items <= 1 or total < PARALLEL_FROM or _alone.get() or (threads := thread_count()) == 1:
         return [kernel(0, items, *arguments)]
     # More ranges than threads, so that one slow range does not leave the other cores idle.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from incrowd.errors import MissingExtraError, ParameterError, visible
+from incrowd.errors import ParameterError, require_extra, visible
 from incrowd.io.addresses import file_path
 from incrowd.lazy import np
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.report.document import ComparisonRun
     from incrowd.table.frequency import FrequencyTable
+
+Spec: TypeAlias = dict[str, Any]
+"""A chart, or a part of one, as Vega-Lite writes it."""
 
 # Okabe and Ito: told apart by most people with impaired colour vision, and in grey by their order.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -40,7 +45,6 @@ _LONGEST_LABEL = 180
 """Width at which a label is cut, in pixels, as measured in `_FONT`."""
 _WIDER = 1.25
 """How much wider a text may be in the reader's font."""
-_SIDES = ("left", "right", "top", "bottom")
 _WIDTH = 420
 """Width of a picture of a report, in pixels, its texts included."""
 _FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ? '0' : datum.label"}
@@ -70,27 +74,52 @@ def measures(records: int) -> list[Measure]:
     ]
 
 
-def _altair() -> Any:
-    try:
-        import altair
-        import vl_convert  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtraError("altair and vl-convert", "report", "drawing charts") from None
-    return altair
+_CONFIG: Spec = {
+    "font": _FONT,
+    "background": "white",
+    "padding": {"left": 5, "right": 16, "top": 5, "bottom": 5},
+    "axis": {
+        "labelFontSize": _LABEL_SIZE, "titleFontSize": 10, "titleFontWeight": "normal",
+        "grid": True, "gridColor": "#e6e6e6", "domainColor": "#888888", "tickColor": "#888888",
+    },
+    "view": {"stroke": None},
+    "legend": {
+        "orient": "top", "title": None, "labelFontSize": 10, "symbolSize": 60, "columns": 5,
+        "symbolOpacity": 1,
+    },
+}  # fmt: skip
 
 
-def _themed(chart: Any) -> Any:
-    return (
-        chart.configure(font=_FONT, background="white", padding={**dict.fromkeys(_SIDES, 5), "right": 16})
-        .configure_axis(
-            labelFontSize=_LABEL_SIZE, titleFontSize=10, titleFontWeight="normal",
-            grid=True, gridColor="#e6e6e6", domainColor="#888888", tickColor="#888888",
-        )
-        .configure_view(stroke=None)
-        .configure_legend(
-            orient="top", title=None, labelFontSize=10, symbolSize=60, columns=5, symbolOpacity=1
-        )
-    )  # fmt: skip
+def _themed(**parts: Any) -> Spec:
+    """Return a whole chart, with the look of all."""
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": _CONFIG, **parts}
+
+
+def _number(field: str, **settings: Any) -> Spec:
+    return {"field": field, "type": "quantitative", **settings}
+
+
+def _name(field: str, **settings: Any) -> Spec:
+    return {"field": field, "type": "nominal", **settings}
+
+
+def _title(text: str, size: int = 11, **settings: Any) -> Spec:
+    return {
+        "text": text, "fontSize": size, "anchor": "start", "fontWeight": "bold", "font": _FONT, **settings
+    }  # fmt: skip
+
+
+def for_notebooks(spec: Spec) -> Any:
+    """Return a chart as one of Altair, which notebooks show."""
+    require_extra(["altair", "vl_convert"], "report", "drawing charts")
+    # It loads slowly, and a page of a report does without it.
+    import altair
+
+    chart = altair.Chart.from_dict(spec)
+    if "data" in spec:
+        # Otherwise the rows go to another place, under a name that Altair makes up.
+        chart.data = altair.Data(**spec["data"])
+    return chart
 
 
 def _room(labels: Iterable[str]) -> int:
@@ -129,39 +158,40 @@ def against(
     if not done:
         raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")
     names = list(dict.fromkeys(algorithms or (run.algorithm for run in done)))
-    alt = _altair()
-    panels = [
-        _panel(done, limit, measure, names).properties(
-            width=width,
-            height=height,
-            title=alt.TitleParams(
-                f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title,
-                fontSize=10, anchor="start", frame="group", fontWeight="bold", font=_FONT,
-            ),
-        )
-        for measure in shown
-    ]  # fmt: skip
-    return _themed(alt.hconcat(*panels, spacing=14))
+    panels = []
+    for measure in shown:
+        title = f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title
+        panel = _panel(done, limit, measure, names)
+        panels.append(panel | {"width": width, "height": height, "title": _title(title, 10, frame="group")})
+    return for_notebooks(_themed(hconcat=panels, spacing=14))
 
 
-def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorithms: Sequence[str]) -> Any:
+def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorithms: Sequence[str]) -> Spec:
     """Draw one measure against a limit: per algorithm a line, its points, and a band of its spread."""
-    alt = _altair()
-    across, up = _limit_axis(runs, limit), _measure_axis(runs, measure)
     present = {run.algorithm for run in runs}
-    legend = alt.Legend(values=[name for name in algorithms if name in present])
+    legend = {"values": [name for name in algorithms if name in present]}
 
-    def distinguished(channel: Any, marks: Sequence[str]) -> Any:
-        scale = alt.Scale(domain=list(algorithms), range=list(marks[: len(algorithms)]))
-        return channel("algorithm:N", scale=scale, legend=legend)
+    def distinguished(marks: Sequence[str]) -> Spec:
+        scale = {"domain": list(algorithms), "range": list(marks[: len(algorithms)])}
+        return _name("algorithm", scale=scale, legend=legend)
 
-    colour, shape = distinguished(alt.Color, COLOURS), distinguished(alt.Shape, SHAPES)
-    base = alt.Chart(alt.Data(values=_points(runs, limit, measure)))
-    band = base.mark_area(opacity=0.2).encode(x=across, y=alt.Y("low:Q", **up), y2="high:Q", color=colour)
-    figure = alt.Y("figure:Q", **up)
-    line = base.mark_line(strokeWidth=1.5).encode(x=across, y=figure, color=colour)
-    point = base.mark_point(filled=True, size=28, opacity=1)
-    return alt.layer(band, line, point.encode(x=across, y=figure, color=colour, shape=shape))
+    up = _measure_axis(runs, measure)
+    place = {"x": _limit_axis(runs, limit), "color": distinguished(COLOURS)}
+    figure = place | {"y": _number("figure", **up)}
+    return {
+        "data": {"values": _points(runs, limit, measure)},
+        "layer": [
+            {
+                "mark": {"type": "area", "opacity": 0.2},
+                "encoding": place | {"y": _number("low", **up), "y2": {"field": "high"}},
+            },
+            {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": figure},
+            {
+                "mark": {"type": "point", "filled": True, "size": 28, "opacity": 1},
+                "encoding": figure | {"shape": distinguished(SHAPES)},
+            },
+        ],
+    }
 
 
 def _points(runs: Sequence[ComparisonRun], limit: str, measure: Measure) -> list[dict[str, Any]]:
@@ -182,28 +212,24 @@ def _spans_magnitudes(runs: Sequence[ComparisonRun], measure: Measure) -> bool:
     return measure.title == "seconds" and max(figures) > 20 * min(figures) > 0
 
 
-def _limit_axis(runs: Sequence[ComparisonRun], limit: str) -> Any:
-    alt = _altair()
+def _limit_axis(runs: Sequence[ComparisonRun], limit: str) -> Spec:
     values = sorted({getattr(run, limit) for run in runs})
     logarithmic = limit == "k" and values[0] > 0
-    scale = alt.Scale(type="log", base=2, nice=False) if logarithmic else alt.Scale(nice=False, zero=False)
+    scale = {"type": "log", "base": 2, "nice": False} if logarithmic else {"nice": False, "zero": False}
     # Many values would be a grid of lines without labels; then the axis chooses its own.
     marks = {"values": values} if len(values) <= _MOST_TICKS else {"tickCount": 6}
-    axis = alt.Axis(
-        title=limit, format="~g", labelFlush=False, labelOverlap="greedy", labelSeparation=3, **marks
-    )
-    return alt.X("limit:Q", scale=scale, axis=axis)
+    axis = {"labelFlush": False, "labelOverlap": "greedy", "labelSeparation": 3, **marks}
+    return _number("limit", scale=scale, axis={"title": limit, "format": "~g", **axis})
 
 
-def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> dict[str, Any]:
+def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> Spec:
     """Return scale and axis of a measure, which its line, points and band share."""
-    alt = _altair()
     wide = _spans_magnitudes(runs, measure)
     ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
     form = "~g" if measure.title == "seconds" else "~s"
     return {
-        "scale": alt.Scale(type="log") if wide else alt.Scale(zero=True),
-        "axis": alt.Axis(title=None, format=form, **ticks, **_FIGURES),
+        "scale": {"type": "log"} if wide else {"zero": True},
+        "axis": {"title": None, "format": form, **ticks, **_FIGURES},
     }
 
 
@@ -239,7 +265,6 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
     """
     from incrowd.recoding import Local
 
-    alt = _altair()
     recoding, frequency = release.recoding, release.frequency
     if not isinstance(recoding, Local):
         raise ParameterError(f"{recoding.kind} recoding has no classes of its own to draw; use a local one")
@@ -263,42 +288,52 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
         for a, b, c, d, n in zip(*ends[x], *ends[y], sizes, strict=True)
         if np.isfinite([a, b, c, d]).all() and n
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("x:Q", title=_text(x), scale=alt.Scale(zero=False, nice=False)),
-        x2="x2:Q",
-        y=alt.Y("y:Q", title=_text(y), scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(**_FIGURES)),
-        y2="y2:Q",
-    )
-    colour = alt.Color(
-        "records:Q",
-        title="records",
-        scale=alt.Scale(scheme="yellowgreenblue", type="log"),
-        legend=alt.Legend(orient="right", title="records", type="gradient", columns=1),
-    )
-    area = base.mark_rect(opacity=0.85, stroke="#333333", strokeWidth=0.6).encode(color=colour)
+    tight = {"zero": False, "nice": False}
+    encoding = {
+        "x": _number("x", title=_text(x), scale=tight),
+        "x2": {"field": "x2"},
+        "y": _number("y", title=_text(y), scale=tight, axis=_FIGURES),
+        "y2": {"field": "y2"},
+        "color": _number(
+            "records",
+            title="records",
+            scale={"scheme": "yellowgreenblue", "type": "log"},
+            legend={"orient": "right", "title": "records", "type": "gradient", "columns": 1},
+        ),
+    }
+    area = {"type": "rect", "opacity": 0.85, "stroke": "#333333", "strokeWidth": 0.6}
     # A class of one value in a column has no area.
-    flat = base.mark_rule(strokeWidth=2.5, strokeCap="round").encode(color=colour)
-    return _themed(
-        alt.layer(
-            area.transform_filter("datum.x < datum.x2 && datum.y < datum.y2"),
-            flat.transform_filter("datum.x == datum.x2 || datum.y == datum.y2"),
-        ).properties(width=width, height=height)
-    )
+    flat = {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"}
+    layers = [
+        {"mark": mark, "encoding": encoding, "transform": [{"filter": condition}]}
+        for mark, condition in (
+            (area, "datum.x < datum.x2 && datum.y < datum.y2"),
+            (flat, "datum.x == datum.x2 || datum.y == datum.y2"),
+        )
+    ]
+    return for_notebooks(_themed(data={"values": rows}, layer=layers, width=width, height=height))
 
 
 def save(chart: Any, path: str | os.PathLike[str]) -> None:
     """Write a chart as ``.svg``, ``.png`` (two pixels to one), ``.pdf`` or ``.json`` (Vega-Lite).
+
+    Parameters
+    ----------
+    chart
+        A chart of Altair, or Vega-Lite as plain data.
+    path
+        Its suffix says the kind of file.
 
     Raises
     ------
     ParameterError
         For another suffix.
     """
-    _altair()
+    require_extra(["vl_convert"], "report", "drawing charts")
     import vl_convert
 
     target = file_path(path)
-    document = chart.to_json()
+    document = _plain(chart)
     suffix = target.suffix.lower()
     if suffix == ".svg":
         target.write_text(vl_convert.vegalite_to_svg(document), encoding="utf-8", newline="\n")
@@ -307,14 +342,22 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     elif suffix == ".pdf":
         target.write_bytes(vl_convert.vegalite_to_pdf(document))
     elif suffix == ".json":
-        target.write_text(document, encoding="utf-8", newline="\n")
+        written = json.dumps(document, indent=2, sort_keys=True)
+        target.write_text(written, encoding="utf-8", newline="\n")
     else:
         raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")
+
+
+def _plain(chart: Any) -> Spec:
+    spec: Spec = chart if isinstance(chart, dict) else chart.to_dict()
+    return spec
 
 
 # --- parts of a report --------------------------------------------------------------------------------
 
 _BEFORE, _AFTER = "before", "after"
+_ONE_WIDTH = {"type": "fit-x", "contains": "padding"}
+"""Pictures of one width have texts of one size when a page scales them."""
 
 
 _OF_EVERY_OBJECT = {
@@ -329,49 +372,33 @@ def _text(text: str) -> str:
     return f"{text} " if text in _OF_EVERY_OBJECT else visible(text)
 
 
-def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Any:
+def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Spec:
     """Draw bars of before and after beside each other, a row per label, in the order given."""
-    alt = _altair()
     present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
     colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
-    rows = [{**row, "label": _text(row["label"])} for row in rows]
+    figures = {"format": "~s" if unit == "records" else "~%", "tickCount": 5}
     return _themed(
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar()
-        .encode(
-            y=alt.Y(
-                "label:N",
+        data={"values": [{**row, "label": _text(row["label"])} for row in rows]},
+        mark={"type": "bar"},
+        encoding={
+            "y": _name(
+                "label",
                 sort=[_text(name) for name in names],
                 title=None,
-                axis=alt.Axis(labelLimit=_LONGEST_LABEL, minExtent=_room(names)),
+                axis={"labelLimit": _LONGEST_LABEL, "minExtent": _room(names)},
             ),
-            yOffset=alt.YOffset("when:N", sort=present),
-            x=alt.X(
-                "value:Q",
-                title=unit,
-                axis=alt.Axis(
-                    format="~s" if unit == "records" else "~%",
-                    tickCount=5,
-                    labelExpr=_FIGURES["labelExpr"],
-                ),
-            ),
-            color=alt.Color(
-                "when:N", scale=alt.Scale(domain=present, range=[colours[name] for name in present])
-            ),
-        )
-        .properties(
-            width=width,
-            # Pictures of one width have texts of one size when a page scales them.
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-            height=alt.Step(11 if len(present) > 1 else 14),
-            title=alt.TitleParams(
-                _text(title), fontSize=11, anchor="start", fontWeight="bold", font=_FONT, limit=width
-            ),
-        )
+            "yOffset": _name("when", sort=present),
+            "x": _number("value", title=unit, axis=figures | {"labelExpr": _FIGURES["labelExpr"]}),
+            "color": _name("when", scale={"domain": present, "range": [colours[name] for name in present]}),
+        },
+        width=width,
+        autosize=_ONE_WIDTH,
+        height={"step": 11 if len(present) > 1 else 14},
+        title=_title(_text(title), limit=width),
     )
 
 
-def class_sizes(classes: dict[str, Any], *, width: int = _WIDTH) -> Any:
+def class_sizes(classes: dict[str, Any], *, width: int = _WIDTH) -> Spec:
     """Draw the records by the size of their class, before and after where both are there."""
     rows = size_rows(classes)
     names = list(dict.fromkeys(row["label"] for row in rows))
@@ -400,7 +427,7 @@ _RISKS = {
 }
 
 
-def risks(risk: dict[str, Any], *, width: int = _WIDTH) -> Any:
+def risks(risk: dict[str, Any], *, width: int = _WIDTH) -> Spec:
     """Draw the figures of the risk models, before and after where both are there."""
     return _pairs("Risk", risk_rows(risk), list(_RISKS.values()), width=width, unit="probability")
 
@@ -415,7 +442,7 @@ def risk_rows(risk: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Any:
+def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Spec:
     """Draw the distribution of a quasi-identifier before and after."""
     rows = [
         {"label": each["label"], "when": when, "value": each[when]}
@@ -427,47 +454,43 @@ def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Any:
     )
 
 
-def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Any:
+def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Spec:
     """Draw the front of loss and mean risk of a lattice; the chosen node is filled."""
-    alt = _altair()
     rows = [
         {"score": node["score"], "risk": node["risk"], "node": "chosen" if node["chosen"] else "other"}
         for node in nodes
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("score:Q", title="loss"),
-        y=alt.Y("risk:Q", title="mean risk", axis=alt.Axis(format="~%", **_FIGURES)),
-    )
-    line = base.mark_line(strokeWidth=1.2, color="#999999", interpolate="step-before")
-    point = base.mark_point(filled=True, size=55, opacity=1).encode(
-        color=alt.Color("node:N", scale=alt.Scale(domain=["chosen", "other"], range=[COLOURS[1], "#999999"])),
-        shape=alt.Shape("node:N", scale=alt.Scale(domain=["chosen", "other"], range=["diamond", "circle"])),
-    )
+    domain = ["chosen", "other"]
+    place = {
+        "x": _number("score", title="loss"),
+        "y": _number("risk", title="mean risk", axis={"format": "~%", **_FIGURES}),
+    }
+    marks = {
+        "color": _name("node", scale={"domain": domain, "range": [COLOURS[1], "#999999"]}),
+        "shape": _name("node", scale={"domain": domain, "range": ["diamond", "circle"]}),
+    }
+    line = {"type": "line", "strokeWidth": 1.2, "color": "#999999", "interpolate": "step-before"}
+    point = {"type": "point", "filled": True, "size": 55, "opacity": 1}
     return _themed(
-        alt.layer(line, point).properties(
-            width=width,
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-            height=height,
-            title=alt.TitleParams(
-                "Recodings that none beats in both",
-                fontSize=11,
-                anchor="start",
-                fontWeight="bold",
-                font=_FONT,
-            ),
-        )
+        data={"values": rows},
+        layer=[{"mark": line, "encoding": place}, {"mark": point, "encoding": place | marks}],
+        width=width,
+        autosize=_ONE_WIDTH,
+        height=height,
+        title=_title("Recodings that none beats in both"),
     )
 
 
 def svg_for_pages(chart: Any) -> str:
     """Return an SVG for a page with light and dark colours: ink and lines take the page's text colour."""
-    _altair()
+    require_extra(["vl_convert"], "report", "drawing charts")
     import vl_convert
 
-    document = chart.copy().configure_view(stroke=None).to_dict()
+    document = deepcopy(_plain(chart))
     document["background"] = None
     config = document["config"]
     config["background"] = None
+    config["view"]["stroke"] = None
     ink = "#010203"
     for part in ("axis", "legend", "title"):
         config.setdefault(part, {})

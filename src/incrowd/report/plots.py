@@ -47,7 +47,7 @@ class FrontPlots(_Plots):
             raise ParameterError(
                 "plot.front: this search looked at no lattice; use a full-domain algorithm, e.g. optimal"
             )
-        return charts.front(nodes, width=width, height=height)
+        return charts.for_notebooks(charts.front(nodes, width=width, height=height))
 
 
 class AssessmentPlots(_Plots):
@@ -55,11 +55,11 @@ class AssessmentPlots(_Plots):
 
     def classes(self, *, width: int = 420) -> Any:
         """Draw how many records are in classes of each size; of a release before and after."""
-        return charts.class_sizes(self._document["classes"], width=width)
+        return charts.for_notebooks(charts.class_sizes(self._document["classes"], width=width))
 
     def risk(self, *, width: int = 420) -> Any:
         """Draw the figures of the risk models; of a release before and after."""
-        return charts.risks(self._document["risk"], width=width)
+        return charts.for_notebooks(charts.risks(self._document["risk"], width=width))
 
 
 class ReleasePlots(AssessmentPlots, FrontPlots):
@@ -80,4 +80,4 @@ class ReleasePlots(AssessmentPlots, FrontPlots):
             raise ParameterError(
                 f"plot.column: {name!r} is no quasi-identifier; {those_are(attributes, name)}"
             )
-        return charts.distribution(attributes[name], width=width)
+        return charts.for_notebooks(charts.distribution(attributes[name], width=width))
