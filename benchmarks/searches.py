@@ -2,17 +2,22 @@
 
 Run with ``python benchmarks/searches.py --adult DIR``, where DIR has ARX's ``adult.csv`` and its hierarchies.
 ``--json FILE`` keeps the figures. ``--against FILE`` prints the ratio to figures that an earlier commit kept.
+``--arx CLASSPATH`` lets ARX do the same searches in the same run, warm and in one Java machine, and begins
+each line with the ratio of its seconds to ours. CLASSPATH names ARX's classes and libraries; a JDK is needed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +34,7 @@ from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
 from lattice import read_adult
 
+ARX = Path(__file__).with_name("ArxSearches.java")
 METRICS = ("loss", "precision", "non-uniform-entropy", "discernibility", "average-class-size")
 LIMITS = (0.0, 0.02, 0.05)
 
@@ -37,6 +43,7 @@ class Case(NamedTuple):
     """One search."""
 
     name: str
+    table: pl.DataFrame
     frequency: FrequencyTable
     schema: Schema
     models: list[ic.PrivacyModel]
@@ -59,7 +66,7 @@ def adult_cases(folder: Path) -> Iterator[Case]:
     for metric in METRICS:
         for k in (2, 5, 10, 100):
             for limit in LIMITS:
-                yield Case("Adult", counted, schema, [ic.KAnonymity(k)], limit, metric)
+                yield Case("Adult", table, counted, schema, [ic.KAnonymity(k)], limit, metric)
     sensitive = ic.Schema(
         quasi={name: trees[name] for name in trees if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
@@ -67,7 +74,7 @@ def adult_cases(folder: Path) -> Iterator[Case]:
     counted = engine_for(table).count(sensitive).frequency
     for model in (ic.LDiversity(3), ic.TCloseness(0.2, "equal"), ic.TCloseness(0.2, "hierarchical")):
         for limit in LIMITS:
-            yield Case("Adult", counted, sensitive, [ic.KAnonymity(5), model], limit, "loss")
+            yield Case("Adult", table, counted, sensitive, [ic.KAnonymity(5), model], limit, "loss")
 
 
 def hospital_cases(rows: int) -> Iterator[Case]:
@@ -77,7 +84,7 @@ def hospital_cases(rows: int) -> Iterator[Case]:
     counted = engine_for(table).count(schema).frequency
     for metric in METRICS:
         for limit in LIMITS:
-            yield Case(f"hospital {rows:,}", counted, schema, [ic.KAnonymity(5)], limit, metric)
+            yield Case(f"hospital {rows:,}", table, counted, schema, [ic.KAnonymity(5)], limit, metric)
 
 
 def banded(leaves: int, widths: Sequence[int] = ()) -> ic.Hierarchy:
@@ -134,7 +141,7 @@ def donor_cases(rows: int) -> Iterator[Case]:
     for metric in ("loss", "average-class-size"):
         for k in (2, 5):
             for limit in LIMITS:
-                yield Case(f"donors {rows:,}", counted, schema, [ic.KAnonymity(k)], limit, metric)
+                yield Case(f"donors {rows:,}", table, counted, schema, [ic.KAnonymity(k)], limit, metric)
 
 
 def measured(case: Case, repeat: int, most: float) -> dict[str, Any]:
@@ -163,6 +170,74 @@ def measured(case: Case, repeat: int, most: float) -> dict[str, Any]:
     }
 
 
+def whole_call(case: Case, repeat: int) -> float:
+    """Return the seconds of counting, searching and recoding a table, in the middle of some calls."""
+    algorithm = ic.Optimal(case.metric, "geometric-mean")
+    taken = []
+    for _ in range(repeat + 1):
+        release = ic.anonymize(
+            case.table, case.schema, case.models, algorithm, max_suppression=case.limit, keep_order=True,
+            force=True,
+        )  # fmt: skip
+        taken.append(math.fsum(release.seconds[stage] for stage in ("count", "search", "apply")))
+    return median(taken[1:])
+
+
+def by_arx(cases: Sequence[Case], classpath: str, repeat: int) -> dict[str, dict[str, Any]]:
+    """Return the figures of ARX for the searches that it knows, by their titles."""
+    found = {}
+    for name in dict.fromkeys(case.name for case in cases):
+        known = {case.title: _for_arx(case) for case in cases if case.name == name}
+        known = {title: line for title, line in known.items() if line is not None}
+        with TemporaryDirectory() as folder:
+            for case in cases:
+                if case.title in known:
+                    _export(case, Path(folder))
+            program = ["java", "-Xmx8g", "-cp", classpath, str(ARX), folder, str(repeat)]
+            done = subprocess.run(
+                program, input="\n".join(known.values()), text=True, capture_output=True, check=False
+            )
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        found |= dict(zip(known, map(json.loads, done.stdout.splitlines()), strict=True))
+    return found
+
+
+def _for_arx(case: Case) -> str | None:
+    """Return a search as `ArxSearches.java` reads it; None where it has another model."""
+    sizes, others = case.models[0], case.models[1:]
+    if any(not isinstance(model, ic.TCloseness) for model in others) or case.name.startswith("hospital"):
+        return None
+    sensitive = case.schema.sensitive[0].name if others else "-"
+    names = ",".join(attribute.name for attribute in case.schema.quasi)
+    kind = others[0].distance if others else "-"
+    return "|".join([names, sensitive, case.metric, f"{sizes.k}", f"{case.limit}", kind])
+
+
+def _export(case: Case, folder: Path) -> None:
+    """Write a table and its hierarchies as ARX reads them."""
+    case.table.write_csv(folder / "data.csv", separator=";")
+    for attribute in (*case.schema.quasi, *case.schema.sensitive):
+        assert isinstance(attribute.hierarchy, ic.Hierarchy)
+        attribute.hierarchy.write(folder / f"{attribute.name}.csv")
+
+
+def beside(row: dict[str, Any], case: Case, theirs: dict[str, Any], repeat: int) -> dict[str, Any]:
+    """Return ratios and figures of a search by both."""
+    call = whole_call(case, repeat)
+    return {
+        "ARX / ours": theirs["search"] / row["seconds"],
+        "search": row["search"],
+        "ARX's s": theirs["search"],
+        "our s": row["seconds"],
+        "ARX's nodes": theirs["nodes"],
+        "our nodes": row["nodes"],
+        "calls: ARX / ours": theirs["call"] / call,
+        "ARX's call": theirs["call"],
+        "our call": call,
+    }
+
+
 def compared(row: dict[str, Any], before: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Add how many times fewer nodes and less time it took than before."""
     known = before.get(row["search"])
@@ -186,6 +261,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only searches with this in their name")
     parser.add_argument("--json", type=Path, help="also write the figures there")
     parser.add_argument("--against", type=Path, help="figures of an earlier commit, written by --json")
+    parser.add_argument("--arx", metavar="CLASSPATH", help="compare with ARX, whose classes are there")
     parser.add_argument("--quick", action="store_true", help="only try whether it runs")
     options = parser.parse_args()
     if options.quick:
@@ -195,10 +271,14 @@ def main() -> None:
     cases = list(adult_cases(options.adult)) if options.adult else []
     cases += list(hospital_cases(options.rows)) if options.rows else []
     cases += list(donor_cases(options.donors)) if options.donors else []
+    cases = [case for case in cases if options.only in case.title]
+    theirs = by_arx(cases, options.arx, options.repeat) if options.arx else {}
     rows = []
     for case in cases:
-        if options.only in case.title:
-            row = measured(case, options.repeat, most=5.0)
+        row = measured(case, options.repeat, most=5.0)
+        if case.title in theirs:
+            rows.append(beside(row, case, theirs[case.title], options.repeat))
+        elif not theirs:
             rows.append(compared(row, {each["search"]: each for each in before}))
     out = Console(width=None if os.isatty(1) else 200)
     shown = Table(title="Searches of the lattice", box=None)

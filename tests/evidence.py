@@ -53,8 +53,8 @@ What somebody else's program takes, and ours: rows of the table on [benchmarks](
 which says more of each. `python benchmarks/overview.py` measures them. † marks times of an earlier
 run.
 
-| job | other program | theirs | ours | ratio |
-| --- | --- | ---: | ---: | ---: |
+| ratio | job | other program | theirs | ours |
+| ---: | --- | --- | ---: | ---: |
 """
 UPDATE = "INCROWD_EVIDENCE"
 _SHOWN = 6
@@ -137,7 +137,7 @@ def speed_rows() -> list[list[str]]:
     lines = [line for line in table.splitlines() if line.startswith("|")][2:]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     # A peer that begins so is another way of ours.
-    return [row for row in cells if not row[1].startswith("the ")]
+    return [row for row in cells if not row[2].startswith("the ")]
 
 
 def write_speed() -> None:

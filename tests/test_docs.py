@@ -222,7 +222,7 @@ def test_the_speed_on_the_page_of_evidence_is_that_of_the_benchmarks():
     assert head
     assert speed == "".join(f"| {' | '.join(row[:5])} |\n" for row in rows)
     assert len(rows) > 7
-    for work, _, theirs, ours, ratio, *_ in rows:
+    for ratio, work, _, theirs, ours, *_ in rows:
         both = [float(each.removesuffix(" †").removesuffix(" s")) for each in (theirs, ours)]
         # All three are rounded.
         assert both[0] / both[1] == pytest.approx(float(ratio.replace(",", "")), rel=0.07), work

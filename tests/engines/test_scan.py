@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import incrowd as ic
 from crossed import crossed
 from engine_tables import frames, same
-from incrowd.engines import MemoryEngine, ScanEngine, engine_for
+from incrowd.engines import MemoryEngine, ScanEngine, engine_for, fold
+from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.scan import StreamedRows
 from incrowd.recoding import FullDomain
 from incrowd.samples import diagnosis_hierarchy, hospital
@@ -59,13 +60,13 @@ def test_releases_are_the_same(frame, null_values, algorithm, k):
 
 
 @given(frames(), st.booleans())
-def test_columns_of_many_values_are_joined(frame, joint):
-    """The other way to find places; a hook lowers the number of values from which it is taken."""
+def test_places_are_the_same_where_values_are_joined(frame, joint):
+    """The other way to find places; a hook takes it for every column."""
     asked = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
     found = []
-    for limit in (0, 2):
+    for way in (fold.place_of, lambda *_: None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("incrowd.engines.fold._LOOKED_UP", limit)
+            patch.setattr(fold, "place_of", way)
             engine = ScanEngine(frame.lazy())
             counted = engine.count(asked, joint=joint)
             frequency = counted.frequency
@@ -135,6 +136,32 @@ def test_no_dictionary_travels_along(tmp_path):
     release = ic.anonymize(table.lazy(), ic.Schema(quasi=["q"], sensitive=["s"]), [ic.KAnonymity(2)])
     release.write(tmp_path / "out.parquet")
     assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("rows", [60, 5_000])
+def test_no_step_of_the_plan_takes_all_rows_at_once(rows):
+    """Some expressions of Polars hold all rows in memory where a plan streams; its graph marks them."""
+    numbers = pl.int_range(rows, eager=True)
+    columns = {
+        "far apart": numbers * 100_000,
+        "decimals": numbers / 4,
+        "text": numbers.cast(pl.String),
+        "day": pl.lit("2020-01-01").str.to_date(),
+        "time": pl.from_epoch(numbers * 86_400_000_000_000, "ns"),
+        "yes": numbers % 2 == 0,
+        "kind": numbers.cast(pl.String).cast(pl.Categorical),
+    }
+    frame = numbers.to_frame("n").select(**columns).lazy()
+    schema = ic.Schema(quasi=list(columns), null_values=["7"])
+    counted = ScanEngine(frame).count(schema)
+    recoding = FullDomain.build(counted.frequency, [1] * len(columns))
+    cells = KeyedCells.of(schema, recoding)
+    rows_of = counted.in_short(schema, cells)[0]
+    for plan in (rows_of, counted.recoded(frame, schema, cells), counted.keys.added(frame)):
+        graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True)
+        _, _, steps = graph.partition("in-memory engine fallback")
+        assert "multi-scan" in steps or "in-memory-source" in steps
+        assert 'fillcolor="0.0' not in steps
 
 
 def test_rows_suppressed_before_stay_so():

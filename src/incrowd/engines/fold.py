@@ -39,8 +39,6 @@ KEY = "\0key"
 
 _FIRST = "\0first"
 _CODE = "\0code {}"
-_LOOKED_UP = 1_000
-"""Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
 
 
 class Values:
@@ -88,15 +86,7 @@ class Values:
             kind = smallest(len(distinct))
             places = pl.Series(range(len(distinct)), dtype=kind)
             cleaned = self.cleaned(name)
-            known = distinct.is_not_null()
             code = place_of(cleaned, distinct, kind)
-            if code is None and len(distinct) <= _LOOKED_UP and known.any():
-                code = cleaned.replace_strict(
-                    distinct.filter(known), places.filter(known), default=None, return_dtype=kind
-                )
-                missing = places.filter(~known)
-                if len(missing):
-                    code = pl.when(cleaned.is_null()).then(pl.lit(missing[0], dtype=kind)).otherwise(code)
             if code is not None:
                 frame = frame.with_columns(code.alias(form.format(name)))
             else:

@@ -23,6 +23,8 @@ R = TypeVar("R")
 PARALLEL_FROM = 50_000
 """Units of work (usually rows) below which starting threads costs more than it saves."""
 
+_TASKS_FROM = 10_000
+"""Rows below which tasks of a column each are done one after the other."""
 
 FEW = 20_000
 """Rows up to which NumPy has done a job before the compiler is loaded."""
@@ -184,7 +186,7 @@ def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
 def at_once(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
     """Return the results of tasks on the rows; each has a core to itself where there are many rows."""
-    if rows < PARALLEL_FROM:
+    if rows < _TASKS_FROM:
         return [task() for task in tasks]
     return each_on_a_core(lambda task: task(), tasks)
 
