@@ -142,6 +142,9 @@ def run(asked: argparse.Namespace, table: str, millions: int, way: str) -> dict[
     except subprocess.TimeoutExpired:
         return what | {"failed": f"took more than {asked.hours:g} hours"}
     what["seconds"] = time.perf_counter() - start
+    if done.returncode < 0:
+        # It says nothing then; mostly the system had no memory left.
+        return what | {"failed": f"was ended by signal {-done.returncode}"}
     if done.returncode:
         return what | {"failed": done.stderr.strip().splitlines()[-1]}
     return what | json.loads(done.stdout.splitlines()[-1])

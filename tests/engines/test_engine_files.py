@@ -110,8 +110,8 @@ def test_releases_are_the_same(folder, tmp_path_factory, frame, null_values, alg
     assert pl.concat(pl.read_parquet(target / name) for name in parts_written).equals(one.table)
 
 
-def test_columns_of_many_values(tmp_path, monkeypatch):
-    monkeypatch.setattr("incrowd.engines.fold._LOOKED_UP", 3)
+def test_columns_whose_values_are_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr("incrowd.engines.fold.place_of", lambda *_: None)
     frame = hospital(2000, 3)
     frame.write_parquet(tmp_path / "rows.parquet")
     schema = ic.Schema(
