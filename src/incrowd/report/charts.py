@@ -118,7 +118,7 @@ def for_notebooks(spec: Spec) -> Any:
     chart = altair.Chart.from_dict(spec)
     if "data" in spec:
         # Otherwise the rows go to another place, under a name that Altair makes up.
-        chart.data = altair.Data(**spec["data"])
+        chart.data = altair.Data(**spec["data"])  # type: ignore[no-untyped-call]
     return chart
 
 
