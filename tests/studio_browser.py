@@ -165,17 +165,18 @@ _AIM = """
 const wanted = arguments[0];
 wanted.scrollIntoView({block: 'center'});
 window.aim?.();
-let missed = false;
+let missed = false, reached = false;
 const look = event => {
     if (event.type === 'pointerdown') missed = !wanted.contains(event.target);
     if (missed) { event.preventDefault(); event.stopImmediatePropagation(); }
+    else if (event.type === 'click' && wanted.contains(event.target)) reached = true;
 };
 const kinds = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'];
 kinds.forEach(kind => window.addEventListener(kind, look, true));
 window.aim = () => {
     kinds.forEach(kind => window.removeEventListener(kind, look, true));
     window.aim = undefined;
-    return missed;
+    return reached;
 };
 """
 """The script that keeps a click from all but one element: what is drawn may move just before the click."""
@@ -253,7 +254,7 @@ class Visit:
         except WebDriverException:
             return False
         try:
-            return not self.browser.execute_script("return window.aim ? window.aim() : false")
+            return self.browser.execute_script("return window.aim ? window.aim() : true")
         except WebDriverException:  # The click has led to another page.
             return True
 

@@ -73,7 +73,7 @@ def test_a_slip_is_told_before_the_table_is_looked_at(run, folder, asked, told):
             {"altair", "vl_convert"},
             "report",
         ),
-        (f"{ANONYMIZE} --report r.html", {"altair"}, "report"),
+        (f"{ANONYMIZE} --report r.html", {"vl_convert"}, "report"),
         ("anonymize nothing.csv --qi age -k 2 -o out.sav", {"pyreadstat"}, "stats"),
         ("utility nothing.csv nothing.csv --qi age --target x", {"sklearn"}, "ml"),
         ("studio nothing.csv", {"nicegui"}, "studio"),

@@ -154,16 +154,30 @@ def against(
     algorithms
         All algorithms of a page, so that each has one colour in all of its charts.
     """
+    spec = panels(runs, limit, shown, width=width, height=height, algorithms=algorithms)
+    return for_notebooks(spec)
+
+
+def panels(
+    runs: Sequence[ComparisonRun],
+    limit: str,
+    shown: Sequence[Measure],
+    *,
+    width: int = 150,
+    height: int = 105,
+    algorithms: Sequence[str] | None = None,
+) -> Spec:
+    """Draw what `against` draws, as plain data for a page."""
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
     if not done:
         raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")
     names = list(dict.fromkeys(algorithms or (run.algorithm for run in done)))
-    panels = []
+    found = []
     for measure in shown:
         title = f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title
         panel = _panel(done, limit, measure, names)
-        panels.append(panel | {"width": width, "height": height, "title": _title(title, 10, frame="group")})
-    return for_notebooks(_themed(hconcat=panels, spacing=14))
+        found.append(panel | {"width": width, "height": height, "title": _title(title, 10, frame="group")})
+    return _themed(hconcat=found, spacing=14)
 
 
 def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorithms: Sequence[str]) -> Spec:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import ParameterError, require_extra
 from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
-from incrowd.report.charts import Measure, against, measures, save
+from incrowd.report.charts import Measure, measures, panels, save
 from incrowd.report.typesetting import count_pages, typeset
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _Title = tuple[str, str]
 
 def check_one_page(path: str | os.PathLike[str], algorithms: Sequence[str]) -> None:
     """Refuse a page that could not be made, before there is anything to show; see `write_one_page`."""
-    require_extra(["altair", "vl_convert", "typst"], "report", "the one page")
+    require_extra(["typst", "vl_convert"], "report", "the one page")
     if file_path(path).suffix.lower() != ".pdf":
         raise ParameterError(f"{Path(path)}: the one page is written as .pdf")
     if len(algorithms) > _MOST:
@@ -156,7 +156,7 @@ def _part(
 ) -> dict[str, Any]:
     """Draw the charts and lay out the table of one limit."""
     chart = f"{limit}.pdf"
-    save(against(runs, limit, shown, algorithms=names), folder / chart)
+    save(panels(runs, limit, shown, algorithms=names), folder / chart)
     here = [name for name in names if any(run.algorithm == name for run in runs)]
     values = sorted({getattr(run, limit) for run in runs if getattr(run, limit) is not None})
     rows = []
