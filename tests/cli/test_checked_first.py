@@ -70,7 +70,7 @@ def test_a_slip_is_told_before_the_table_is_looked_at(run, folder, asked, told):
         ("compare nothing.csv --qi age --algorithms mondrian --one-page x.pdf", {"typst"}, "report"),
         (
             "compare nothing.csv --qi age --algorithms mondrian --one-page x.pdf",
-            {"altair", "vl_convert"},
+            {"typst", "vl_convert"},
             "report",
         ),
         (f"{ANONYMIZE} --report r.html", {"vl_convert"}, "report"),
