@@ -199,6 +199,12 @@ class Visit:
         self.clicks = self.typed = 0
         browser.get(studio.address)
         self.wait('[data-step="1"]')
+        self.connected()
+
+    def connected(self) -> None:
+        """Wait for the connection: until then a click may overtake what was typed before it."""
+        holds = "return window.did_handshake === true"
+        self.until(lambda: self.browser.execute_script(holds), "the connection")
 
     def all(self, selector: str):
         return self.browser.find_elements("css selector", selector)
