@@ -84,12 +84,12 @@ class Values:
         for name in names:
             distinct = self[name]
             kind = smallest(len(distinct))
-            places = pl.Series(range(len(distinct)), dtype=kind)
             cleaned = self.cleaned(name)
             code = place_of(cleaned, distinct, kind)
             if code is not None:
                 frame = frame.with_columns(code.alias(form.format(name)))
             else:
+                places = pl.Series(range(len(distinct)), dtype=kind)
                 table = pl.DataFrame({_FIRST + name: distinct, form.format(name): places})
                 frame = frame.with_columns(cleaned.alias(_FIRST + name))
                 if form == "{}":

@@ -60,7 +60,7 @@ class Kernel:
         # Nearly all that takes its time goes through here, so a cancelled job ends here.
         check()
         # Parts of kernels are called from Python only by a loop that Python runs.
-        return (self._made or self.made())(*arguments) if self.kept else self._function(*arguments)
+        return (self._made or self.made())(*arguments) if self.kept else self.by_python(*arguments)
 
     def by_python(self, *arguments: Any) -> Any:
         """Run the loop as it is written."""

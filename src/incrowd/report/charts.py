@@ -154,18 +154,15 @@ def against(
     algorithms
         All algorithms of a page, so that each has one colour in all of its charts.
     """
-    spec = panels(runs, limit, shown, width=width, height=height, algorithms=algorithms)
-    return for_notebooks(spec)
+    return for_notebooks(panels(runs, limit, shown, algorithms, (width, height)))
 
 
 def panels(
     runs: Sequence[ComparisonRun],
     limit: str,
     shown: Sequence[Measure],
-    *,
-    width: int = 150,
-    height: int = 105,
     algorithms: Sequence[str] | None = None,
+    size: tuple[int, int] = (150, 105),
 ) -> Spec:
     """Draw what `against` draws, as plain data for a page."""
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
@@ -176,7 +173,7 @@ def panels(
     for measure in shown:
         title = f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title
         panel = _panel(done, limit, measure, names)
-        found.append(panel | {"width": width, "height": height, "title": _title(title, 10, frame="group")})
+        found.append(panel | {"width": size[0], "height": size[1], "title": _title(title, 10, frame="group")})
     return _themed(hconcat=found, spacing=14)
 
 

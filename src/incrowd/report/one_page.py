@@ -156,7 +156,7 @@ def _part(
 ) -> dict[str, Any]:
     """Draw the charts and lay out the table of one limit."""
     chart = f"{limit}.pdf"
-    save(panels(runs, limit, shown, algorithms=names), folder / chart)
+    save(panels(runs, limit, shown, names), folder / chart)
     here = [name for name in names if any(run.algorithm == name for run in runs)]
     values = sorted({getattr(run, limit) for run in runs if getattr(run, limit) is not None})
     rows = []

@@ -217,7 +217,7 @@ def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callabl
     return [
         (
             f"Seconds, LM and MD (sums over records) against {limit}; the table has the figures",
-            partial(charts.panels, runs, limit, shown, algorithms=names, width=225, height=160),
+            partial(charts.panels, runs, limit, shown, names, (225, 160)),
         )
         for limit in document["limits"]
     ]
