@@ -48,15 +48,11 @@ def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def changes(document: Mapping[str, Any]) -> list[Change]:
     """Return the recoding of each quasi-identifier of `Release.document`."""
     lost = next(each for each in document["loss"] if each["metric"] == "loss")["per_attribute"]
-    return [
-        Change(
-            each["name"],
-            each["how"],
-            lost[each["name"]],
-            [Pair(one["label"], one["before"], one["after"]) for one in each["bins"]],
-        )
-        for each in document["attributes"]
-    ]
+    found = []
+    for each in document["attributes"]:
+        records = [Pair(one["label"], one["before"], one["after"]) for one in each["bins"]]
+        found.append(Change(each["name"], each["how"], lost[each["name"]], records))
+    return found
 
 
 def class_sizes(document: Mapping[str, Any]) -> list[Pair]:
@@ -116,16 +112,11 @@ def associations(found: Fidelity) -> list[tuple[str, float, float]]:
 
 def attempts(found: Iterable[Attack]) -> list[tuple[str, ...]]:
     """Return a row per kind of attack: guesses, success with the release, without it, and its meaning."""
-    return [
-        (
-            each.name,
-            f"{each.attacks:,}",
-            _rate(each.main),
-            _rate(each.baseline),
-            "helps" if each.stronger_than_guessing else "no better than guessing",
-        )
-        for each in found
-    ]
+    rows: list[tuple[str, ...]] = []
+    for each in found:
+        helps = "helps" if each.stronger_than_guessing else "no better than guessing"
+        rows.append((each.name, f"{each.attacks:,}", _rate(each.main), _rate(each.baseline), helps))
+    return rows
 
 
 def _rate(rate: Rate) -> str:

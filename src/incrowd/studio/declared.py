@@ -30,10 +30,8 @@ def first_of(name: str, declared: Parameter) -> Any:
     """
     usual = _FIRST.get(name)
     if usual is not None:
-        try:
+        with suppress(InputError):
             return declared.check(usual, "", name)
-        except InputError:
-            pass
     if declared.choices:
         return declared.choices[0]
     if declared.kind is bool:

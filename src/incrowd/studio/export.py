@@ -73,10 +73,8 @@ def script(work: Work) -> str:
         table, beside = f"ic.scan({name}{beside})", ""
     if work.population is not None:
         beside += f", population={work.population!r}"
-    release = [
-        f"release = ic.anonymize({table}, policy{beside})",
-        f"release.write({release_name(work)!r})",
-    ]
+    made = f"release = ic.anonymize({table}, policy{beside})"
+    release = [made, f"release.write({release_name(work)!r})"]
     if work.source.table is not None:
         lines.append(f"with ic.Database({name}) as database:")
         release = [f"    {line}" for line in release]

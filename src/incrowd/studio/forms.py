@@ -11,7 +11,7 @@ from nicegui import ui
 from incrowd.errors import ParameterError
 from incrowd.studio.declared import parameters_of
 from incrowd.studio.fields import choice_field, hinted, text_field
-from incrowd.studio.parts import marked
+from incrowd.studio.parts import fold, marked
 
 if TYPE_CHECKING:
     from incrowd.parameters import Parameter
@@ -120,7 +120,7 @@ def slider(field: Any, settings: dict[str, Any], name: str, span: Slider, title:
 def advanced(mark: str, settings: Mapping[str, Any], known: Parameters) -> Any:
     """Return a place for parameters that few need, which is closed while all of them have their defaults."""
     opened = any(settings.get(name, default) != default for name, (_, default) in known.items())
-    return marked(ui.expansion("Advanced", value=opened).props("dense").classes("w-full"), mark)
+    return marked(fold("Advanced", opened=opened), mark)
 
 
 def _choice(name: str, parameter: Parameter, options: list[str], value: Any, change: Any) -> Any:

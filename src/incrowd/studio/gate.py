@@ -10,7 +10,7 @@ from nicegui import ui
 from incrowd.accounts.findings import unanswered
 from incrowd.policy.accepted import Accepted
 from incrowd.studio.fields import button, text_field
-from incrowd.studio.parts import box, heading, marked, note, tell, words
+from incrowd.studio.parts import box, bullets, heading, marked, note, tell, words
 
 if TYPE_CHECKING:
     from incrowd.accounts.findings import Finding
@@ -25,9 +25,7 @@ def show_findings(findings: Iterable[Finding]) -> None:
         return
     with marked(ui.column().classes("warn" if left else "box"), "findings"):
         words("div", _counted(left, "to look at before you publish") if left else "Accepted findings", "name")
-        with ui.element("ul"):
-            for finding in listed:
-                words("li", finding.sentence())
+        bullets(finding.sentence() for finding in listed)
 
 
 def _counted(number: int, what: str) -> str:
@@ -68,10 +66,6 @@ class Gate:
         if missing := reasons.count(""):
             tell(self._messages, f"Nothing can be taken yet: {_counted(missing, 'without a reason')}.")
             return
-        self._work.accept(
-            [
-                Accepted(finding.name, finding.columns[0] if finding.columns else None, reason)
-                for finding, reason in zip(self._open, reasons, strict=True)
-            ]
-        )
+        given = zip(self._open, reasons, strict=True)
+        self._work.accept([Accepted(each.name, next(iter(each.columns), None), why) for each, why in given])
         self._opened()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.accounts.statements import at_most, percent
@@ -71,67 +71,41 @@ def means(settings: Mapping[str, Any]) -> str:
     """
     entry = MODELS.get(settings["model"])
     value = settings.get(entry.limit_name)
-    said = _MEANS.get(entry.name)
-    if said is None or not isinstance(value, int | float) or (value <= 0 and said in _NO_ZERO):
+    name, kind = entry.name, settings.get("kind", "distinct")
+    if name not in _MEANS or not isinstance(value, int | float):
         return f"For you: {entry.summary}."
-    return said(value, settings)
-
-
-def _k(value: float, _: Mapping[str, Any]) -> str:
-    if value <= 1:
+    if name == "k-anonymity" and value <= 1:
         return "Whoever looks for you may find your record alone: k = 1 asks for nothing."
-    return (
-        f"Whoever looks for you finds at least {value:g} records that may be yours, and is right with at "
-        f"most {at_most(1 / value)}."
-    )
+    said = _OTHER_L if name == "l-diversity" and kind != "distinct" else _MEANS[name]
+    given = {
+        "k": "?", "L": "?", **settings, "kind": kind, "x": f"{value:g}", "share": percent(value),
+        "most": at_most(value), "one_of": at_most(1 / value) if name == "k-anonymity" else "",
+    }  # fmt: skip
+    return said.format_map(given)
 
 
-def _l(value: float, settings: Mapping[str, Any]) -> str:
-    kind = settings.get("kind", "distinct")
-    if kind == "distinct":
-        return (
-            f"Whoever finds your class still faces at least {value:g} possible values of what is sensitive."
-        )
-    return f"What is sensitive about you is as open as among {value:g} equally frequent values ({kind})."
-
-
-_MEANS: dict[str, Callable[[float, Mapping[str, Any]], str]] = {
-    "k-anonymity": _k,
-    "km-anonymity": lambda k, _: (
-        f"Whoever knows several rows of you faces at least {k:g} people who may be you."
-    ),
-    "k-map": lambda k, _: f"At least {k:g} people of the population may be the person of your record.",
-    "l-diversity": _l,
-    "normalized-entropy": lambda h, _: (
-        f"The sensitive values in your class are {percent(h)} as even as they can be: 100% is all alike "
-        "often."
-    ),
-    "t-closeness": lambda t, _: (
-        f"What your class tells of you differs from what the whole table tells by at most {t:g} of 1."
-    ),
-    "alpha-k-anonymity": lambda alpha, each: (
-        f"Nobody is surer than {at_most(alpha)} of a sensitive value of yours, among {each.get('k', '?')} "
-        "records or more."
-    ),
-    "lkc-privacy": lambda c, each: (
-        f"Whoever knows {each.get('L', '?')} things of you is at most {at_most(c)} sure of a sensitive value."
-    ),
-    "beta-likeness": lambda beta, _: (
-        f"No sensitive value becomes more than {at_most(beta)} likelier for you than it is in the table."
-    ),
-    "delta-presence": lambda delta, _: (
-        f"Whoever knows that you are in the population is at most {at_most(delta)} sure that you are here."
-    ),
-    "maximum-risk": lambda risk, _: f"Whoever looks for you is right with at most {at_most(risk)}.",
-    "average-risk": lambda risk, _: (
-        f"People in the table are found with {at_most(risk)} on average; you may be found more easily."
-    ),
-    "records-at-risk": lambda share, _: (
-        f"At most {at_most(share)} of the records are found more easily than the threshold says; yours may "
-        "be."
-    ),
+_MEANS = {
+    "k-anonymity": "Whoever looks for you finds at least {x} records that may be yours, and is right with at "
+    "most {one_of}.",
+    "km-anonymity": "Whoever knows several rows of you faces at least {x} people who may be you.",
+    "k-map": "At least {x} people of the population may be the person of your record.",
+    "l-diversity": "Whoever finds your class still faces at least {x} possible values of what is sensitive.",
+    "normalized-entropy": "The sensitive values in your class are {share} as even as they can be: 100% is "
+    "all alike often.",
+    "t-closeness": "What your class tells of you differs from what the whole table tells by at most {x} of "
+    "1.",
+    "alpha-k-anonymity": "Nobody is surer than {most} of a sensitive value of yours, among {k} records or "
+    "more.",
+    "lkc-privacy": "Whoever knows {L} things of you is at most {most} sure of a sensitive value.",
+    "beta-likeness": "No sensitive value becomes more than {most} likelier for you than it is in the table.",
+    "delta-presence": "Whoever knows that you are in the population is at most {most} sure that you are "
+    "here.",
+    "maximum-risk": "Whoever looks for you is right with at most {most}.",
+    "average-risk": "People in the table are found with {most} on average; you may be found more easily.",
+    "records-at-risk": "At most {most} of the records are found more easily than the threshold says; yours "
+    "may be.",
 }
-_NO_ZERO = (_k,)
+_OTHER_L = "What is sensitive about you is as open as among {x} equally frequent values ({kind})."
 
 
 def reached(results: Iterable[ModelResult], model: str) -> str | None:

@@ -87,9 +87,8 @@ class Page:
         client.on_delete(self._close)
         client.on_exception(self._failed)
         with ui.header(wrap=False).classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
-            words("h1", "incrowd studio", "text-white").style(
-                "font-size: 1.1rem; font-weight: 600; margin: 0"
-            )
+            title = words("h1", "incrowd studio", "text-white")
+            title.style("font-size: 1.1rem; font-weight: 600; margin: 0")
             self._source = words("span", "", "text-white").style("overflow-wrap: anywhere")
             ui.space()
             self.teaching = ui.switch("Teach me", on_change=lambda: self.redraw(self._shown))

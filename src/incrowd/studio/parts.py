@@ -59,6 +59,19 @@ def marked(element: Any, mark: str) -> Any:
     return element.props(f"data-mark={mark}")
 
 
+def bullets(sentences: Iterable[str]) -> Any:
+    """Show sentences as a list."""
+    with words("ul", "") as found:
+        for sentence in sentences:
+            words("li", sentence)
+    return found
+
+
+def fold(title: str, *, opened: bool = False) -> Any:
+    """Show a line that opens to what is put into it."""
+    return ui.expansion(title, value=opened).props("dense").classes("w-full")
+
+
 def box(title: str) -> Any:
     """Show a box with a name, to put more into it."""
     with ui.column().classes("box") as place:
@@ -77,22 +90,14 @@ def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], number
 
     Columns get keys of their own: a name could look like an instruction to the library below.
     """
-    columns = [
-        {
-            "name": f"c{i}",
-            "label": visible(name),
-            "field": f"c{i}",
-            "align": "right" if i in numbers else "left",
-        }
-        for i, name in enumerate(names)
-    ]
-    cells = [
-        {
-            "id": number,
-            **{f"c{i}": visible(cell) if isinstance(cell, str) else cell for i, cell in enumerate(row)},
-        }
-        for number, row in enumerate(rows)
-    ]
+    columns = []
+    for i, name in enumerate(names):
+        side = "right" if i in numbers else "left"
+        columns.append({"name": f"c{i}", "label": visible(name), "field": f"c{i}", "align": side})
+    cells = []
+    for number, row in enumerate(rows):
+        texts = {f"c{i}": visible(cell) if isinstance(cell, str) else cell for i, cell in enumerate(row)}
+        cells.append({"id": number, **texts})
     # Where it is wider than the page it can be scrolled, by the keyboard, too.
     place = ui.element("div").classes("wide-table").props("tabindex=0 role=region")
     place.props["aria-label"] = title

@@ -83,9 +83,8 @@ def _question(page: Any, settings: dict[str, Any], clause: str, question: str) -
     with ui.column().classes("box"):
         words("div", question, "name")
         by_field = text_field("Your name", f"by-{clause}", said["by"], on_change=write).classes("w-full")
-        says_field = text_field("Your answer", f"says-{clause}", said["says"], on_change=write).classes(
-            "w-full"
-        )
+        says_field = text_field("Your answer", f"says-{clause}", said["says"], on_change=write)
+        says_field.classes("w-full")
 
 
 def show_clauses(document: Mapping[str, Any]) -> None:
@@ -96,6 +95,5 @@ def show_clauses(document: Mapping[str, Any]) -> None:
     heading("Clauses of the profile", 3)
     note("This is no legal opinion.")
     rows = [(each["id"], each["state"], each["text"], each["detail"], each["source"]) for each in clauses]
-    marked(
-        grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows), "clauses"
-    ).classes("wrapped")
+    found = grid("Clauses of the profile", ("clause", "", "demand", "found", "source"), rows)
+    marked(found, "clauses").classes("wrapped")

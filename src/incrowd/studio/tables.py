@@ -155,9 +155,7 @@ def copied(source: Source, progress: Progress) -> None:
 def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
     """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
     columns = columns_named(rows.collect_schema())
-    distinct = [
-        column.approx_n_unique() if estimate else column.drop_nulls().n_unique() for column in columns
-    ]
+    distinct = [x.approx_n_unique() if estimate else x.drop_nulls().n_unique() for x in columns]
     asked = [pl.len(), *distinct, *(column.null_count() for column in columns)]
     try:
         counts = passing(rows).select(each.alias(f"{place}") for place, each in enumerate(asked))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from incrowd.engines import open_table
 from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
@@ -97,20 +97,17 @@ class Choices:
     @property
     def columns(self) -> dict[str, dict[str, Any]]:
         """The columns and their settings."""
-        found: dict[str, dict[str, Any]] = self.document["columns"]
-        return found
+        return cast("dict[str, dict[str, Any]]", self.document["columns"])
 
     @property
     def models(self) -> list[dict[str, Any]]:
         """The models and their settings."""
-        found: list[dict[str, Any]] = self.document.setdefault("models", [])
-        return found
+        return cast("list[dict[str, Any]]", self.document.setdefault("models", []))
 
     @property
     def algorithm(self) -> dict[str, Any]:
         """The algorithm and its parameters."""
-        found: dict[str, Any] = self.document.setdefault("algorithm", {})
-        return found
+        return cast("dict[str, Any]", self.document.setdefault("algorithm", {}))
 
     def having(self, *roles: str) -> list[str]:
         """Name the columns of some roles."""
@@ -283,12 +280,9 @@ class Work:
         """
         found = {}
         for name in names:
-            try:
-                editor = self.editor(name)
-            except InputError:
-                continue
-            if (path := editor.most_frequent()) is not None:
-                found[name] = path
+            with suppress(InputError):
+                if (path := self.editor(name).most_frequent()) is not None:
+                    found[name] = path
         return found
 
     def keep_tree(self, name: str, tree: Hierarchy) -> None:
@@ -376,10 +370,9 @@ class Work:
         self.infeasible = False
         self._session.close()
         with ExitStack() as session:
+            table = session.enter_context(self._asked())
             try:
-                found = anonymize(
-                    session.enter_context(self._asked()), self.policy(), progress=progress, **self._beside
-                )
+                found = anonymize(table, self.policy(), progress=progress, **self._beside)
             except InfeasibleError:
                 self.infeasible = True
                 raise
@@ -412,12 +405,10 @@ class Work:
         """Say whether a run under a policy gives a release."""
         from incrowd.jobs.anonymize import anonymize
 
-        try:
-            with self._asked() as table:
-                anonymize(table, policy, progress=progress, **self._beside)
-        except (InfeasibleError, InputError):
-            return False
-        return True
+        with suppress(InfeasibleError, InputError), self._asked() as table:
+            anonymize(table, policy, progress=progress, **self._beside)
+            return True
+        return False
 
     def explore(self, progress: Progress) -> SolutionSpace:
         """Search the lattice of full-domain recodings."""
@@ -442,21 +433,15 @@ class Work:
 
         release = self.release
         assert release is not None
+        schema = release.policy.schema
         if isinstance(self.table, Files):
             assert self._rows is not None
             progress.stage("draw rows")
             raw = sampled(self._rows, self.height, ATTACKED)
-            schema = release.policy.schema
             return attack(raw, recoded(release, raw), schema, aligned=True, progress=progress)
         kept = release.policy.keep_order
-        return attack(
-            self.table,
-            release.texts,
-            release.policy.schema,
-            aligned=kept,
-            row_map=None if kept else release.row_map(),
-            progress=progress,
-        )
+        rows = None if kept else release.row_map()
+        return attack(self.table, release.texts, schema, aligned=kept, row_map=rows, progress=progress)
 
     @property
     def attacked(self) -> int:

@@ -15,7 +15,7 @@ from incrowd.studio import declared
 from incrowd.studio.bars import histogram
 from incrowd.studio.fields import button, choice_field, hinted, path_field, several_of, text_field
 from incrowd.studio.forms import entry_form
-from incrowd.studio.parts import emptied, marked, note, tell, words
+from incrowd.studio.parts import emptied, fold, marked, note, tell, words
 from incrowd.studio.tables import path_of
 from incrowd.studio.values import most_frequent
 from incrowd.studio.work import DRAFTED
@@ -113,14 +113,14 @@ class ColumnPanel:
 
     def _fold(self, mark: str, told: Callable[[], str], *, opened: bool = False) -> Any:
         """Show a setting as a line that opens to its form."""
-        fold = marked(ui.expansion(value=opened), f"fold-{mark}").props("dense").classes("w-full")
-        self._lines.append((fold, lambda: f"{mark.capitalize()}: {told()}"))
-        fold.set_text(visible(self._lines[-1][1]()))
-        return fold
+        line = marked(fold("", opened=opened), f"fold-{mark}")
+        self._lines.append((line, lambda: f"{mark.capitalize()}: {told()}"))
+        line.set_text(visible(self._lines[-1][1]()))
+        return line
 
     def _changed(self) -> None:
-        for fold, told in self._lines:
-            fold.set_text(visible(told()))
+        for line, told in self._lines:
+            line.set_text(visible(told()))
         self._told()
 
     # --- how values are written -------------------------------------------------------------------

@@ -20,6 +20,7 @@ from incrowd.studio.steps.step import Step
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
+_Take = Callable[[Any, Any], None]
 
 
 class Explore(Step):
@@ -101,9 +102,7 @@ class Explore(Step):
                 found = grid("What each column loses", columns, lost, numbers=range(1, len(columns)))
                 marked(found, "lost")
 
-    def _chart(
-        self, points: dict[str, Point], kind: tuple[str, ...], take: Callable[[Any, Any], None]
-    ) -> None:
+    def _chart(self, points: dict[str, Point], kind: tuple[str, ...], take: _Take) -> None:
         """Show points as a chart, and as a list for who cannot hit one; either takes a point."""
         mark, what, risk, loss, unit = kind
         document = self.work.choices.document
@@ -141,11 +140,8 @@ class Explore(Step):
 
     def _tell_levels(self) -> None:
         """Say which levels are fixed, and offer to free them."""
-        fixed = [
-            f"{name} {' to '.join(map(str, settings['levels']))}"
-            for name, settings in self.work.choices.columns.items()
-            if settings.get("levels") is not None
-        ]
+        levels = {name: settings.get("levels") for name, settings in self.work.choices.columns.items()}
+        fixed = [f"{name} {' to '.join(map(str, both))}" for name, both in levels.items() if both is not None]
         with emptied(self._levels):
             if fixed:
                 words("span", f"Fixed levels: {', '.join(fixed)}")
@@ -167,15 +163,10 @@ class Explore(Step):
                 note("None of the best nodes can be released: the limits fail on the cells that would leave.")
                 return
             self._chart(points, ("nodes-front", "node", "mean risk", space.metric, ""), exploring.take_levels)
-            rows = [
-                (
-                    number,
-                    *(exploring.cell_at(level, examples.get(name)) for name, level in point.of.items()),
-                    f"{point.loss:.4g}",
-                    f"{point.risk:.1%}",
-                )
-                for number, point in points.items()
-            ]
+            rows = []
+            for number, point in points.items():
+                cells = [exploring.cell_at(level, examples.get(name)) for name, level in point.of.items()]
+                rows.append((number, *cells, f"{point.loss:.4g}", f"{point.risk:.1%}"))
             names = ("", *(f"level of {name}" for name in space.names), space.metric, "mean risk")
             grid("Nodes of the lattice", names, rows, numbers=(len(names) - 2, len(names) - 1))
             note("Level 0 is the value as it is. Beside a level stands what the most frequent value becomes.")

@@ -35,7 +35,8 @@ class Hierarchies(Step):
     def __init__(self, page: Any) -> None:
         super().__init__(page)
         self.column: str | None = None
-        self._editor: TreeEditor | None = None
+        # It is there once a tree was built.
+        self._editor: TreeEditor
         self._first: Any = None
         self._open: set[str] = set()
         self._chosen: set[int] = set()
@@ -89,7 +90,6 @@ class Hierarchies(Step):
 
     def _draw_tree(self) -> None:
         editor = self._editor
-        assert editor is not None
         self._tell_unknown(editor)
         with emptied(self._tree):
             self._draw_node(editor.root())
@@ -107,7 +107,6 @@ class Hierarchies(Step):
         if depth == _DEPTH:
             note(f"... more than {_DEPTH} levels; choose what is below by its name")
             return
-        assert self._editor is not None
         below = self._editor.below(line.node)
         with ui.element("div").classes("tree-below"):
             for child in below[:_CHILDREN]:
@@ -160,11 +159,8 @@ class Hierarchies(Step):
                 return
             problem = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
             marked(words("div", problem, "problem"), "unknown")
-            self._action(
-                "Put them below the group chosen at Move to",
-                "add-unknown",
-                lambda editor: editor.add_unknown(int(self._targets.value)),
-            )
+            title = "Put them below the group chosen at Move to"
+            self._action(title, "add-unknown", lambda tree: tree.add_unknown(int(self._targets.value)))
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -198,7 +194,6 @@ class Hierarchies(Step):
 
     def _find(self, field: Any) -> None:
         """Choose a node by its name, and open the way to it."""
-        assert self._editor is not None
         tree = self._editor.tree
         label = (field.value or "").strip()
         if label not in tree.labels:
@@ -216,7 +211,6 @@ class Hierarchies(Step):
     def _step(self, do: Callable[[TreeEditor], None]) -> None:
         """Change the tree, and keep it as the column's hierarchy."""
         editor, name = self._editor, self.column
-        assert editor is not None
         assert name is not None
         self._problem.clear()
         before = editor.steps
@@ -272,7 +266,6 @@ class Hierarchies(Step):
                 dropping("tree-upload", self._uploaded)
 
     def _save(self, suffix: str) -> None:
-        assert self._editor is not None
         path = self.work.place(suffix)
         self._problem.clear()
         try:

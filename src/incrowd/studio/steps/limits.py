@@ -13,7 +13,7 @@ from incrowd.studio import declared, meaning
 from incrowd.studio.fields import button, choice_field, path_field, several_of, text_field
 from incrowd.studio.forms import advanced, entry_form, slider
 from incrowd.studio.job import Job
-from incrowd.studio.parts import box, emptied, grid, heading, marked, note, words
+from incrowd.studio.parts import box, bullets, emptied, fold, grid, heading, marked, note, words
 from incrowd.studio.rules import rules_form
 from incrowd.studio.steps.step import Step
 from incrowd.studio.work import Work
@@ -45,11 +45,11 @@ class Limits(Step):
         self._models = ui.column().classes("w-full")
         self._adding("Another model", declared.models(), work.choices.models, "model")
         opened = bool(work.population or work.choices.document.get("attackers"))
-        more = ui.expansion("Advanced: attackers and a population", value=opened)
-        with marked(more.props("dense").classes("w-full"), "advanced-limits"):
+        more = fold("Advanced: attackers and a population", opened=opened)
+        with marked(more, "advanced-limits"):
             self._more()
-        rules = ui.expansion("Rules of others: a profile", value="profile" in work.choices.document)
-        with marked(rules.props("dense").classes("w-full"), "rules"):
+        rules = fold("Rules of others: a profile", opened="profile" in work.choices.document)
+        with marked(rules, "rules"):
             rules_form(self.page)
         self._draw_models()
         self._mark()
@@ -237,19 +237,13 @@ class Limits(Step):
     def _show(self) -> None:
         found = self.work.assessment
         with self._measured:
-            asked = [each for each in found.results.asked if each.limit is not None]
-            rows = [
-                (
-                    each.model + (f" of {each.attribute}" if each.attribute else ""),
-                    each.quantity,
-                    "-" if each.value is None else f"{each.value:.6g}",
-                    f"{each.sign} {each.limit:.6g}",
-                    "holds" if each.holds else "fails",
-                )
-                for each in asked
-            ]
+            rows = []
+            for each in found.results.asked:
+                if each.limit is not None:
+                    name = f"{each.model} of {each.attribute}" if each.attribute else each.model
+                    reached = "-" if each.value is None else f"{each.value:.6g}"
+                    limit, holds = f"{each.sign} {each.limit:.6g}", "holds" if each.holds else "fails"
+                    rows.append((name, each.quantity, reached, limit, holds))
             if rows:
                 grid("What the table reaches", ("model", "measure", "reached", "asked", ""), rows, (2, 3))
-            with words("ul", ""):
-                for sentence in found.sentences(conditions=False):
-                    words("li", sentence)
+            bullets(found.sentences(conditions=False))

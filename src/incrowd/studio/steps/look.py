@@ -8,12 +8,12 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.lazy import pl
-from incrowd.studio import account
+from incrowd.studio import account, parts
 from incrowd.studio.bars import bars
 from incrowd.studio.fields import button
 from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
-from incrowd.studio.parts import box, cell_text, emptied, frame, grid, heading, marked, note, words
+from incrowd.studio.parts import box, bullets, emptied, fold, frame, grid, heading, marked, note, words
 from incrowd.studio.rules import show_clauses
 from incrowd.studio.steps.step import Step
 from incrowd.studio.work import Work
@@ -53,9 +53,7 @@ class Look(Step):
                     words("div", context, "muted")
         show_findings(release.findings)
         words("div", document["verdict"]["text"], "good")
-        with marked(words("ul", ""), "sentences"):
-            for sentence in document["sentences"]:
-                words("li", sentence)
+        marked(bullets(document["sentences"]), "sentences")
         show_clauses(document)
         self._tell_rows()
         self._from = 0
@@ -144,11 +142,9 @@ class Look(Step):
         note("How likely an attacker finds somebody, or guesses a value. Each attacker knows other things.")
         with ui.element("div").classes("charts"), ui.column().classes("box"):
             marked(bars("Risk", account.risks(document), lambda value: f"{value:.1%}"), "risks")
-        with ui.expansion("All figures of the risk models").props("dense").classes("w-full"):
-            rows = [
-                (model, figure, _figure(before), _figure(after))
-                for model, figure, before, after in account.risk_figures(document)
-            ]
+        with fold("All figures of the risk models"):
+            figures = account.risk_figures(document)
+            rows = [(model, name, _figure(before), _figure(after)) for model, name, before, after in figures]
             grid("All figures", ("attacker", "figure", "before", "after"), rows, numbers=(2, 3))
 
     # --- what is measured when somebody asks ------------------------------------------------------
@@ -196,7 +192,7 @@ def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[st
     for old, new in zip(before.iter_rows(named=True), after.iter_rows(named=True), strict=True):
         row: list[str | dict[str, str]] = []
         for name, cell in old.items():
-            was, now = cell_text(cell), cell_text(new[name]) if name in new else "left out"
+            was, now = parts.cell_text(cell), parts.cell_text(new[name]) if name in new else "left out"
             verb = "is" if name not in new else "was suppressed to" if now == "*" else "became"
             changed = {"was": was, "now": now, "verb": verb}
             row.append(was if was == now else changed)

@@ -13,7 +13,7 @@ from incrowd.io.columns import columns_named
 from incrowd.studio import declared
 from incrowd.studio.fields import button, choice_field, text_field
 from incrowd.studio.job import Job
-from incrowd.studio.parts import box, cut, emptied, grid, heading, marked, note, words
+from incrowd.studio.parts import box, bullets, cut, emptied, fold, grid, heading, marked, note, words
 from incrowd.studio.steps.column_panel import ICONS, ROLES, ColumnPanel
 from incrowd.studio.steps.step import Step
 from incrowd.table.schema import OPEN_ROLE
@@ -89,9 +89,8 @@ class Roles(Step):
         self._draw_panel()
         self._ask_together()
         self._identifying = marked(ui.column().classes("w-full"), "identifying")
-        with ui.expansion("What the roles mean").props("dense").classes("w-full"), words("ul", ""):
-            for meaning in _MEANINGS:
-                words("li", meaning)
+        with fold("What the roles mean"):
+            bullets(_MEANINGS)
 
     # --- which columns are shown ------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.fields import button, choice_field, dropping, text_field
-from incrowd.studio.parts import cut, frame, grid, heading, marked, note, words
+from incrowd.studio.parts import cut, fold, frame, grid, heading, marked, note, words
 from incrowd.studio.steps.step import Step
 from incrowd.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
 
@@ -63,12 +63,12 @@ class Table(Step):
             path.on("keydown.enter", read)
             button("Open", "open", read, "")
             button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
-        with ui.expansion("A table of a database").props("dense").classes("w-full"):
+        with fold("A table of a database"):
             self._database()
-        with ui.expansion("Begin from a policy").props("dense").classes("w-full"):
+        with fold("Begin from a policy"):
             note("Drop policy.toml (or policy.zip, with hierarchies) above, or write its path in the field.")
             note("It gives the roles and limits of a table that has its columns.")
-        self._reading = ui.expansion("If a file is read wrongly").props("dense").classes("w-full")
+        self._reading = fold("If a file is read wrongly")
         with self._reading:
             self._formats()
         if work.policy_name is not None:
