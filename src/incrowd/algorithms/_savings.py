@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.kernels.mondrian.partition_arrays import DOWN
+from incrowd.kernels.mondrian.partition_arrays import DOWN, EITHER
 from incrowd.kernels.numpy_fallback import members_of_runs
 from incrowd.lazy import NDArray, np
 
@@ -55,7 +55,7 @@ def order_by_saving(keys: Keys, parts: Partitions, axes: Axes, domains: Sequence
     """Order the attributes of each partition by the loss that a cut saves, the largest saving first.
 
     A cut by order is made where it saves most of those that leave `least` records on both sides. It is
-    written to ``parts.cuts``, and -1 where there is none.
+    written to ``parts.cuts``, and -1 where there is none, or where a cut down the hierarchy saves as much.
     """
     if not len(parts.starts):
         return
@@ -65,11 +65,14 @@ def order_by_saving(keys: Keys, parts: Partitions, axes: Axes, domains: Sequence
         ranks = keys.codes[places, j].astype(np.int64)
         values = _Values.of(owner, ranks, keys.weights[places], domain.size)
         ends = parts.lows[:, j].astype(np.int64), parts.highs[:, j].astype(np.int64)
-        if axes.way[j] == DOWN:
+        found = np.full(len(parts.totals), -1.0)
+        if axes.way[j] in (DOWN, EITHER):
             ladder = axes.at_depth[axes.ladder[j] : axes.ladder[j + 1]].reshape(-1, domain.size)
             found = _down(values, domain, ladder, ends, least)
-        else:
-            found, parts.cuts[:, j] = _between(values, domain, parts.totals, ends, least)
+        if axes.way[j] != DOWN:
+            by_order, cuts = _between(values, domain, parts.totals, ends, least)
+            parts.cuts[:, j] = np.where(by_order > found, cuts, -1)
+            found = np.maximum(by_order, found)
         saved[:, j] = found * axes.weight[j]
     parts.order[:] = np.argsort(-saved, axis=1, kind="stable")
 

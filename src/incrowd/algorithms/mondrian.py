@@ -52,7 +52,8 @@ class Mondrian(LocalAlgorithm):
     choose
         Which attribute is tried first. ``range``: the widest relative to its column. ``span``: the widest in
         its own units; for categories, the number of values. ``loss``: the cut that saves most of the loss LM
-        in its attribute; numbers are then cut where it saves most, too. ``gain``: the cut with the largest
+        in its attribute; numbers are then cut where it saves most, too, and hierarchies, unless `categories`
+        is named, down or between two leaves, whichever saves more. ``gain``: the cut with the largest
         information gain on `target`; numbers are then cut where the gain is largest, too.
     median
         Where numbers are cut. ``balanced``, unless it is named: as near to the median as possible. ``below``:
@@ -287,7 +288,20 @@ class _Search:
             cut, sides = self._carry_out(parts)
             found.append(sides)
             parts = parts.picked(~cut)
+            self._go_down(parts)
         return _Runs.joined(found), (np.concatenate(uncut_starts), np.concatenate(uncut_stops))
+
+    def _go_down(self, parts: Partitions) -> None:
+        """Let partitions whose sides failed the models when cut between two leaves be cut down there."""
+        from incrowd.kernels.mondrian.partition_arrays import EITHER
+
+        if not self.saves:
+            return
+        places = np.arange(len(parts.starts))
+        failed = parts.order[places, parts.tried - 1]
+        again = (self.axes.way[failed] == EITHER) & (parts.cuts[places, failed] >= 0)
+        parts.cuts[places[again], failed[again]] = -1
+        parts.tried[again] -= 1
 
     def _opened(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
@@ -425,13 +439,15 @@ def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
 
 def _way(settings: Mondrian, domain: Domain) -> int:
     """Say how a domain is cut."""
-    from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, ORDERED
+    from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER, ORDERED
 
     if domain.ordered:
         return ORDERED
     if settings.categories == "appearance":
         return APPEARANCE
-    return DOWN if domain.hierarchy is not None and settings.categories in (None, "hierarchy") else ORDERED
+    if domain.hierarchy is None or settings.categories == "ordered":
+        return ORDERED
+    return EITHER if settings.choose == "loss" and settings.categories is None else DOWN
 
 
 def _positions(domain: Domain) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.kernels.grouping.sorting import sort_run
 from incrowd.kernels.jit import compiled, inner
-from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN
+from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER
 from incrowd.kernels.mondrian.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
 
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
@@ -294,7 +294,8 @@ def propose(start, stop, keys, parts, axes, where, least):
     """Write for each partition the next cut whose sides have at least `least` records.
 
     The number of attributes tried moves on, and each key gets its side as its group. `where` is one of
-    `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; ``parts.cuts`` matters to the last.
+    `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; ``parts.cuts`` matters to the last. What may be cut either way is
+    cut down the hierarchy where it has no rank there.
     """
     tried, many, binary = parts.tried, parts.many, parts.binary
     attributes = keys.codes.shape[1]
@@ -317,8 +318,9 @@ def propose(start, stop, keys, parts, axes, where, least):
             lo, hi = np.int64(parts.lows[p, j]), np.int64(parts.highs[p, j])
             if lo == hi:
                 continue
-            binary[p] = axes.way[j] != DOWN
-            if axes.way[j] == DOWN:
+            down = axes.way[j] == DOWN or (axes.way[j] == EITHER and parts.cuts[p, j] < 0)
+            binary[p] = not down
+            if down:
                 depth = axes.node_depth[axes.nodes[j] + ancestor(axes, j, lo, hi)] + 1
                 child_of = axes.at_depth[axes.ladder[j] + depth * axes.size[j] :]
                 many[p] = _divide(keys, run, j, child_of, least, room)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-ORDERED, DOWN, APPEARANCE = range(3)
-"""How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values."""
+ORDERED, DOWN, APPEARANCE, EITHER = range(4)
+"""How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values, or
+in each partition as is better, in order or down."""
 
 
 class Axes(NamedTuple):
@@ -22,9 +23,9 @@ class Axes(NamedTuple):
     interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
     ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth
     (itself where it is shallower), and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
-    ``nodes[j] + node`` describe a node. ``way[j]`` is one of `ORDERED`, `DOWN`, `APPEARANCE`. Partitions are
-    as wide as their share of the attribute times ``weight[j]``; where `by_span`, as the distance of their
-    outermost ranks, or the number of their values where ``counted[j]``.
+    ``nodes[j] + node`` describe a node. ``way[j]`` is one of `ORDERED`, `DOWN`, `APPEARANCE`, `EITHER`.
+    Partitions are as wide as their share of the attribute times ``weight[j]``; where `by_span`, as the
+    distance of their outermost ranks, or the number of their values where ``counted[j]``.
     """
 
     by_span: np.bool_
