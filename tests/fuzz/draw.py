@@ -110,6 +110,8 @@ LISTED = 1000
 WILDCARDS = ("value", "matches-any", "conservative")
 BATCHES = ("alone", "beside", "as one", "some wait", "all wait", "held before")
 """What becomes of batches."""
+SERIES = ("three releases", "counterfeits")
+"""What becomes of a series of releases."""
 PERTURBING: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "pram": (("text", "category", "zip"), ["pram:0.5", "pram:0.8", "pram:0.97", "pram:0.3,matrix=uniform"]),
     "rank-swap": (("int", "int32"), ["rank-swap:0.1", "rank-swap:0.5"]),

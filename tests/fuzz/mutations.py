@@ -25,6 +25,8 @@ from incrowd.engines.scan import StreamedCount
 from incrowd.jobs import apply, checks, recode_batch
 from incrowd.jobs.batch import Earlier
 from incrowd.jobs.judging import Judging
+from incrowd.jobs.ledger import Ledger
+from incrowd.jobs.next_release import _Plan
 from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
 from incrowd.privacy.attacker import Attacker
 from incrowd.reading.spellings import Spelling
@@ -170,6 +172,10 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "perturbed values are judged only as they were before": (
         ("incrowd.jobs.leaving", "_concerned", lambda f: lambda policy: ()),
     ),
+    "earlier signatures of a series are forgotten": ((Ledger, "signatures", lambda f: lambda self, *given: {}),),
+    "counterfeit records are not counted": (
+        (_Plan, "counted", after(lambda counted: counted.clear())),
+    ),
     "verify counts one record more": (
         (verification, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
     ),
@@ -178,7 +184,7 @@ SLOW = (
     "a recoding is loaded with ends swapped", "later rows are not judged",
     "later rows are judged only together with the earlier release",
     "rows that were held are lost", "rows that wait leave, too", "lazy rows come out reversed", "new values take the cell of their neighbour",
-    "verify counts one record more",
+    "verify counts one record more", "earlier signatures of a series are forgotten", "counterfeit records are not counted",
 )  # fmt: skip
 """Mutations that only a second release, a file or a later batch shows."""
 

@@ -408,7 +408,7 @@ def _print(tally: Tally, seconds: float) -> None:
               "null": "null values by type", "type": "column types",
               "spelled": "declared spellings by place", "person": "people with several rows by place",
               "attacker": "models against attackers", "power": "powers of km-anonymity",
-              "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "perturbed": "perturbed sensitive columns",
+              "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "series": "series of releases", "perturbed": "perturbed sensitive columns",
               "script": "scripts of checks for DuckDB"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}
@@ -437,14 +437,14 @@ def _print(tally: Tally, seconds: float) -> None:
 
 def _lacking(tally: Tally) -> list[str]:
     from fuzz.crowds import ABOUT
-    from fuzz.draw import BATCHES, NULL_KINDS, PERTURBING, SOURCES, STYLES, WILDCARDS
+    from fuzz.draw import BATCHES, NULL_KINDS, PERTURBING, SERIES, SOURCES, STYLES, WILDCARDS
     from incrowd.algorithms import ALGORITHMS
     from incrowd.privacy import MODELS
 
     wanted = {
         "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
         "spelled": SOURCES, "person": SOURCES, "attacker": ABOUT,
-        "wildcards": WILDCARDS, "ends": ("outward", "exact"), "batch": BATCHES, "perturbed": PERTURBING,
+        "wildcards": WILDCARDS, "ends": ("outward", "exact"), "batch": BATCHES, "series": SERIES, "perturbed": PERTURBING,
     }  # fmt: skip
     absent = {reason.partition(":")[0] for reason in tally.skipped} if not REQUIRED else set()
     return [

@@ -19,6 +19,7 @@ from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
 from fuzz.checks.released import types
+from fuzz.checks.series import series
 from fuzz.sources import Placed, Services, frame_of, read_csv
 from people_readings import Reading, people_table
 
@@ -428,3 +429,25 @@ def test_a_wrong_batch_is_found(tmp_path, what):
     assert expected in problems if expected else problems
     one = batches(beside=True, as_one=True)
     assert found(tmp_path, applied, **one) == []
+
+
+SERIES = {
+    "earlier signatures of a series are forgotten": "series refused",
+    "counterfeit records are not counted": "series counterfeits",
+}
+
+
+@pytest.mark.parametrize("what", SERIES)
+def test_a_wrong_series_is_found(tmp_path, what):
+    """Twelve people with four illnesses, of whom some leave and come back."""
+    rows = {
+        "rid": [f"r{n}" for n in range(12)],
+        "age": AGES,
+        "city": CITIES,
+        "who": [str(n) for n in range(12)],
+    }
+    rows["ill"] = ["flu", "flu", "flu", "cold", "gout", "HIV"]
+    columns = [each | {"cells": (rows[each["name"]] * 3)[:12]} for each in case()["columns"]]
+    assert found(tmp_path, series, columns=columns) == []
+    with mutations.broken(what):
+        assert SERIES[what] in found(tmp_path, series, columns=columns)

@@ -24,6 +24,7 @@ from fuzz.checks.made import (
 )
 from fuzz.checks.people import nobody, one_row_each
 from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types, values
+from fuzz.checks.series import series
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
 
@@ -77,7 +78,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
         # Values are drawn anew for every release, so no second one is like the first.
         checks += [recoding_back, written]
     elif thorough:
-        checks += [policy_back, recoding_back, engines, written, applied, one_row_each]
+        checks += [policy_back, recoding_back, engines, written, applied, one_row_each, series]
     for check in checks:
         try:
             outcome.findings += list(check(made, services, outcome))
