@@ -60,7 +60,8 @@ class Mondrian(LocalAlgorithm):
         the left side has the values below the median; so there is no cut if the median is the smallest value.
         Relaxed Mondrian, ``loss`` and ``gain`` do not use it.
     categories
-        How categories are cut. ``hierarchy``, unless it is named: down the hierarchy, if there is one.
+        How categories are cut. ``hierarchy``, unless it is named or ``choose`` is ``loss``: down the
+        hierarchy, if there is one.
         ``ordered``: like numbers, in the order of the leaves or texts. ``appearance``: the values are halved
         in the order of their first appearance, the smaller half first.
     target
