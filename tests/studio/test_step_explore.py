@@ -20,18 +20,38 @@ def open_table(visit, table, path) -> None:
     visit.reads(f"{table.height} rows")
 
 
+def point_of(visit, mark: str, label: str):
+    """Return the label of a point as it is drawn now; None while it is not."""
+    return next(iter(visit.browser.find_elements("xpath", POINT.format(mark, label))), None)
+
+
 def over(visit, mark: str, label: str):
-    """Hold the pointer over a point, and return its label and what is said of it."""
+    """Hold the pointer over a point, and return what is said of it. The chart may be drawn anew meanwhile."""
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver import ActionChains
 
-    def found():
-        return visit.browser.find_elements("xpath", POINT.format(mark, label))
+    def told():
+        if (point := point_of(visit, mark, label)) is None:
+            return None
+        try:
+            visit.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
+            ActionChains(visit.browser).move_to_element(point).perform()
+        except WebDriverException:
+            return None
+        shown = visit.shown(f"[data-mark={mark}] div[style*='pre-line']")
+        return None if shown is None else shown.text
 
-    point = visit.until(found, label)[0]
-    visit.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
-    ActionChains(visit.browser).move_to_element(point).perform()
-    told = visit.until(lambda: visit.shown(f"[data-mark={mark}] div[style*='pre-line']"), "what it is")
-    return point, told
+    return visit.until(told, f"what the point {label} is")
+
+
+def take(visit, mark: str, label: str) -> None:
+    """Click a point."""
+
+    def taken() -> bool:
+        point = point_of(visit, mark, label)
+        return point is not None and visit.press(point)
+
+    visit.until(taken, f"a click on the point {label}")
 
 
 @pytest.fixture
@@ -53,13 +73,13 @@ def test_a_point_says_its_figures_and_is_taken_by_a_click(compared, studio):
     # The first setting loses less, but has a smaller k than the policy.
     assert visit.wait("[data-mark=recommended]").text.startswith("2 is recommended: among the settings that")
     assert visit.shown("[data-field=setting]").text == "2: mondrian, k = 5"
-    point, told = over(visit, "front", "3")
+    told = over(visit, "front", "3")
     row = [each.text for each in visit.all("[aria-label='Settings compared'] tbody tr")][2].split()
     number, algorithm, k, loss, risk, suppressed = row
-    assert told.text.split("\n") == [
+    assert told.split("\n") == [
         f"{number}: {algorithm}, k = {k}", f"loss {loss}", f"largest risk {risk}", f"suppressed {suppressed}",
     ]  # fmt: skip
-    assert visit.press(point)
+    take(visit, "front", "3")
     visit.reads("Make the release")
     assert visit.shown("[data-field=algorithm]").text.startswith("mondrian: ")
     visit.go(4)
@@ -80,11 +100,11 @@ def test_names_of_columns_are_no_markup_in_the_chart_of_nodes(visit, tmp_path, s
     visit.fill("[data-model=k-anonymity] [data-field=k]", "3")
     visit.go(5)
     visit.mark("lattice")
-    point, told = over(visit, "nodes-front", "1 recommended")
-    assert all(name in told.text for name in names.values())
+    told = over(visit, "nodes-front", "1 recommended")
+    assert all(name in told for name in names.values())
     assert not visit.all("[data-mark=nodes-front] img")
     assert visit.wait("[data-mark=recommended]").text.startswith("1 is recommended: ")
-    assert visit.press(point)
+    take(visit, "nodes-front", "1 recommended")
     visit.reads("Make the release")
     visit.go(5)
     visit.wait("[data-mark=free-levels]")
