@@ -79,7 +79,7 @@ def test_a_window_that_was_loaded_again_is_continued_where_it_was(people, downlo
     people.reads("Make the release")
     people.wait("[data-mark=verdict]")
     people.go(4)
-    assert people.shown("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "9"
+    assert people.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "9"
     # What is continued here is offered to no other window, and can be worked with.
     assert "left at" not in people.text()
     people.fill("[data-model=k-anonymity] [data-field=k]", "8")

@@ -26,7 +26,7 @@ def test_a_profile_is_chosen_answered_and_judged(visit, tmp_path, studio):
     assert "A. Expert, 20" in found
     assert "nobody attests it: Where do the methods" in found
     visit.go(4)
-    assert visit.shown("[data-field=by-expert]").get_attribute("value") == "A. Expert"
+    assert visit.wait("[data-field=by-expert]").get_attribute("value") == "A. Expert"
     visit.go(6)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")

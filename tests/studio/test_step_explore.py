@@ -72,7 +72,7 @@ def test_a_point_says_its_figures_and_is_taken_by_a_click(compared, studio):
         assert word in words
     # The first setting loses less, but has a smaller k than the policy.
     assert visit.wait("[data-mark=recommended]").text.startswith("2 is recommended: among the settings that")
-    assert visit.shown("[data-field=setting]").text == "2: mondrian, k = 5"
+    assert visit.wait("[data-field=setting]").text == "2: mondrian, k = 5"
     told = over(visit, "front", "3")
     row = [each.text for each in visit.all("[aria-label='Settings compared'] tbody tr")][2].split()
     number, algorithm, k, loss, risk, suppressed = row
@@ -81,9 +81,9 @@ def test_a_point_says_its_figures_and_is_taken_by_a_click(compared, studio):
     ]  # fmt: skip
     take(visit, "front", "3")
     visit.reads("Make the release")
-    assert visit.shown("[data-field=algorithm]").text.startswith("mondrian: ")
+    assert visit.wait("[data-field=algorithm]").text.startswith("mondrian: ")
     visit.go(4)
-    visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "9", "the k of the point")
+    visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "9", "the k of the point")
     assert studio.errors.read_text() == ""
 
 

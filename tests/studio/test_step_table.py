@@ -292,7 +292,7 @@ def test_what_is_wrong_with_a_policy_is_said_and_the_table_stays(visit, tmp_path
         (tmp_path / name).write_text(content)
         visit.drop(tmp_path / name)
         visit.reads(told)
-        assert visit.shown("[data-mark=problem]").text.startswith(f"{name}: ")
+        assert visit.wait("[data-mark=problem]").text.startswith(f"{name}: ")
         assert "40 rows, 2 columns" in visit.text()
     (tmp_path / "far.toml").write_text(POLICY.replace("columns.name", "columns.weight"))
     visit.drop(tmp_path / "far.toml")

@@ -255,13 +255,13 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "11", "the limit")
     assert visit.wait("[data-field=l]").get_attribute("value") == "3"
     # The slider and the field are one limit, and say what it means; what the table reaches stands beside.
-    assert "at most 9.1%" in visit.shown("[data-model=k-anonymity] [data-mark=means]").text
+    assert "at most 9.1%" in visit.wait("[data-model=k-anonymity] [data-mark=means]").text
     visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]").send_keys(Keys.ARROW_RIGHT)
     visit.until(lambda: visit.wait("[data-field=k]").get_attribute("value") == "12", "the step")
     visit.reads("finds at least 12 records")
     visit.fill("[data-field=k]", "20")
     visit.until(
-        lambda: visit.shown("[data-model=k-anonymity] [role=slider]").get_attribute("aria-valuenow") == "20",
+        lambda: visit.wait("[data-model=k-anonymity] [role=slider]").get_attribute("aria-valuenow") == "20",
         "the slider",
     )
     visit.mark("usual-teaching")
@@ -364,7 +364,7 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     visit.go(5)
     visit.mark("lattice")
     visit.wait("[data-mark=nodes-front]")
-    levels = visit.shown("[data-field=node]").text
+    levels = visit.wait("[data-field=node]").text
     visit.mark("take-node")
     visit.reads("Make the release")
     visit.go(5)
@@ -499,8 +499,8 @@ def test_a_file_that_is_no_table_is_told_and_the_one_before_stays(visit, tmp_pat
         open_path(visit, path)
         # What was told of the file before may still be there.
         visit.reads(path.name)
-        assert told in visit.shown("[data-mark=problem]").text
-        assert path.name in visit.shown("[data-mark=problem]").text
+        assert told in visit.wait("[data-mark=problem]").text
+        assert path.name in visit.wait("[data-mark=problem]").text
         assert "2,000 rows, 12 columns" in visit.text()
 
 
@@ -695,5 +695,5 @@ def test_columns_that_look_alike_are_answered_together(visit, tmp_path):
     visit.choose("[data-field=together]", "sensitive")
     visit.until(lambda: not visit.all("[data-mark=together]"), "the end of the question")
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of all questions")
-    assert "sensitive" in visit.shown('[data-column="4"] [data-field=role]').text
-    assert "insensitive" in visit.shown('[data-column="5"] [data-field=role]').text
+    assert "sensitive" in visit.wait('[data-column="4"] [data-field=role]').text
+    assert "insensitive" in visit.wait('[data-column="5"] [data-field=role]').text

@@ -383,7 +383,7 @@ def test_two_windows_at_work_know_nothing_of_each_other(visit, studio, downloads
     visit.browser.switch_to.window(first)
     assert visit.shown("[data-mark=cancel-run]") is not None
     visit.go(4)
-    assert visit.shown("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "5"
+    assert visit.wait("[data-model=k-anonymity] [data-field=k]").get_attribute("value") == "5"
     visit.go(6)
     visit.mark("cancel-run")
     visit.reads("Cancelled. Nothing was made.")
