@@ -39,6 +39,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
     return FilesAndSpark(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests in a browser, or on a session of Spark, as slow: each of them takes seconds."""
+    for item in items:
+        _, _, parameters = item.name.lower().partition("[")
+        if "spark" in parameters or {"browser", "spark"} & {*getattr(item, "fixturenames", ())}:
+            item.add_marker("slow")
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what is there before the first test: it stays until the last."""
     # Hypothesis asks the collector who holds its generator when the first example runs. Under Python 3.14 the

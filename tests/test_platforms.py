@@ -156,6 +156,7 @@ def test_a_release_is_made_written_and_checked_without_posix(folder):
     assert status == 0, errors + out.decode()
 
 
+@pytest.mark.slow
 def test_a_folder_of_files_is_released_into_an_empty_folder_without_posix(folder):
     (folder / "in").mkdir()
     (folder / "people.csv").rename(folder / "in" / "people.csv")

@@ -33,9 +33,10 @@ def shell(line: str, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "called", [".venv/bin/incrowd", "PATH", f"{sys.executable} -m incrowd", "a link/incrowd"]
-)
+CALLED = (".venv/bin/incrowd", f"{sys.executable} -m incrowd", "a link/incrowd")
+
+
+@pytest.mark.parametrize("called", ["PATH", *(pytest.param(each, marks=pytest.mark.slow) for each in CALLED)])
 def test_what_the_demo_prints_is_pasted_into_a_fresh_shell(project, called):
     more = {}
     if called == "PATH":

@@ -96,6 +96,7 @@ def test_a_row_of_units_is_refused_and_nothing_is_written(tmp_path, run, done, c
     assert sorted(done.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_the_same_commands_work_without_the_units(tmp_path, run, done):
     for number, (command, words) in enumerate(COMMANDS.items()):
         places = {"RAW": done / "good.csv", "GOOD": done / "good.csv", "SPEC": done / "spec.toml"}

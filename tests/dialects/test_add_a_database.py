@@ -68,6 +68,7 @@ def put(path: Path, before: str, text: str) -> None:
     path.write_text(found.replace(before, text + before, 1))
 
 
+@pytest.mark.slow
 def test_the_page_is_all_that_it_takes(copy):
     rooms = copy / "src" / "incrowd" / "dialects"
     (rooms / "toy.py").write_text(CODE)

@@ -263,6 +263,7 @@ def test_in_no_possible_world_of_a_tiny_history_a_value_is_likelier_than_one_in_
     assert max(found.values()) <= Fraction(1, m)
 
 
+@pytest.mark.slow
 def test_most_histories_are_not_refused(tmp_path):
     made = 0
     settings = [(seed, 12 + 4 * (seed % 8), 2 + seed % 3) for seed in range(30)]

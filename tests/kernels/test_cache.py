@@ -219,6 +219,7 @@ def toy(tmp_path: Path):
     return start
 
 
+@pytest.mark.slow
 def test_shipped_code_is_taken_where_the_processor_can_run_it(toy, tmp_path):
     assert toy("ship").communicate()[0] == ""
     shutil.rmtree(tmp_path / "kept")

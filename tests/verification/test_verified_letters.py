@@ -35,6 +35,7 @@ def covered(cell: str, people: list[str], spec: str) -> int:
     )
 
 
+@pytest.mark.slow
 @examples(60)
 @given(
     people=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=8)

@@ -68,7 +68,7 @@ def bullets(sentences: Iterable[str]) -> Any:
 
 
 def fold(title: str, *, opened: bool = False) -> Any:
-    """Show a line that opens to what is put into it."""
+    """Show a line that opens to its contents."""
     return ui.expansion(title, value=opened).props("dense").classes("w-full")
 
 
