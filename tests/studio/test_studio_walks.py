@@ -219,7 +219,9 @@ def test_somebody_walks_from_the_first_page_to_the_release(any_screen, walk, tmp
 
 def pictured(visit: Visit, walk: Walk, name: str) -> None:
     """Nothing stands beside the page. Keep a picture where that is asked for."""
-    assert visit.browser.execute_script("return document.documentElement.scrollWidth") <= walk.width, name
+    wide = "return document.documentElement.scrollWidth"
+    # What is drawn may be wider for a moment, until the page has laid it out.
+    visit.until(lambda: visit.browser.execute_script(wide) <= walk.width, f"the width of {name}")
     if WRITES:
         visit.settle()
         visit.browser.execute_script("scrollTo(0, 0)")
