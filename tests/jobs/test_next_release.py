@@ -14,6 +14,7 @@ import pytest
 
 import incrowd as ic
 from emitted_sql import verdict
+from fuzz.checks.series import records_of
 from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.errors import InfeasibleError, InputError, ParameterError, SchemaError, TableError
 from incrowd.jobs.ledger.signatures import without_m_invariance
@@ -195,13 +196,7 @@ def history(seed, people, m, ledger):
 
 
 def records(release):
-    """Person, group and value of each record, by the row map and the raw records."""
-    rows = release.row_map()["row"].to_list()
-    people = release.came["ssn"].to_list()
-    return [
-        (people[row - 1], group, value)
-        for row, group, value in zip(rows, release.table["group"], release.table["disease"], strict=True)
-    ]
+    return records_of(release, "ssn", "disease")
 
 
 def signatures_of(release):

@@ -27,6 +27,7 @@ from incrowd.studio.meaning import RECIPES, means, reached, slider_of
         ({"model": "alpha-k-anonymity", "k": 7, "alpha": 0.5}, "surer than 50% of a sensitive value of yours, among 7"),
         ({"model": "p29", "score": 1}, "For you: one score of class size"),
         ({"model": "k-anonymity"}, "For you: every equivalence class"),
+        ({"model": "k-anonymity", "k": 0}, "For you: every equivalence class"),
     ],
 )  # fmt: skip
 def test_a_limit_is_told_to_somebody_in_the_table(settings, told):

@@ -72,14 +72,15 @@ def means(settings: Mapping[str, Any]) -> str:
     entry = MODELS.get(settings["model"])
     value = settings.get(entry.limit_name)
     name, kind = entry.name, settings.get("kind", "distinct")
-    if name not in _MEANS or not isinstance(value, int | float):
+    counts_classes = name == "k-anonymity"
+    if name not in _MEANS or not isinstance(value, int | float) or (counts_classes and value <= 0):
         return f"For you: {entry.summary}."
-    if name == "k-anonymity" and value <= 1:
+    if counts_classes and value <= 1:
         return "Whoever looks for you may find your record alone: k = 1 asks for nothing."
     said = _OTHER_L if name == "l-diversity" and kind != "distinct" else _MEANS[name]
     given = {
         "k": "?", "L": "?", **settings, "kind": kind, "x": f"{value:g}", "share": percent(value),
-        "most": at_most(value), "one_of": at_most(1 / value) if name == "k-anonymity" else "",
+        "most": at_most(value), "one_of": at_most(1 / value) if counts_classes else "",
     }  # fmt: skip
     return said.format_map(given)
 

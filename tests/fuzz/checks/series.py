@@ -74,7 +74,7 @@ def _one(
 ) -> Iterator[Finding]:
     """Hold one release against its table and the signatures so far, which get those of new people."""
     rid, [sensitive] = rid_of(case), [x["name"] for x in case["columns"] if x["role"] == "sensitive"]
-    records = _records(release, rid, sensitive)
+    records = records_of(release, rid, sensitive)
     raw = dict(zip(table.get_column(rid).to_list(), _texts(table.get_column(sensitive)), strict=True))
     if rid in release.table.columns or Counter(who for who, *_ in records if who) != Counter(list(raw)):
         yield Finding("series rows", f"{len(records)} records of {len(raw)} people")
@@ -101,9 +101,9 @@ def _one(
         yield Finding("series cells", f"{len(cells)} different ones in {len(groups)} groups")
 
 
-def _records(release: Any, rid: str, sensitive: str) -> Records:
+def records_of(release: Any, person: str, sensitive: str) -> Records:
     """Return who each released record is of, by the row map and the raw records."""
-    people = release.came.get_column(rid).to_list()
+    people = release.came.get_column(person).to_list()
     out = pl.from_dataframe(release.table)
     rows = release.row_map()["row"].to_list()
     who = [people[row - 1] for row in rows]

@@ -113,14 +113,17 @@ class ColumnPanel:
 
     def _fold(self, mark: str, told: Callable[[], str], *, opened: bool = False) -> Any:
         """Show a setting as a line that opens to its form."""
-        line = marked(fold("", opened=opened), f"fold-{mark}")
-        self._lines.append((line, lambda: f"{mark.capitalize()}: {told()}"))
-        line.set_text(visible(self._lines[-1][1]()))
+
+        def title() -> str:
+            return visible(f"{mark.capitalize()}: {told()}")
+
+        line = marked(fold(title(), opened=opened), f"fold-{mark}")
+        self._lines.append((line, title))
         return line
 
     def _changed(self) -> None:
-        for line, told in self._lines:
-            line.set_text(visible(told()))
+        for line, title in self._lines:
+            line.set_text(title())
         self._told()
 
     # --- how values are written -------------------------------------------------------------------

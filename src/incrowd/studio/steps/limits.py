@@ -45,11 +45,10 @@ class Limits(Step):
         self._models = ui.column().classes("w-full")
         self._adding("Another model", declared.models(), work.choices.models, "model")
         opened = bool(work.population or work.choices.document.get("attackers"))
-        more = fold("Advanced: attackers and a population", opened=opened)
-        with marked(more, "advanced-limits"):
+        with marked(fold("Advanced: attackers and a population", opened=opened), "advanced-limits"):
             self._more()
-        rules = fold("Rules of others: a profile", opened="profile" in work.choices.document)
-        with marked(rules, "rules"):
+        opened = "profile" in work.choices.document
+        with marked(fold("Rules of others: a profile", opened=opened), "rules"):
             rules_form(self.page)
         self._draw_models()
         self._mark()
