@@ -15,7 +15,7 @@ GROUND = {"errors", "lazy", "parameters", "progress"}
 """The loose modules that everybody may import."""
 
 FLOORS = (
-    {"kernels", "dialects", "profiles"},
+    {"kernels", "dialects", "gate", "profiles"},
     {"io", "verification"},
     {"hierarchy", "treatments", "reading", "presentation"},
     {"table"},
@@ -104,6 +104,7 @@ def test_the_verifier_shares_nothing_but_errors_and_how_a_database_is_reached():
                 "verification",
                 "dialects",
                 "errors",
+                "gate",
                 "profiles",
             }, module
 

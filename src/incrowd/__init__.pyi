@@ -7,7 +7,6 @@ from . import profiles as profiles
 from . import risk as risk
 from . import samples as samples
 from . import treatments as treatments
-from .accounts.findings import Finding as Finding
 from .algorithms import ALGORITHMS as ALGORITHMS
 from .algorithms import MDAV as MDAV
 from .algorithms import OKA as OKA
@@ -41,6 +40,10 @@ from .errors import PolicyError as PolicyError
 from .errors import SchemaError as SchemaError
 from .errors import TableError as TableError
 from .errors import UnavailableError as UnavailableError
+from .errors import VerdictError as VerdictError
+from .gate.accepted import Accepted as Accepted
+from .gate.points import Point as Point
+from .gate.verdict import Verdict as Verdict
 from .hierarchy import Hierarchy as Hierarchy
 from .io.files import CsvFormat as CsvFormat
 from .io.streams import Files as Files
@@ -81,7 +84,6 @@ from .jobs.suggest import Suggestions as Suggestions
 from .jobs.suggest import suggest as suggest
 from .jobs.transitions import Transitions as Transitions
 from .jobs.transitions import transitions as transitions
-from .policy.accepted import Accepted as Accepted
 from .policy.policy import Policy as Policy
 from .privacy import MODELS as MODELS
 from .privacy import P29 as P29

@@ -324,3 +324,24 @@ class InfeasibleError(IncrowdError):
     """The data does not satisfy the policy and no release was made."""
 
     exit_status: ClassVar[int] = 1
+
+
+class VerdictError(InfeasibleError):
+    """The verdict of a release is open or broken, and nothing was released.
+
+    Attributes
+    ----------
+    verdict
+        The verdict: an `incrowd.gate.verdict.Verdict`.
+    """
+
+    def __init__(self, text: str, verdict: object) -> None:
+        super().__init__(text)
+        self.verdict = verdict
+
+    def __str__(self) -> str:
+        # Each point has a line of its own, and none is cut: whoever reads has to answer them all.
+        return Exception.__str__(self)
+
+    def __reduce__(self) -> tuple[type[VerdictError], tuple[str, object]]:
+        return type(self), (str(self), self.verdict)

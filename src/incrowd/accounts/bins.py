@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from incrowd.accounts.statements import percent
+from incrowd.gate.wording import percent
 from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, FullDomain
 

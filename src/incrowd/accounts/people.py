@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accounts.class_sizes import SizeBin, size_distribution
-from incrowd.accounts.statements import percent
+from incrowd.gate.wording import percent
 from incrowd.privacy.km_anonymity import KMAnonymity, lone_histories
 
 if TYPE_CHECKING:

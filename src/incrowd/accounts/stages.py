@@ -13,14 +13,14 @@ STAGES = {
     "treat": "Treating columns", "count": "Counting records", "read population": "Reading the population",
     "count population": "Counting the population", "assess": "Measuring the table as it is",
     "search": "Searching for a recoding", "apply": "Recoding values", "check": "Checking the release",
-    "findings": "Looking for findings", "order": "Putting the rows in order",
+    "points": "Looking at what leaves", "order": "Putting the rows in order",
     "report": "Measuring the release", "compare": "Comparing settings", "warm up": "Getting ready",
     "cut": "Cutting into blocks", "join blocks": "Joining blocks", "recode": "Recoding blocks",
     "examples": "Looking up examples", "draw rows": "Drawing rows",
     "write and check": "Writing and checking the file", "pack": "Packing the archive",
 }  # fmt: skip
 """The stages of jobs, in words."""
-RELEASE = ("count", "assess", "search", "apply", "check", "findings", "order", "report")
+RELEASE = ("count", "assess", "search", "apply", "check", "points", "order", "report")
 """The stages that every release has, in their order."""
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
+from incrowd.gate import wording
+from incrowd.gate.points import Point
 from incrowd.lazy import np, pl
 from incrowd.presentation.documents import figure, plain
 
@@ -28,34 +29,18 @@ _SAID = {
 }
 
 
-def percent(share: float) -> str:
-    """Write a share in percent."""
-    return f"{share:.1%}" if share >= 0.001 or share == 0 else "below 0.1%"
+def no_limit(what: str) -> str:
+    """Say that no limit was asked for, which is no verdict."""
+    return f"No limit was asked for; the figures say how private the {what} is."
 
 
-def at_most(share: float) -> str:
-    """Write a share that nothing exceeds in percent, rounded up.
-
-    Examples
-    --------
-    >>> at_most(1 / 5), at_most(1 / 40), at_most(1 / 3), at_most(1 / 1400)
-    ('20%', '2.5%', '33.4%', '0.08%')
-    """
-    exact = Decimal(repr(float(share))) * 100
-    step = Decimal("0.1") if exact >= Decimal("0.1") or not exact else Decimal(1).scaleb(exact.adjusted())
-    return f"{(exact / step).to_integral_value(ROUND_CEILING) * step:f}".removesuffix(".0") + "%"
-
-
-def verdict(asked: Sequence[ModelResult], *, what: str) -> str:
-    """Say whether a table satisfies the policy."""
-    if not asked:
-        return f"No limit was asked for; the figures say how private the {what} is."
-    failed = [measured for measured in asked if measured.holds is False]
-    if not failed:
-        number = "the model" if len(asked) == 1 else f"all {len(asked)} conditions"
-        return f"The {what} satisfies {number} asked for."
-    names = ", ".join(dict.fromkeys(measured.model for measured in failed))
-    return f"The {what} does not satisfy what was asked for: {names}."
+def points_of_limits(measured: Sequence[ModelResult]) -> list[Point]:
+    """Return a point for each limit that is not met."""
+    return [
+        wording.limit(each.model, each.attribute, each.attacker, each.quantity, each.value, each.limit)
+        for each in measured
+        if each.holds is False and each.limit is not None
+    ]
 
 
 def model_sentence(measured: ModelResult) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incrowd.accounts.statements import at_most, percent
 from incrowd.errors import ParameterError, named
+from incrowd.gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from incrowd.accounts.statements import percent
 from incrowd.errors import named, null_values_setting, setting
+from incrowd.gate.wording import percent
 from incrowd.lazy import NDArray, np
 from incrowd.policy.policy import toml_settings, toml_value
 from incrowd.reading.recognition import Recognized, recognize

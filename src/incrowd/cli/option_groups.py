@@ -14,6 +14,7 @@ import typer
 from incrowd.algorithms import ALGORITHMS
 from incrowd.cli.flattening import Without
 from incrowd.cli.options import (
+    Accept,
     AlgorithmName,
     Delimiter,
     Encoding,
@@ -44,12 +45,15 @@ from incrowd.cli.options import (
     T,
     Table,
     Treats,
+    UnansweredName,
     Unlisted,
     Weights,
     WildcardName,
 )
 from incrowd.cli.parsing import levels_of, listed
 from incrowd.errors import IN_A_POLICY, ParameterError, SchemaError, TableError, named
+from incrowd.gate.accepted import Accepted
+from incrowd.gate.kinds import UNANSWERED
 from incrowd.lazy import pl
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.treatments import TREATMENTS
@@ -58,6 +62,7 @@ from incrowd.treatments.base import treatment_of, treatment_texts
 if TYPE_CHECKING:
     from incrowd.dialects.addresses import Address
     from incrowd.engines.sql.databases import Database
+    from incrowd.gate.kinds import Unanswered
     from incrowd.hierarchy import Builder
     from incrowd.io.files import CsvFormat
     from incrowd.io.targets import Outputs
@@ -416,6 +421,37 @@ class SearchOptions:
         if self.judge is not None:
             policy = replace(policy, judge=cast("Judge", self.judge))
         return policy
+
+
+@dataclass(frozen=True)
+class GateOptions:
+    """The answers to open points, and what becomes of a release that has some."""
+
+    accept: Accept = None
+    unanswered: UnansweredName = "refuse"
+
+    def check(self) -> None:
+        """Refuse an answer to a point that there is not, and another word than refuse or write."""
+        self.answers()
+        UNANSWERED.check(self.unanswered, "--unanswered", "")
+
+    @property
+    def choice(self) -> Unanswered:
+        """What becomes of a release with open points."""
+        return cast("Unanswered", self.unanswered)
+
+    def answers(self) -> tuple[Accepted, ...]:
+        """Return the answers.
+
+        Raises
+        ------
+        PolicyError
+        """
+        return tuple(map(Accepted.read, self.accept or ()))
+
+    def applied_to(self, policy: Policy) -> Policy:
+        """Return a policy that has the answers, too."""
+        return replace(policy, accepted=(*policy.accepted, *self.answers()))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import completing
 from incrowd.cli.parsing import file_or_address
 from incrowd.dialects.addresses import EXAMPLES
+from incrowd.gate.kinds import ANSWERABLE, UNANSWERED
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS
 from incrowd.table.judged_values import JUDGES
@@ -212,6 +213,24 @@ JudgeName = Annotated[
         metavar="VALUES",
         help="Perturbed values that models judge: before and as released (released), or before (original).",
         autocompletion=completing.names(JUDGES),
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept",
+        metavar="POINT:COLUMN=WHY",
+        help="Accept an open point of the verdict, with the reason; repeatable.",
+        autocompletion=completing.names(ANSWERABLE),
+    ),
+]
+UnansweredName = Annotated[
+    str,
+    typer.Option(
+        "--unanswered",
+        metavar="refuse|write",
+        help="What becomes of a release with open points: none is written (refuse), or it is (write).",
+        autocompletion=completing.names(UNANSWERED.choices or ()),
     ),
 ]
 Seed = Annotated[

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from incrowd.accounts.statements import verdict
+from incrowd.accounts.statements import no_limit
 from incrowd.cli.tables import number, search_text
 
 if TYPE_CHECKING:
-    from incrowd.accounts.findings import Finding
+    from incrowd.gate.verdict import Verdict
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
@@ -29,8 +29,8 @@ def show_release_summary(out: Console, release: Release) -> None:
     """
     before, after = release.before, release.privacy
     asked = _asked(after.results.asked)
-    show_findings(out, release.findings)
-    _show(out, asked, "release", release.sentences(conditions=False))
+    show_verdict(out, release.verdict)
+    _show(out, asked, release.sentences(conditions=False))
     _show_weakest(out, asked)
     if before.people is None or after.people is None:
         smallest = (
@@ -51,28 +51,31 @@ def show_release_summary(out: Console, release: Release) -> None:
         out.print(rounds + search_text(release.lattice))
 
 
-def show_findings(out: Console, findings: Sequence[Finding]) -> None:
-    """Print the points to look at before publishing: open findings first, then accepted ones."""
-    open_ones = [finding for finding in findings if finding.why is None]
-    if open_ones:
-        number = "1 finding" if len(open_ones) == 1 else f"{len(open_ones)} findings"
-        out.print(Text(f"{number} to look at before you publish:", "bold yellow"))
-    for finding in sorted(findings, key=lambda each: each.why is not None):
-        out.print(f"  {finding.sentence()}")
+_STYLES = {"holds": "bold green", "open": "bold yellow", "broken": "bold red"}
+
+
+def show_verdict(out: Console, verdict: Verdict) -> None:
+    """Print the verdict, then its points: broken, open, and accepted ones."""
+    out.print(Text(verdict.text, _STYLES[verdict.state]))
+    for line in verdict.lines():
+        out.print(Text(f"  {line}"))
 
 
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:
     """Print the verdict on a table as it stands, how easily people are found in it, and its weakest class."""
     asked = _asked(assessment.results.asked)
-    _show(out, asked, "table", assessment.sentences(conditions=False))
+    if assessment.verdict is None:
+        out.print(Text(no_limit("table"), "bold"))
+        for point in assessment.points:
+            out.print(Text(f"  {point.sentence()}"))
+    else:
+        show_verdict(out, assessment.verdict)
+    _show(out, asked, assessment.sentences(conditions=False))
     _show_weakest(out, asked or assessment.privacy)
 
 
-def _show(out: Console, asked: Sequence[ModelResult], what: str, sentences: Sequence[str]) -> None:
-    """Print the verdict, the conditions in one sentence, and other sentences."""
-    failed = any(each.holds is False for each in asked)
-    style = "bold red" if failed else "bold green" if asked else "bold"
-    out.print(Text(verdict(asked, what=what), style))
+def _show(out: Console, asked: Sequence[ModelResult], sentences: Sequence[str]) -> None:
+    """Print the conditions in one sentence, and other sentences."""
     if asked:
         out.print(_conditions(asked))
     for sentence in sentences:

@@ -327,6 +327,7 @@ def _by_engine(
         keep_order=True,
         ends="exact",
         force=True,
+        unanswered="write",
     )
     columns = {name: release.texts[name].to_list() for name in course.frame.columns}
     for name, tree in course.trees.items():

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from incrowd.drafting.functional_dependencies import columns_of_ids
-from incrowd.drafting.profile import profile_of
-from incrowd.drafting.roles import guess_role, may_name_people
+from incrowd.drafting.profile import Profile, profile_of
+from incrowd.drafting.roles import guess_role, is_id, may_name_people
 from incrowd.drafting.words import marks_of_people
-from incrowd.errors import setting
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
@@ -20,43 +19,54 @@ _LOOKED_AT = 50_000
 """Rows that are looked at. Of a million rows of 300,000 people they have thousands of second rows."""
 
 
-def repeated_ids(engine: Engine, schema: Schema) -> list[str]:
+def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
     """Return the columns that look like ids of people with several rows each, where no person is named.
+
+    Columns that do not leave are looked at, too.
 
     Parameters
     ----------
     engine
         The table. Rows in memory and in files are looked at, those of a database and of Spark are not.
+
+    Returns
+    -------
+    By column how many ids occur more than once.
     """
     if schema.person:
-        return []
-    found = []
+        return {}
+    ids = {}
     marks = _heads(engine, marks_of_people(attribute.name for attribute in schema.quasi))
     for name in engine.columns:
         role = schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
-        for values in _heads(engine, [name] if role in ("identifying", "insensitive") else []):
+        looked_at = role in ("identifying", "insensitive", "sensitive")
+        for values in _heads(engine, [name] if looked_at else []):
             column = profile_of(values, name, schema.null_values)
-            guess = guess_role(column)
-            repeated = guess.repeated or (
-                may_name_people(guess, column)
-                and columns_of_ids(
-                    pl.DataFrame([values, *marks]), name, [mark.name for mark in marks], schema.null_values
-                )
-            )
-            found += [name] if repeated else []
-    return found
+            if _names_people(column, values, marks, schema):
+                ids[name] = _repeats(engine, name, schema)
+    return {name: number for name, number in ids.items() if number}
+
+
+def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], schema: Schema) -> bool:
+    """Say whether a column looks like an id of people: few people have several rows, or all have."""
+    guess = guess_role(column)
+    if guess.repeated or (guess.role == "identifying" and is_id(column)):
+        return True
+    rows = pl.DataFrame([values, *marks])
+    names = [mark.name for mark in marks]
+    return may_name_people(guess, column) and bool(
+        columns_of_ids(rows, column.name, names, schema.null_values)
+    )
+
+
+def _repeats(engine: Engine, name: str, schema: Schema) -> int:
+    """Count the values of a column that several rows have, missing ones aside."""
+    values, counts = engine.values_of([name])
+    several = values.to_series().filter(pl.Series(counts > 1)).drop_nulls()
+    return int((~several.cast(pl.String, strict=False).is_in(list(schema.null_values))).sum())
 
 
 def _heads(engine: Engine, names: Iterable[str]) -> list[pl.Series]:
     """Return the first values of those columns that have them at hand."""
     heads = ((name, engine.head(name, _LOOKED_AT)) for name in names)
     return [values.alias(name) for name, values in heads if values is not None]
-
-
-def repeated_id_words(name: str) -> tuple[str, str]:
-    """Return a sentence on such a column, and one on the way out."""
-    return (
-        f"{name} looks like the id of people who have several rows, and no column says whose row it is. So "
-        "every figure counts rows, and a class may have fewer people than it seems.",
-        f"Name the id of people with {setting('person=', '--person')}.",
-    )

@@ -217,6 +217,14 @@ def _identifier(column: Profile) -> Guess | None:
     return _repeats(column, "an id by its name", named=bool(person))
 
 
+def is_id(column: Profile) -> bool:
+    """Say whether a column holds ids, nearly one a row: codes, or whole numbers that the name calls an id."""
+    words = tokens(column.name)
+    own = column.share > _UNIQUE and not _named_after_thing(words)
+    by_name = bool(words) and words[-1] in IDS and column.whole
+    return own and (column.codes or by_name)
+
+
 def _named_after_thing(words: Sequence[str]) -> str:
     """Return the word for a thing that ends a name, ids and numbers aside: ``ad`` of ``job_ad_id``."""
     kept = list(words)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.accounts.bins import attribute_entry
 from incrowd.accounts.people import of_people, people_entry, people_sentences
-from incrowd.accounts.statements import at_most, model_entry, model_sentence, percent, verdict, versions
+from incrowd.accounts.statements import model_entry, model_sentence, versions
 from incrowd.accounts.survey import survey_sentences
 from incrowd.accounts.value_warnings import doubts
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
+from incrowd.gate.wording import at_most, percent
 from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
 from incrowd.presentation.documents import envelope, rounded
@@ -21,8 +22,8 @@ from incrowd.recoding import SUPPRESSED, effective_style
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
-    from incrowd.accounts.findings import Finding
     from incrowd.algorithms.lattice import SolutionSpace
+    from incrowd.gate.verdict import Verdict
     from incrowd.jobs.assess import Assessment
     from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
@@ -80,8 +81,8 @@ class Accountable(Protocol):
         """Quasi-identifiers that the order of the rows tells."""
 
     @property
-    def findings(self) -> Sequence[Finding]:
-        """The points that a reader should look at."""
+    def verdict(self) -> Verdict:
+        """The one verdict."""
 
     @property
     def clauses(self) -> Sequence[ClauseResult]:
@@ -248,8 +249,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "kind": "release",
         "internal": internal,
         "title": "Release of an anonymized table",
-        "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
-        "findings": [finding.to_dict() for finding in release.findings],
+        "verdict": release.verdict.to_dict(),
         **({"clauses": [asdict(each) for each in release.clauses]} if release.clauses else {}),
         "sentences": sentences_of(release),
         "wildcards": policy.wildcards,

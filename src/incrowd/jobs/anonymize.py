@@ -8,12 +8,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.accounts.findings import Evidence, findings_of, refuse_unanswered
+from incrowd.accounts.points import Evidence, points_of
 from incrowd.accounts.stages import Clock
 from incrowd.accounts.types import with_types
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.errors import ParameterError, setting
+from incrowd.gate.kinds import UNANSWERED, Unanswered
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
@@ -67,7 +68,7 @@ def anonymize(  # noqa: PLR0913
     driver_keys: int = DRIVER_KEYS,
     blocks: int | None = None,
     force: bool = False,
-    strict: bool = False,
+    unanswered: Unanswered = "refuse",
 ) -> Release:
     """Recode a table so that it satisfies privacy models, and check the result.
 
@@ -123,9 +124,9 @@ def anonymize(  # noqa: PLR0913
         With 1 block the result is that of Mondrian on the whole table.
     force
         Whether an order that tells a quasi-identifier is kept all the same. The account says so.
-    strict
-        Whether the release is refused while it has findings (`Release.findings`) that the policy does not
-        accept.
+    unanswered
+        What becomes of a release with open points, which the policy does not accept: ``refuse``, or ``write``
+        to have it all the same. Its account then says so.
 
     Returns
     -------
@@ -138,7 +139,7 @@ def anonymize(  # noqa: PLR0913
         When the table or the call is wrong, or an order that is to be kept tells a quasi-identifier (unless
         `force`).
     InfeasibleError
-        When the table cannot satisfy the policy, or has findings and is `strict`; nothing is released.
+        When the table cannot satisfy the policy, or the verdict is not that it holds; nothing is released.
     """
     if isinstance(schema, Policy):
         policy = schema
@@ -164,18 +165,38 @@ def anonymize(  # noqa: PLR0913
             f"the policy asks for m-invariance (m = {policy.ledger_m} of [ledger]), and such a release is "
             f"made by {setting('next_release', 'incrowd next')}; leave m out for a release of another kind"
         )
+    UNANSWERED.check(unanswered, "anonymize", "unanswered")
     clock = Clock(progress or Silent())
+    release = _divided_or_whole(
+        table, policy, population, csv_format, clock, driver_keys, progress, blocks=blocks, force=force
+    )
+    if unanswered == "refuse":
+        release.verdict.refuse()
+    return release
+
+
+def _divided_or_whole(  # noqa: PLR0913
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: Clock,
+    driver_keys: int,
+    progress: Progress | None,
+    *,
+    blocks: int | None,
+    force: bool,
+) -> Release:
+    """Recode a table as a whole, or block by block if somebody asks or there are too many keys."""
     if blocks is not None:
-        if strict:
-            raise ParameterError("strict: findings are not looked for in blocks; leave strict or blocks out")
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
         start = begun(table, policy, population, csv_format, clock, driver_keys)
     except TooManyKeysError:
-        if strict or not _divisible(table, policy, population):
+        if not _divisible(table, policy, population):
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
-    return _released(start, policy, clock, driver_keys, force=force, strict=strict)
+    return _released(start, policy, clock, driver_keys, force=force)
 
 
 def _released(
@@ -185,7 +206,6 @@ def _released(
     driver_keys: int,
     *,
     force: bool = False,
-    strict: bool = False,
 ) -> Release:
     """Search a recoding of a counted table, apply it, and judge the release."""
     engine = start.engine
@@ -220,13 +240,11 @@ def _released(
             wildcards=policy.wildcards,
         )
         judge(after, policy)
-    with clock.stage("findings"):
+    with clock.stage("points"):
         evidence = Evidence(
             start.treating.came, made.rows, policy, frequency, recoding, after.suppressed_share
         )
-        findings = findings_of(evidence)
-    if strict:
-        refuse_unanswered(findings)
+        points = points_of(evidence)
     order = None if policy.keep_order else RandomOrder()
     with clock.stage("order"):
         if order is not None:
@@ -247,7 +265,7 @@ def _released(
         driver_keys=driver_keys,
         order=order if engine.in_order else None,
         telling=tuple(telling),
-        findings=findings,
+        points=points,
         values=made.values,
         _measure_before=before,
         _texts=None if table is released else released,

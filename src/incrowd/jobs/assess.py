@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.accounts.class_figures import ClassFigures, figures_by_class
 from incrowd.accounts.class_sizes import SizeBin, size_distribution
+from incrowd.accounts.clearance import points_of_columns
 from incrowd.accounts.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.accounts.results import Results, results_of
-from incrowd.accounts.statements import at_most, model_entry, model_sentence, percent, verdict, versions
+from incrowd.accounts.statements import model_entry, model_sentence, no_limit, points_of_limits, versions
 from incrowd.accounts.survey import Estimates, estimates_of, survey_sentences
 from incrowd.accounts.value_warnings import doubts
-from incrowd.drafting.repeats import repeated_id_words, repeated_ids
+from incrowd.drafting.repeats import repeated_ids
 from incrowd.engines import engine_for, loaded
 from incrowd.errors import ParameterError
+from incrowd.gate import wording
+from incrowd.gate.points import Point, answered
+from incrowd.gate.verdict import Verdict
+from incrowd.gate.wording import at_most, percent
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.linked import of_histories
 from incrowd.presentation.documents import envelope
@@ -63,6 +68,9 @@ class Assessment:
         Figures per risk model; each is measured when it is first read.
     notes
         Sentences on what the values look like but were not taken for: missing values, numbers and dates.
+    points
+        What the columns tell about people as they stand, whatever their role; `verdict` has them and the
+        limits.
     people
         The people of the table and of its classes, where columns say whose row it is; else None. Models and
         risks are of people then. The other figures are of records.
@@ -86,6 +94,7 @@ class Assessment:
     results: Results = field(repr=False)
     risk: Mapping[str, dict[str, float]]
     notes: tuple[str, ...] = ()
+    points: tuple[Point, ...] = ()
     people: PeopleFigures | None = None
     estimates: Estimates | None = None
     wildcards: str = "value"
@@ -116,6 +125,12 @@ class Assessment:
     def suppressed_share(self) -> float:
         """Suppressed records over all records."""
         return self.suppressed / self.records if self.records else 0.0
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the table as it stands; None where no limit was asked for."""
+        asked = [measured for measured in self.results.asked if measured.limit is not None]
+        return Verdict(answered((*points_of_limits(asked), *self.points), ()), "table") if asked else None
 
     @property
     def holds(self) -> bool:
@@ -150,6 +165,7 @@ class Assessment:
     def document(self, schema: Schema) -> dict[str, Any]:
         """Return the report of a table as it stands; no class is described by its cells, which may be raw."""
         asked = [measured for measured in self.results.asked if measured.limit is not None]
+        verdict = self.verdict
         roles = {attribute.name: attribute.role for attribute in schema.attributes}
         shown = [*self.quasi, *self.sensitive]
         return {
@@ -157,7 +173,7 @@ class Assessment:
             "kind": "assessment",
             "internal": False,
             "title": "Privacy of a table as it stands",
-            "verdict": {"holds": self.holds if asked else None, "text": verdict(asked, what="table")},
+            "verdict": {"state": "", "text": no_limit("table")} if verdict is None else verdict.to_dict(),
             "sentences": self.sentences(),
             "wildcards": self.wildcards,
             "records": self.records,
@@ -326,11 +342,17 @@ def assess(
         model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
-    notes = [" ".join(repeated_id_words(name)) for name in repeated_ids(engine_for(table), schema)]
-    notes += doubts(classes.frequency, schema)
+    engine = engine_for(table)
+    points = [
+        *points_of_columns(engine, schema, classes.frequency.rows),
+        *(wording.repeated_id(name, ids) for name, ids in repeated_ids(engine, schema).items()),
+    ]
+    notes = list(doubts(classes.frequency, schema))
     notes += [sentence for model in models for sentence in model.remarks(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
-    return replace(assessment, notes=tuple(notes), _measured=(classes, models, wildcards))
+    return replace(
+        assessment, notes=tuple(notes), points=tuple(points), _measured=(classes, models, wildcards)
+    )
 
 
 def assess_table(

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError
+from incrowd.gate import wording
 from incrowd.io.scratch import PrivateFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
+    from incrowd.gate.points import Point
     from incrowd.policy.policy import Policy
     from incrowd.verification import ClauseResult
 
@@ -42,3 +44,21 @@ def judged_clauses(policy: Policy, write: Callable[[Path], None]) -> tuple[Claus
         return ()
     finally:
         folder.remove()
+
+
+def points_of_clauses(policy: Policy, clauses: Sequence[ClauseResult]) -> Iterator[Point]:
+    """Return a point for each clause that is not met, or that lacks an answer.
+
+    Parameters
+    ----------
+    clauses
+        The judgement of the clauses of the policy; none where nobody judged them.
+    """
+    for each in clauses:
+        if each.state == "not met":
+            yield wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered)
+    if not clauses and (policy.profile is not None or policy.context is not None):
+        name = "context" if policy.profile is None else policy.profile.profile.full_name
+        yield wording.clause(
+            name, "Its clauses are judged on a written file.", "verify the release", unanswered=True
+        )

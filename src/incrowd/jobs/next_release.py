@@ -26,6 +26,7 @@ from incrowd.privacy import LDiversity
 from incrowd.table.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
+    from incrowd.gate.kinds import Unanswered
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _SHARE = Parameter(float, "largest share of counterfeit records", low=0, high=1)
 
 
-def next_release(
+def next_release(  # noqa: PLR0913
     table: Any,
     policy: Policy,
     ledger: Ledger,
@@ -43,6 +44,7 @@ def next_release(
     max_counterfeits: float = 0.1,
     leave_out_changed: bool = False,
     csv_format: CsvFormat | None = None,
+    unanswered: Unanswered = "refuse",
 ) -> SeriesRelease:
     """Release a table that changed since the last release, m-invariant with all earlier ones of a ledger.
 
@@ -75,6 +77,8 @@ def next_release(
         diagnosis. Without it the table is refused.
     csv_format
         How a CSV is written, where it is not plain.
+    unanswered
+        What becomes of a release with open points, as in `anonymize`.
 
     Raises
     ------
@@ -132,7 +136,7 @@ def next_release(
     given = replace(
         policy, schema=schema, models=_models(policy, m), algorithm=_Given(plan.groups), ledger_m=None
     )
-    release = anonymize(_of_kind(came, kind), given, csv_format=csv_format)
+    release = anonymize(_of_kind(came, kind), given, csv_format=csv_format, unanswered=unanswered)
     return SeriesRelease.of(
         replace(release, policy=replace(release.policy, algorithm=policy.algorithm, ledger_m=m)),
         counterfeits=plan.counted(),

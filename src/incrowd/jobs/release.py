@@ -9,18 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.accounts.findings import Finding, answered
 from incrowd.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.accounts.statements import versions
 from incrowd.engines import engine_for
 from incrowd.errors import TableError, visible
+from incrowd.gate.points import Point, answered
+from incrowd.gate.verdict import Verdict
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.seals import digest_of
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
-from incrowd.jobs.clauses import judged_clauses
+from incrowd.jobs.clauses import judged_clauses, points_of_clauses
 from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.treating import treatment_entries
 from incrowd.lazy import pl
@@ -35,9 +36,9 @@ from incrowd.utility import MetricResult
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.engines import Engine
+    from incrowd.gate.accepted import Accepted
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
-    from incrowd.policy.accepted import Accepted
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
@@ -80,8 +81,8 @@ class Release:
         The columns that the order of the rows tells, if it was kept all the same.
     order
         Where each row went; None if the order was kept, or the rows never had one.
-    findings
-        Dangers and losses that a reader should look at before publishing, although every model holds.
+    points
+        Dangers and losses that somebody has to answer for; `verdict` has them, with the profile's clauses.
     values
         What the models say of perturbed sensitive values as they are released; None where nothing is
         perturbed that they look at.
@@ -101,7 +102,7 @@ class Release:
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
-    findings: tuple[Finding, ...] = field(default_factory=tuple, kw_only=True, repr=False)
+    points: tuple[Point, ...] = field(default_factory=tuple, kw_only=True, repr=False)
     values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
     _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
@@ -110,13 +111,13 @@ class Release:
         found = self.privacy
         return (
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
-            f"{holding(self.values)})"
+            f"{holding(self.values)}; {self.verdict.state})"
         )
 
     def accepting(self, answers: Iterable[Accepted]) -> Release:
-        """Return the release with a policy that accepts further findings, which its account repeats."""
+        """Return the release with a policy that accepts further points, which its account repeats."""
         policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
-        made = replace(self, policy=policy, findings=answered(self.findings, policy))
+        made = replace(self, policy=policy)
         if "before" in self.__dict__:
             made.__dict__["before"] = self.before
         return made
@@ -135,6 +136,12 @@ class Release:
     def clauses(self) -> tuple[ClauseResult, ...]:
         """The judgement of each clause of the policy's profile, by the verifier; none without a profile."""
         return judged_clauses(self.policy, self.write)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The one verdict: it holds, is open or is broken, by which points; every face says it."""
+        points = (*self.points, *points_of_clauses(self.policy, self.clauses))
+        return Verdict(answered(points, self.policy.accepted))
 
     @property
     def texts(self) -> Any:
@@ -158,7 +165,7 @@ class Release:
             "before": self.before.to_dict(cells=False),
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
-            "findings": [finding.to_dict() for finding in self.findings],
+            "verdict": self.verdict.to_dict(),
             **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
             **({} if self.values is None else {"released_values": self.values.to_dict()}),
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
@@ -276,8 +283,6 @@ class Release:
 
         found = self.document()
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in found["sentences"])
-        said = "".join(f"<li>{html.escape(finding.sentence())}</li>" for finding in self.findings)
-        findings = f"<p><b>Findings to look at before you publish</b></p><ul>{said}</ul>" if said else ""
         asked = [
             (each.model, each.attribute, each.value, f"{each.sign} {each.limit:g}")
             for each in self.privacy.privacy
@@ -285,7 +290,7 @@ class Release:
         ]
         loss = [(each["metric"], each["value"], each["normalized"]) for each in found["loss"]]
         return (
-            f"<p><b>{html.escape(found['verdict']['text'])}</b></p>{visible(findings)}<ul>{visible(lines)}</ul>"
+            f"{self.verdict._repr_html_()}<ul>{visible(lines)}</ul>"
             + markup.table("What was asked", ("model", "attribute", "reached", "limit"), asked)
             + markup.table("What was lost", ("metric", "value", "normalized"), loss)
         )
@@ -329,9 +334,11 @@ class Release:
         TableError
             When the file or folder exists (unless `force`) or cannot be written.
         InfeasibleError
-            When what was written does not satisfy the policy.
+            When the verdict is broken, or what was written does not satisfy the policy.
         """
         from incrowd.io.files import escaping
+
+        self.verdict.refuse(only_broken=True)
 
         csv_format = escaping(self.csv_format, escape_formulas)
         engine = engine_for(self.texts, progress=progress)
@@ -360,8 +367,9 @@ class Release:
         TableError
             When the rows are not in a database, the table exists (unless `force`) or cannot be made.
         InfeasibleError
-            When what was made does not satisfy the policy.
+            When the verdict is broken, or what was made does not satisfy the policy.
         """
+        self.verdict.refuse(only_broken=True)
         engine = engine_for(self.table)
         with interrupting(progress, engine.interrupt), engine.into(name, force=force) as made:
             if list(made.columns) != engine.columns:

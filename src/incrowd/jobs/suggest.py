@@ -134,13 +134,24 @@ def suggest(
     def feasible(changed: Policy, doing: str) -> bool:
         within = Within(shown, doing)
         try:
-            anonymize(table, changed, population=population, csv_format=csv_format, progress=within)
+            attempt(changed, within)
         except (InfeasibleError, InputError):
             return False
         return True
 
+    def attempt(tried: Policy, within: Progress) -> None:
+        """Make a release; one of which nothing is left is refused, too."""
+        anonymize(
+            table,
+            tried,
+            population=population,
+            csv_format=csv_format,
+            progress=within,
+            unanswered="write",
+        ).verdict.refuse(only_broken=True)
+
     try:
-        anonymize(table, policy, population=population, csv_format=csv_format, progress=Within(shown, "now"))
+        attempt(policy, Within(shown, "now"))
     except (InfeasibleError, LongListError):
         changes = helping(policy, lambda change: feasible(change.policy, change.text), most=most)
         return Suggestions(False, tuple(changes))

@@ -73,7 +73,7 @@ def tried(
         text = write(draft.guesses, draft.settings())
         try:
             policy = Policy.from_dict(tomllib.loads(text), Path(), "the draft")
-            release = anonymize(rows, policy, progress=Silent())
+            release = anonymize(rows, policy, progress=Silent(), unanswered="write")
         except UnlistableError as error:
             # A list is allowed once, and a column that is flat has none, so this ends.
             draft = draft.without_list(error.column, error.longest if isinstance(error, LongListError) else 0)

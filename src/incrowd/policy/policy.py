@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd.errors import InputError, ParameterError, those_are
+from incrowd.gate.accepted import Accepted
 from incrowd.io.addresses import file_path
 from incrowd.parameters import EPSILON, SEED, Parameter, check_fields, parameter
-from incrowd.policy.accepted import Accepted
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.presentation.markup import document
 from incrowd.privacy import MODELS, PrivacyModel
@@ -75,7 +75,7 @@ class Policy:
         ``matches-any`` or ``conservative`` (nothing). A search counts by ``value`` all the same. So a release
         may be refused that another algorithm could make.
     accepted
-        Findings of the gate before release that the owner of the data accepts, each with a reason.
+        Points of the verdict that the owner of the data accepts, each with a reason.
     judge
         What models judge of sensitive values that a treatment perturbs, as PRAM does: the values before and
         those that are released (``released``), or only those before (``original``).
@@ -248,7 +248,7 @@ class Policy:
                 checked.seed,
                 checked.set_limit,
                 checked.wildcards,
-                tuple(Accepted(each.finding, each.column, each.why) for each in checked.accepted),
+                tuple(Accepted(each.point, each.column, each.why) for each in checked.accepted),
                 checked.judge,
                 checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
                 None if checked.profile is None else Choice.of(checked.profile, folder),

@@ -103,10 +103,12 @@ class AttackerTable(BaseModel):
 
 
 class AcceptedTable(BaseModel):
-    """One ``[[accepted]]``: a finding of the gate before release, and why it is accepted."""
+    """One ``[[accepted]]``: a point of the verdict, and why it is accepted."""
 
     model_config = ConfigDict(extra="forbid")
-    finding: StrictStr = Field(description="its name, as the account has it")
+    point: StrictStr = Field(
+        validation_alias=AliasChoices("point", "finding"), description="its kind, as the verdict has it"
+    )
     column: StrictStr | None = Field(None, description="the column that it is about, if it is about columns")
     why: StrictStr = Field(min_length=1, description="the reason, which the account repeats")
 
@@ -154,7 +156,7 @@ class PolicyFile(BaseModel):
     )
     algorithm: dict[str, Any] = Field({}, description="what searches the recoding")
     accepted: list[AcceptedTable] = Field(
-        [], description="findings of the gate before release that are accepted, each with a reason"
+        [], description="points of the verdict that are accepted, each with a reason"
     )
     profile: dict[str, Any] | None = Field(
         None, description="the rule profile that the release is checked by, its inputs and attestations"

@@ -76,16 +76,19 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-_FOUND = "Look at this before you publish"
+_POINTS = "Points of the verdict"
+_COLOURS = {"holds": "#00664f", "open": "#8a5a00", "broken": "#a53400", "": "#5a5a5a"}
+_CLASSES = {"holds": "good", "open": "open", "broken": "bad", "": "open"}
 
 
-def _found(document: Mapping[str, Any]) -> list[str]:
-    """Return a line for each finding, the open ones first, with its way out or why it is accepted."""
-    findings = sorted(document.get("findings", ()), key=lambda each: each["accepted"] is not None)
+def _points(document: Mapping[str, Any]) -> list[str]:
+    """Return a line for each point: broken, open, and accepted ones, with the way out or the reason."""
+    order = ("broken", "open", "holds")
+    points = sorted(document["verdict"].get("points", ()), key=lambda each: order.index(each["state"]))
     return [
-        f"{each['finding']}: {each['text']} "
+        f"{each['point']}: {each['text']} "
         + (each["way_out"] if each["accepted"] is None else f"Accepted: {each['accepted']}")
-        for each in findings
+        for each in points
     ]
 
 
@@ -139,13 +142,13 @@ def _file(name: str) -> str:
 def to_html(document: Mapping[str, Any]) -> str:
     """Return the report as one self-contained page."""
     verdict = document["verdict"]
-    state = {True: "good", False: "bad", None: "open"}[verdict["holds"]]
+    state = _CLASSES[verdict["state"]]
     notice = _notice(document)
     parts = [
         f'<p class="internal">{html.escape(notice)}</p>' if notice else "",
         f"<h1>{html.escape(document['title'])}</h1>",
         f'<p class="verdict {state}">{html.escape(verdict["text"])}</p>',
-        _html_findings(document),
+        _html_points(document),
         f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
     ]
     asked = _asked(document)
@@ -178,12 +181,12 @@ def to_html(document: Mapping[str, Any]) -> str:
     )
 
 
-def _html_findings(document: Mapping[str, Any]) -> str:
-    found = _found(document)
-    if not found:
+def _html_points(document: Mapping[str, Any]) -> str:
+    points = _points(document)
+    if not points:
         return ""
-    lines = "".join(f"<li>{html.escape(line)}</li>" for line in found)
-    return f'<div class="findings"><h2>{_FOUND}</h2><ul>{lines}</ul></div>'
+    lines = "".join(f"<li>{html.escape(line)}</li>" for line in points)
+    return f'<div class="points"><h2>{_POINTS}</h2><ul>{lines}</ul></div>'
 
 
 def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
@@ -240,8 +243,8 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             "title": document["title"],
             "notice": _notice(document),
             "verdict": verdict["text"],
-            "colour": {True: "#00664f", False: "#a53400", None: "#5a5a5a"}[verdict["holds"]],
-            "found": {"title": _FOUND, "lines": _found(document)},
+            "colour": _COLOURS[verdict["state"]],
+            "points": {"title": _POINTS, "lines": _points(document)},
             "sentences": document["sentences"],
             "asked": {"header": _ASKED, "rows": _asked(document)},
             "charts": drawn,

@@ -26,6 +26,7 @@ def hospital_policy(k: int = 5, l: int = 2, max_suppression: float = 0.02) -> Po
     from incrowd.privacy import KAnonymity, LDiversity
     from incrowd.samples.hospital import diagnosis_hierarchy
     from incrowd.table.schema import Schema
+    from incrowd.treatments import Round
 
     schema = Schema(
         quasi={
@@ -38,6 +39,8 @@ def hospital_policy(k: int = 5, l: int = 2, max_suppression: float = 0.02) -> Po
         sensitive={"diagnosis": diagnosis_hierarchy(), "length_of_stay": None, "cost": None},
         identifying=["patient_id", "name", "birth_date"],
         insensitive=["admission_type"],
+        # To the cent, nearly every cost is one of its own, and whoever knows it finds the record.
+        treatments={"cost": Round(1000)},
     )
     return Policy(schema, (KAnonymity(k), LDiversity(l)), max_suppression=max_suppression)
 

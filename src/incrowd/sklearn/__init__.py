@@ -166,6 +166,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             max_suppression=self.max_suppression,
             seed=self.seed,
             ends="exact",
+            # The release stays here: what leaves is what the model behind it learns.
+            unanswered="write",
         )
         self.recoding_ = release.recoding
         self.privacy_ = release.privacy

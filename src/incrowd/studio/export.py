@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.accounts.findings import refuse_unanswered
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.seals import is_seal
 from incrowd.io.streams import is_scan
@@ -101,9 +100,9 @@ def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
 
 
 def _released(work: Work) -> Release:
-    """Return the release, once every finding is accepted."""
+    """Return the release, once its verdict holds."""
     assert work.release is not None
-    refuse_unanswered(work.release.findings)
+    work.release.verdict.refuse()
     return work.release
 
 

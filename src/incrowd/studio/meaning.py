@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.accounts.statements import at_most, percent
+from incrowd.gate.wording import at_most, percent
 from incrowd.privacy import MODELS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.accounts.statements import at_most, percent
+from incrowd.gate.wording import at_most, percent
 from incrowd.lazy import pl
 from incrowd.table.schema import OPEN_ROLE
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
 
-from incrowd.accounts.statements import percent
+from incrowd.gate.wording import percent
 from incrowd.io.columns import columns_named
 from incrowd.privacy import MODELS
 from incrowd.studio.parts import cut, emptied, marked, note, words

@@ -35,12 +35,12 @@ from incrowd.table.schema import OPEN_ROLE
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.attacks import Attack
+    from incrowd.gate.accepted import Accepted
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.draft import Draft
     from incrowd.jobs.fidelity import Fidelity
     from incrowd.jobs.release import Release
     from incrowd.jobs.suggest import Suggestion
-    from incrowd.policy.accepted import Accepted
     from incrowd.progress import Progress
     from incrowd.report.document import ComparisonRun
     from incrowd.risk import Identifying
@@ -372,7 +372,7 @@ class Work:
         with ExitStack() as session:
             table = session.enter_context(self._asked())
             try:
-                found = anonymize(table, self.policy(), progress=progress, **self._beside)
+                found = anonymize(table, self.policy(), progress=progress, unanswered="write", **self._beside)
             except InfeasibleError:
                 self.infeasible = True
                 raise
@@ -385,7 +385,7 @@ class Work:
         return found
 
     def accept(self, answers: Sequence[Accepted]) -> None:
-        """Accept findings of the release: in its policy and account, and whenever it is made again."""
+        """Accept points of the verdict: in policy and account, and whenever the release is made again."""
         assert self.release is not None
         self.release = self.release.accepting(answers)
         self.account = self.release.document()
@@ -406,7 +406,9 @@ class Work:
         from incrowd.jobs.anonymize import anonymize
 
         with suppress(InfeasibleError, InputError), self._asked() as table:
-            anonymize(table, policy, progress=progress, **self._beside)
+            anonymize(table, policy, progress=progress, unanswered="write", **self._beside).verdict.refuse(
+                only_broken=True
+            )
             return True
         return False
 

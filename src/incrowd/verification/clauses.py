@@ -43,7 +43,7 @@ def _attested(con: Checks, policy: Policy, clause: Clause, blank: ClauseResult) 
     said = policy.profile.attested.get(clause.id)
     if said is None:
         con.never(f"{clause.id}: somebody had attested it")
-        return replace(blank, detail=f"nobody attests it: {clause.question}")
+        return replace(blank, detail=f"nobody attests it: {clause.question}", unanswered=True)
     con.note(f"Attested, not checked: {clause.id}, by {visible(said.by)} on {said.on}.")
     return replace(blank, state="attested", detail=f"{said.by}, {said.on}: {said.says}")
 
@@ -53,7 +53,7 @@ def _checked(con: Checks, subject: Subject, clause: Clause, blank: ClauseResult)
         counts = list(CHECKS[clause.check or ""](subject))
     except LackingError as lacking:
         con.never(f"{clause.id}: it could be checked")
-        return replace(blank, detail=f"cannot be checked: {lacking}")
+        return replace(blank, detail=f"cannot be checked: {lacking}", unanswered=True)
     broken = []
     for words, sql in counts:
         con.check(f"{clause.id}: {words}", sql)

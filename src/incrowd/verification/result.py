@@ -126,6 +126,8 @@ class ClauseResult:
         ``checked`` (and met), ``attested`` (by a named person) or ``not met``.
     detail
         The figures, who attests it, or why it is not met.
+    unanswered
+        Whether a clause that is not met only lacks an answer or an input.
     """
 
     id: str
@@ -133,6 +135,7 @@ class ClauseResult:
     source: str
     state: str
     detail: str
+    unanswered: bool = False
 
 
 @dataclass(frozen=True)

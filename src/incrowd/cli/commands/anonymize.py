@@ -11,7 +11,7 @@ import typer
 
 from incrowd.cli import option_groups, options, outputs
 from incrowd.cli.logs import LOG
-from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.errors import InfeasibleError, ParameterError, VerdictError
 
 if TYPE_CHECKING:
     from incrowd.dialects.addresses import Address
@@ -138,15 +138,12 @@ def anonymize(
     search: option_groups.SearchOptions,
     places: OutputOptions,
     book: option_groups.LedgerOptions,
+    gate: option_groups.GateOptions,
     population: options.People = None,
     keep_order: options.KeepOrder = False,
     seed: options.Seed = None,
     full: options.Full = False,
     json: options.Json = False,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Refuse a release with findings that the policy does not accept."),
-    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -158,7 +155,8 @@ def anonymize(
 
     It shows what the release lost.
 
-    Nothing is written when a model cannot be satisfied.
+    Nothing is written when a model cannot be satisfied, or when a point of the verdict is open: each comes
+    with the change that removes it and the line that accepts it. Exit status 1 then.
     """
     from incrowd.cli.tables import progress
     from incrowd.jobs.anonymize import anonymize as release_of
@@ -177,7 +175,7 @@ def anonymize(
         rows, csv_format, names = source.open(data, shown)
         if places.into is not None:
             rows.place_for(places.into, force=places.force)
-        policy = search.override(limits.applied_to(columns.policy_for(names)))
+        policy = gate.applied_to(search.override(limits.applied_to(columns.policy_for(names))))
         policy = replace(
             policy,
             keep_order=policy.keep_order or keep_order,
@@ -195,7 +193,9 @@ def anonymize(
             return
         searching = time.perf_counter()
         try:
-            release = release_of(rows, policy, strict=strict, **settings)
+            release = release_of(rows, policy, unanswered=gate.choice, **settings)
+        except VerdictError:
+            raise
         except InfeasibleError as error:
             quick = time.perf_counter() - searching < _QUICK
             raise InfeasibleError(f"{error}. {_hint(rows, policy, settings, quick=quick)}") from None

@@ -37,7 +37,7 @@ def assess(
 ) -> None:
     """Measure how private a table is as it stands.
 
-    With limits (-k, -l, -t, --model, --policy) the exit status is 1 when one is not met.
+    With limits (-k, -l, -t, --model, --policy) the exit status is 1 when one is not met, or a point is open.
     """
     from incrowd.cli.summary import show_assessment_summary
     from incrowd.cli.tables import console, progress, show_assessment
@@ -73,7 +73,7 @@ def assess(
             show_assessment(console(), assessment)
         if by_class:
             show_classes(console(), assessment.by_class())
-    if not assessment.holds:
+    if assessment.verdict is not None and not assessment.verdict.holds:
         raise typer.Exit(1)
 
 

@@ -199,7 +199,7 @@ def _warnings(draft: Draft) -> list[str]:
 
 def _tried(trial: Trial, rows: int) -> list[str]:
     """Print the result of trying the draft, and the changes that it needed."""
-    from incrowd.accounts.statements import at_most, percent
+    from incrowd.gate.wording import at_most, percent
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
     if trial.problem:

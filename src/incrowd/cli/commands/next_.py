@@ -17,6 +17,7 @@ def next_(
     data: options.Data,
     source: option_groups.CsvOptions,
     book: option_groups.LedgerOptions,
+    gate: option_groups.GateOptions,
     policy: Annotated[Path, typer.Option("--policy", help="The policy file, with m in [ledger].")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
     counterfeits: Annotated[
@@ -60,7 +61,7 @@ def next_(
     written = outputs.outputs_of(data, *earlier, book.ledger, policy=policy, force=force)
     released = outputs.released_file(written, output, data, stream=False)
     counts, saved = written.add(counterfeits), outputs.added(written, save_policy)
-    loaded = Policy.read(policy)
+    loaded = gate.applied_to(Policy.read(policy))
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format = source.read(data)
@@ -74,6 +75,7 @@ def next_(
             max_counterfeits=max_counterfeits,
             leave_out_changed=leave_out_changed,
             csv_format=csv_format,
+            unanswered=gate.choice,
         )
         shown.stage("write")
         release.write(released, escape_formulas=escape_formulas)

@@ -63,6 +63,7 @@ def _anonymize(
         keep_order=True,
         ends="exact",
         force=True,
+        unanswered="write",
     )
     result: pl.DataFrame = release.texts
     if subset is not None:

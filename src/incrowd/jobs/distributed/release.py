@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.clearance import points_of_columns
 from incrowd.accounts.survey import refuse_survey
 from incrowd.algorithms import Mondrian
 from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine
@@ -32,7 +33,6 @@ from incrowd.progress import Silent, in_job
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.accounts.findings import Finding
     from incrowd.jobs.assess import Assessment
     from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 class DistributedRelease(InNotebooks, Release):
     """A table on Spark that was recoded block by block, and the account of it.
 
-    It is a `Release` without what does not fit on one machine: `recoding`, `frequency`, `before`, `findings`,
-    and what is made of them, such as `save` and `report`. These raise `UnavailableError`.
+    It is a `Release` without what does not fit on one machine: `recoding`, `frequency`, `before`, and what is
+    made of them, such as `save` and `report`. These raise `UnavailableError`.
 
     Attributes
     ----------
@@ -75,7 +75,6 @@ class DistributedRelease(InNotebooks, Release):
 
     recoding: Recoding = field(init=False, repr=False, compare=False)
     frequency: FrequencyTable = field(init=False, repr=False, compare=False)
-    findings: tuple[Finding, ...] = field(init=False, repr=False, compare=False)
     _measure_before: Callable[[], Assessment] = field(init=False, repr=False, compare=False)
     driver_keys: int = field(default=DRIVER_KEYS, repr=False, kw_only=True)
     blocks: int = field(kw_only=True)
@@ -97,8 +96,8 @@ class DistributedRelease(InNotebooks, Release):
         raise AttributeError(name)
 
     def __repr__(self) -> str:
-        records = self.privacy.records
-        return f"DistributedRelease({records:,} records in {self.blocks:,} blocks; every model holds)"
+        counts = f"{self.privacy.records:,} records in {self.blocks:,} blocks"
+        return f"DistributedRelease({counts}; every model holds; {self.verdict.state})"
 
     def undivided(self) -> dict[str, MetricResult]:
         """Return the losses of the same policy without blocks, in the metrics of `utility`.
@@ -125,6 +124,7 @@ class DistributedRelease(InNotebooks, Release):
             **terms_of(self.policy),
             **({"treatments": list(self.treatments)} if self.treatments else {}),
             "blocks": {"count": self.blocks, "largest": self.sizes[0], "smallest": self.sizes[-1]},
+            "verdict": self.verdict.to_dict(),
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "seconds": self.seconds,
@@ -151,6 +151,8 @@ class DistributedRelease(InNotebooks, Release):
             When what was written does not satisfy the policy.
         """
         from incrowd.jobs.checks import judge
+
+        self.verdict.refuse(only_broken=True)
 
         def check(written: Any) -> None:
             if self.policy.schema.person:
@@ -263,6 +265,9 @@ def in_blocks(
             with clock.stage("check"):
                 after = measure(named, policy, driver_keys, scale)
             judge(after, policy)
+            with clock.stage("points"):
+                leaving = SparkEngine(released, EngineSettings(driver_keys))
+                points = tuple(points_of_columns(leaving, policy.schema, after.records))
             released = in_random_order(released)
             held.remove(kept)
         finally:
@@ -274,6 +279,7 @@ def in_blocks(
         blocks=len(sizes),
         sizes=tuple(sorted(sizes, reverse=True)),
         privacy=after,
+        points=points,
         utility=utility,
         seconds=clock.seconds,
         driver_keys=driver_keys,

@@ -8,10 +8,9 @@ from typing import Any
 
 from nicegui import ui
 
-from incrowd.accounts.findings import unanswered
 from incrowd.studio import export
 from incrowd.studio.cancelling import Watched
-from incrowd.studio.gate import Gate, show_findings
+from incrowd.studio.gate import Gate, show_verdict
 from incrowd.studio.job import Job
 from incrowd.studio.parts import box, emptied, heading, marked, note, words
 from incrowd.studio.steps.step import Step
@@ -24,18 +23,18 @@ class HandOver(Step):
     of_release = True
 
     def draw(self) -> None:
-        """Show the downloads, once every finding is accepted."""
+        """Show the downloads, once the verdict holds."""
         self._place = ui.column().classes("w-full")
         self._show()
 
     def _show(self) -> None:
         with emptied(self._place):
-            findings = self.work.release.findings
-            if unanswered(findings):
-                Gate(self.work, self._show).draw()
-            else:
-                show_findings(findings)
+            verdict = self.work.release.verdict
+            show_verdict(verdict)
+            if verdict.holds:
                 self._all()
+            elif not verdict.broken:
+                Gate(self.work, self._show).draw()
 
     def _all(self) -> None:
         work = self.work

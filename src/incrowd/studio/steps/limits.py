@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from incrowd.accounts.findings import unprotected
+from incrowd.accounts.points import unprotected
 from incrowd.privacy import MODELS
 from incrowd.privacy.attacker import Attacker
 from incrowd.studio import declared, meaning

@@ -11,7 +11,7 @@ from incrowd.lazy import pl
 from incrowd.studio import account, parts
 from incrowd.studio.bars import bars
 from incrowd.studio.fields import button
-from incrowd.studio.gate import show_findings
+from incrowd.studio.gate import show_verdict
 from incrowd.studio.job import Job
 from incrowd.studio.parts import box, bullets, emptied, fold, frame, grid, heading, marked, note, words
 from incrowd.studio.rules import show_clauses
@@ -51,8 +51,7 @@ class Look(Step):
                     words("div", name, "muted")
                     words("div", figure, "figure")
                     words("div", context, "muted")
-        show_findings(release.findings)
-        words("div", document["verdict"]["text"], "good")
+        show_verdict(release.verdict)
         marked(bullets(document["sentences"]), "sentences")
         show_clauses(document)
         self._tell_rows()

@@ -13,7 +13,7 @@ from incrowd.policy.policy import Policy
 from incrowd.studio import declared
 from incrowd.studio.fields import button, choice_field
 from incrowd.studio.forms import advanced, entry_form, slider
-from incrowd.studio.gate import show_findings
+from incrowd.studio.gate import show_verdict
 from incrowd.studio.job import Job
 from incrowd.studio.meaning import Slider
 from incrowd.studio.parts import emptied, heading, marked, note, words
@@ -155,8 +155,7 @@ class Run(Step):
     def _tell(self) -> None:
         release = self.work.release
         with emptied(self._done):
-            show_findings(release.findings)
+            show_verdict(release.verdict)
             seconds = math.fsum(release.seconds.values())
-            text = self.work.account["verdict"]["text"]
-            marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")
+            marked(note(f"The run took {seconds:.1f} s."), "seconds").props("role=status")
             button("Look at it", "look", lambda: self.page.go("Look"), "icon-right=arrow_forward")

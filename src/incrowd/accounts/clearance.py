@@ -1,0 +1,126 @@
+"""The clearance of columns: what each column that leaves tells about people, whatever its role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from incrowd.errors import IncrowdError
+from incrowd.gate import wording
+from incrowd.gate.columns import are_numbers, points_of_texts, texts_of
+from incrowd.gate.points import Point
+from incrowd.lazy import pl
+
+if TYPE_CHECKING:
+    from incrowd.engines import Engine
+    from incrowd.table.schema import Schema
+
+_MANY = 0.2
+"""Share of the records with values of their own from which there is a point: a fifth."""
+_FIRST = 50_000
+"""Rows by which uniqueness is looked at first; only where they show something, all rows are counted."""
+_PAIRED = 12
+"""Columns with the most values that are looked at in pairs, and rows of them."""
+_PAIRED_ROWS = 20_000
+
+
+def columns_that_leave(engine: Engine, schema: Schema) -> list[str]:
+    """Return the columns of the rows that leave, in their order, quasi-identifiers included."""
+    after = schema.after_treatment()
+    return [
+        name
+        for name in engine.columns
+        if (after[name].leaves if name in after else schema.unlisted != "drop")
+    ]
+
+
+def points_of_columns(engine: Engine, schema: Schema, rows: int) -> Iterator[Point]:
+    """Return the points of all columns that leave.
+
+    Parameters
+    ----------
+    engine
+        The rows that leave, with their treatments. Cells of quasi-identifiers may be raw or released.
+    schema
+        The roles of the columns.
+    rows
+        All records.
+    """
+    names = columns_that_leave(engine, schema)
+    quasi = {attribute.name for attribute in schema.quasi}
+    others = [name for name in names if name not in quasi]
+    yield from _unique_columns(engine, others, rows)
+    yield from _unique_pairs(engine, others, rows)
+    compared = {attribute.name for attribute in schema.sensitive}
+    for name in others:
+        yield from _texts(engine, name, compared=name in compared)
+
+
+def _unique_columns(engine: Engine, names: Sequence[str], rows: int) -> Iterator[Point]:
+    for name in names:
+        share = _lone_share(engine, [name], rows)
+        if share is not None and share >= _MANY:
+            yield wording.unique_column(name, share, numbers=_is_of_numbers(engine, name))
+
+
+def _is_of_numbers(engine: Engine, name: str) -> bool:
+    try:
+        return are_numbers(engine.values_of([name])[0].to_series())
+    except IncrowdError:
+        return False
+
+
+def _unique_pairs(engine: Engine, names: Sequence[str], rows: int) -> Iterator[Point]:
+    """Find the pairs of columns, neither of them unique, that single out many records."""
+    heads = {name: engine.head(name, _PAIRED_ROWS) for name in names}
+    columns = {name: head for name, head in heads.items() if head is not None and _lone_part([head]) < _MANY}
+    sizes = {name: column.n_unique() for name, column in columns.items()}
+    most = set(sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED])
+    pairs = {}
+    for one, other in combinations([name for name in columns if name in most], 2):
+        if sizes[one] * sizes[other] < _MANY * len(columns[one]):
+            continue
+        if _lone_part([columns[one], columns[other]]) < _MANY:
+            continue
+        share = _lone_share(engine, (one, other), rows)
+        if share is not None and share >= _MANY:
+            pairs[one, other] = share
+    yield from wording.unique_together(pairs)
+
+
+def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float | None:
+    """Return the share of the records whose values in some columns no other record has.
+
+    None where the engine cannot say. A share below `_MANY` may be one of the first rows alone.
+    """
+    heads = [head for name in names if (head := engine.head(name, _FIRST)) is not None]
+    if len(heads) == len(names):
+        share = _lone_part(heads)
+        if share < _MANY or len(heads[0]) < _FIRST:
+            return share
+    lone = engine.lone_rows(names)
+    if lone is None and len(names) == 1:
+        try:
+            lone = int((engine.values_of(names)[1] == 1).sum())
+        except IncrowdError:
+            return None
+    return None if lone is None else lone / max(rows, 1)
+
+
+def _lone_part(columns: Sequence[pl.Series]) -> float:
+    """Return the share of rows whose values in all columns no other row has."""
+    rows = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
+    sizes = rows.group_by(pl.all()).len("rows")
+    return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
+
+
+def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
+    try:
+        values, counts = engine.values_of([name])
+    except IncrowdError:
+        yield wording.unread_column(name, "its values cannot be listed where the rows are")
+        return
+    found = texts_of(values.to_series(), counts)
+    if found is not None:
+        yield from points_of_texts(name, *found, int(counts.sum()), quasi=False, compared=compared)

@@ -1,0 +1,172 @@
+"""The points of a release: dangers and losses that somebody has to answer for although every model holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from incrowd.accounts.clearance import columns_that_leave, points_of_columns
+from incrowd.drafting.functional_dependencies import determined, part_of
+from incrowd.drafting.repeats import repeated_ids
+from incrowd.errors import TableError
+from incrowd.gate import wording
+from incrowd.gate.columns import points_of_texts
+from incrowd.gate.points import Point, answered
+from incrowd.lazy import np, pl
+from incrowd.privacy.base import SensitiveModel
+from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.recoding import BLANKED_ABOVE, blanked_shares
+
+if TYPE_CHECKING:
+    from incrowd.engines import Engine
+    from incrowd.policy.policy import Policy
+    from incrowd.privacy import PrivacyModel
+    from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
+
+_MANY = 0.2
+"""Share of suppressed records from which there is a point: a fifth."""
+_ROWS = 20_000
+"""Rows of which columns are compared with each other."""
+
+
+class Evidence(NamedTuple):
+    """The input of the points of a release.
+
+    Attributes
+    ----------
+    came, leaving
+        The engines of the rows as they came, and of the rows that leave.
+    frequency, recoding
+        The keys and their cells.
+    suppressed
+        Share of the records that are suppressed.
+    """
+
+    came: Engine
+    leaving: Engine
+    policy: Policy
+    frequency: FrequencyTable
+    recoding: Recoding
+    suppressed: float
+
+
+def points_of(evidence: Evidence) -> tuple[Point, ...]:
+    """Return all points, in the order of their kinds; those that the policy accepts have its reason."""
+    points = [point for check in _CHECKS for point in check(evidence)]
+    return answered(points, evidence.policy.accepted)
+
+
+def _columns(evidence: Evidence) -> Iterator[Point]:
+    rows = evidence.frequency.rows
+    yield from points_of_columns(evidence.leaving, evidence.policy.schema, rows)
+    weights = np.where(evidence.recoding.suppressed, 0, evidence.frequency.weights)
+    for domain, cells in zip(evidence.recoding.domains, evidence.recoding.cells, strict=True):
+        if domain.kind == "category":
+            labels = pl.Series(cells.labels, dtype=pl.String)
+            records = np.bincount(cells.codes, weights, len(labels)).astype(np.int64)
+            used = labels.is_not_null() & pl.Series(records > 0)
+            texts, counts = labels.filter(used), records[used.to_numpy()]
+            yield from points_of_texts(domain.name, texts, counts, rows, quasi=True, compared=False)
+
+
+def unprotected(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> list[str]:
+    """Return those sensitive attributes that no model looks at, also not against an attacker."""
+    parts = [part for model in models for part in getattr(model, "models", (model,))]
+    named = {getattr(part, "attribute", None) for part in parts if isinstance(part, SensitiveModel)}
+    return [] if None in named else [name for name in sensitive if name not in named]
+
+
+def _unprotected(evidence: Evidence) -> Iterator[Point]:
+    attributes = {each.name: j for j, each in enumerate(evidence.frequency.sensitive)}
+    left = unprotected(evidence.policy.models, list(attributes))
+    if not left:
+        return
+    classes = evidence.recoding.classes(evidence.frequency)
+    for name in left:
+        sizes = classes.sizes
+        alike = int(sizes[classes.most_frequent(attributes[name]) == sizes].sum())
+        share = alike / max(int(np.sum(sizes)), 1)
+        yield wording.unprotected(name, share)
+
+
+def _derived(evidence: Evidence) -> Iterator[Point]:
+    schema = evidence.policy.schema
+    quasi = [attribute.name for attribute in schema.quasi]
+    others = [name for name in columns_that_leave(evidence.leaving, schema) if _is_plain(name, schema)]
+    heads = {name: evidence.came.head(name, _ROWS) for name in [*quasi, *others]} if others else {}
+    table = {name: head for name, head in heads.items() if head is not None}
+    if not table:
+        return
+    rows = pl.DataFrame(table)
+    follows = set(determined(rows, list(table)))
+    for other in (name for name in others if name in table):
+        for one in (name for name in quasi if name in table):
+            from_quasi = (one, other) in follows or part_of(table[other], table[one])
+            if from_quasi or (other, one) in follows or part_of(table[one], table[other]):
+                yield wording.derived(other, one, follows=from_quasi)
+                break
+
+
+def _is_plain(name: str, schema: Schema) -> bool:
+    """Say whether a column leaves as it is, and no model looks at it."""
+    return name not in schema or (schema[name].role == "insensitive" and schema[name].treatment is None)
+
+
+def _repeated(evidence: Evidence) -> Iterator[Point]:
+    schema = evidence.policy.schema
+    for name, ids in repeated_ids(evidence.came, schema).items():
+        yield wording.repeated_id(name, ids, _people_of_classes(evidence, name))
+
+
+def _people_of_classes(evidence: Evidence, name: str) -> tuple[int, int, int, int] | None:
+    """Count the people of classes, if a column names people.
+
+    Returns
+    -------
+    The class size that is asked for, the classes with fewer people, all classes, and the fewest people of a
+    class. None where the rows are not in memory, or no class is left.
+    """
+    keys = evidence.frequency.row_keys
+    classes = evidence.recoding.classes(evidence.frequency)
+    if keys is None or not len(classes):
+        return None
+    try:
+        ids, _ = evidence.came.numbered([name])
+    except TableError:
+        return None
+    of_key = np.full(evidence.frequency.keys + 1, -1, np.int64)
+    of_key[classes.members] = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
+    of_row = of_key[keys]
+    rows = of_row >= 0
+    width = int(ids.max()) + 1
+    people = np.bincount(np.unique(of_row[rows] * width + ids[rows]) // width, minlength=len(classes))
+    limits = [int(model.limit) for model in evidence.policy.models if isinstance(model, KAnonymity)]
+    k = max(limits, default=int(classes.sizes.min()))
+    return k, int((people < k).sum()), len(classes), int(people.min())
+
+
+def _blanked(evidence: Evidence) -> Iterator[Point]:
+    policy = evidence.policy
+    for name, share in blanked_shares(evidence.frequency, evidence.recoding).items():
+        if share > BLANKED_ABOVE:
+            column = policy.schema[name]
+            yield wording.blanked(
+                name,
+                share,
+                local=not policy.algorithm.full_domain,
+                has_hierarchy=column.hierarchy is not None,
+                has_level=bool((column.levels or (0,))[0]),
+            )
+
+
+def _suppressed(evidence: Evidence) -> Iterator[Point]:
+    if evidence.suppressed > _MANY:
+        yield wording.much_suppressed(evidence.suppressed)
+    kept = ~evidence.recoding.suppressed & (evidence.frequency.weights > 0)
+    if all(cells.starred[kept].all() for cells in evidence.recoding.cells):
+        yield wording.nothing_left()
+
+
+_CHECKS = (_columns, _unprotected, _derived, _repeated, _blanked, _suppressed)

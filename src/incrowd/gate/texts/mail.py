@@ -1,0 +1,21 @@
+"""Addresses of mail."""
+
+from __future__ import annotations
+
+from incrowd.gate.texts.sign import Sign, holding
+from incrowd.lazy import pl
+
+_AT = r"(?:@|\s?[(\[](?:at|AT|ät)[)\]]\s?)"
+_DOT = r"(?:\.|\s?[(\[](?:dot|DOT|punkt)[)\]]\s?)"
+_PATTERN = rf"[\pL\pN_+%-]{_AT}[\pL\pN-]+(?:{_DOT}[\pL\pN-]+)*{_DOT}\pL{{2,}}"
+
+
+class Mail(Sign):
+    """An address with ``@`` or ``(at)``, and a domain that ends with letters."""
+
+    name = "mail"
+    text = "mail addresses"
+
+    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+        """Find texts with such an address."""
+        return holding(texts, _PATTERN)

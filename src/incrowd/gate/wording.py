@@ -1,0 +1,301 @@
+"""The sentences of points: each kind has one function, and every judge of a release calls it.
+
+The code that makes a release and the code that verifies it count by themselves. They share these words, so
+that the same figures are said in the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal
+
+from incrowd.errors import listed, setting
+from incrowd.gate.points import Point
+
+
+def percent(share: float) -> str:
+    """Write a share in percent."""
+    return f"{share:.1%}" if share >= 0.001 or share == 0 else "below 0.1%"
+
+
+def at_most(share: float) -> str:
+    """Write a share that nothing exceeds in percent, rounded up.
+
+    Examples
+    --------
+    >>> at_most(1 / 5), at_most(1 / 40), at_most(1 / 3), at_most(1 / 1400)
+    ('20%', '2.5%', '33.4%', '0.08%')
+    """
+    exact = Decimal(repr(float(share))) * 100
+    step = Decimal("0.1") if exact >= Decimal("0.1") or not exact else Decimal(1).scaleb(exact.adjusted())
+    return f"{(exact / step).to_integral_value(ROUND_CEILING) * step:f}".removesuffix(".0") + "%"
+
+
+def limit(
+    model: str,
+    attribute: str | None,
+    attacker: str | None,
+    quantity: str,
+    value: float | None,
+    asked: float,
+) -> Point:
+    """Return the point of a limit that is not met.
+
+    Parameters
+    ----------
+    attribute, attacker
+        The sensitive attribute and the attacker that it is about; None where it is about none.
+    quantity, value, asked
+        What is limited, as ``k``; its value (None where it is not defined); and the limit.
+    """
+    about = f" of {attribute}" if attribute else ""
+    against = f" against {attacker}" if attacker else ""
+    reached = "not defined" if value is None else f"{value:.4g}"
+    return Point(
+        "limit",
+        () if attribute is None else (attribute,),
+        None,
+        f"{model}{about}{against} fails: {quantity} is {reached}, asked is {asked:.4g}.",
+        "Generalize more, suppress more, or ask for less.",
+    )
+
+
+def unique_column(name: str, share: float, *, numbers: bool) -> Point:
+    """Return the point of a column in which many records have a value of their own."""
+    rounding = setting(f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000")
+    first = f"Round it ({rounding})"
+    return Point(
+        "unique-column",
+        (name,),
+        share,
+        f"{percent(share)} of the records have a value of {name} that no other record has. Whoever knows the "
+        "value finds the record.",
+        f"{first if numbers else 'Give it a treatment'}, make it a quasi-identifier, or leave it out.",
+    )
+
+
+def unique_together(pairs: Mapping[tuple[str, str], float]) -> Iterator[Point]:
+    """Return the points of pairs of columns that single out many records together.
+
+    There is one for each column that, with others, covers all pairs; the column of most pairs comes first:
+
+        street-height, street-weight, height-weight   ->   street (height, weight), height (weight)
+
+    Parameters
+    ----------
+    pairs
+        Share of the records that each pair singles out, 0..1.
+    """
+    left = dict(pairs)
+    while left:
+        number = Counter(name for pair in left for name in pair)
+        first = max(number, key=lambda name: number[name])
+        own = dict(sorted(((p, s) for p, s in left.items() if first in p), key=lambda item: -item[1]))
+        others = [one if other == first else other for one, other in own]
+        share = next(iter(own.values()))
+        with_others = f", and so it is with {listed(others[1:], 6)}" if len(others) > 1 else ""
+        yield Point(
+            "unique-together",
+            (first, *others),
+            share,
+            f"{percent(share)} of the records have values of {first} and {others[0]} that no other record "
+            f"has together{with_others}. Whoever knows both finds the record.",
+            f"Make {first} a quasi-identifier, give it a treatment, or leave it out.",
+        )
+        left = {pair: share for pair, share in left.items() if first not in pair}
+
+
+def personal_text(name: str, shares: Mapping[str, tuple[int, float]], share: float) -> Point:
+    """Return the point of a column whose texts name or reach people.
+
+    Parameters
+    ----------
+    shares
+        Records, and their share, by what was recognized, as ``telephone numbers``.
+    share
+        Share of the records with any of these, 0..1.
+    """
+    counts = listed(
+        f"{what} ({percent(part)}, {records:,} records)" for what, (records, part) in shares.items()
+    )
+    return Point(
+        "personal-text",
+        (name,),
+        share,
+        f"{name} has texts that look like {counts}.",
+        f"Leave the column out, or redact its texts ({_redaction(name)}).",
+    )
+
+
+def free_text(name: str, share: float) -> Point:
+    """Return the point of a column of sentences."""
+    return Point(
+        "free-text",
+        (name,),
+        share,
+        f"{name} holds sentences that people wrote, in {percent(share)} of the records. No program finds all "
+        "that they tell about people.",
+        f"Leave the column out, or redact its texts ({_redaction(name)}).",
+    )
+
+
+def _redaction(name: str) -> str:
+    return setting(f"treatments={{{name!r}: 'presidio'}}", f"--treat {name}=presidio")
+
+
+def unread_column(name: str, why: str) -> Point:
+    """Return the point of a column whose texts nobody searched."""
+    return Point(
+        "unread-column",
+        (name,),
+        None,
+        f"{name} was not searched for texts about people: {why}.",
+        "Leave the column out, or look at it yourself.",
+    )
+
+
+def list_cells(name: str, share: float) -> Point:
+    """Return the point of a sensitive column whose cells list several values."""
+    return Point(
+        "list-cells",
+        (name,),
+        share,
+        f"{name} lists several values in a cell, in {percent(share)} of the records. The models compare "
+        "whole cells, so all records of a class may share one of the values.",
+        "Split the column, or say what parts its values (parts = in the policy).",
+    )
+
+
+def unprotected(name: str, share: float) -> Point:
+    """Return the point of a sensitive column that no model looks at."""
+    return Point(
+        "unprotected-sensitive",
+        (name,),
+        share,
+        f"{name} is sensitive, and no model protects it: {percent(share)} of the records are in classes in "
+        "which all have one value of it.",
+        "Add a model of sensitive values, such as l-diversity or t-closeness.",
+    )
+
+
+def derived(other: str, one: str, *, follows: bool) -> Point:
+    """Return the point of a column that tells a generalized one, or follows from it (`follows`)."""
+    text = (
+        f"{other} is released as it is, and it follows from {one}, which is generalized."
+        if follows
+        else f"{other} is released as it is, and {one}, which is generalized, follows from it."
+    )
+    return Point(
+        "derived-column",
+        (other, one),
+        1.0,
+        f"{text} So it tells more of {one} than the released cells do.",
+        f"Make {other} a quasi-identifier, or leave it out.",
+    )
+
+
+def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Point:
+    """Return the point of a column that looks like the id of people who have several rows.
+
+    Parameters
+    ----------
+    ids
+        How many ids occur more than once.
+    people
+        The class size that is asked for, the classes with fewer people, all classes, and the fewest people of
+        a class; None where nobody counted.
+    """
+    then = ""
+    if people is not None:
+        k, small, classes, least = people
+        then = f" If so, {small:,} of {classes:,} classes hold fewer than {k:,} people, the least {least:,}."
+    return Point(
+        "repeated-id",
+        (name,),
+        None,
+        f"{ids:,} values of {name} occur more than once: is this a person? Every figure counts rows, and a "
+        f"class may have fewer people than it seems.{then}",
+        f"Name the id of people with {setting('person=', '--person')}.",
+    )
+
+
+def blanked(name: str, share: float, *, local: bool, has_hierarchy: bool, has_level: bool) -> Point:
+    """Return the point of a quasi-identifier whose cells mostly stand for every value.
+
+    Parameters
+    ----------
+    local
+        Whether the algorithm recodes locally.
+    has_hierarchy
+        Whether the column has a hierarchy.
+    has_level
+        Whether its lowest level is above 0.
+    """
+    left = "Nothing" if share == 1 else "Little"
+    if local:
+        way_out = "Name fewer quasi-identifiers, or ask for less."
+    elif has_hierarchy and has_level:
+        way_out = f"Take a lower level of {name}."
+    else:
+        first = (
+            f"Allow suppression ({setting('max_suppression', '--max-suppression')})"
+            if has_hierarchy
+            else f"Give {name} a hierarchy (intervals, prefix, ...)"
+        )
+        way_out = f"{first}, or use an algorithm of local recoding such as mondrian."
+    return Point(
+        "blanked-column",
+        (name,),
+        share,
+        f"{left} is left of {name}: its cells stand for every value in {percent(share)} of the records.",
+        way_out,
+    )
+
+
+def much_suppressed(share: float) -> Point:
+    """Return the point of a release that suppresses many records."""
+    return Point(
+        "much-suppressed",
+        (),
+        share,
+        f"{percent(share)} of the records are suppressed, so figures of the release are biased to what is "
+        "frequent.",
+        "Name fewer quasi-identifiers, give them hierarchies, or ask for less.",
+    )
+
+
+def nothing_left() -> Point:
+    """Return the point of a release in which every quasi-identifier of every record is suppressed."""
+    return Point(
+        "nothing-left",
+        (),
+        1.0,
+        "Every cell of every quasi-identifier stands for every value, so the release tells nothing by them.",
+        "Name fewer quasi-identifiers, give them hierarchies, or ask for less.",
+    )
+
+
+def suppressed_records(records: int, share: float, models: Sequence[str]) -> Point:
+    """Return the point of suppressed records that leave although they fail models as a class of their own."""
+    judged = setting("suppressed='judged'", "--suppressed judged")
+    whom = "1 suppressed record leaves" if records == 1 else f"{records:,} suppressed records leave"
+    return Point(
+        "suppressed-records",
+        (),
+        share,
+        f"{whom}, and of them nothing is promised: as a class of their own they fail {listed(models)}. "
+        "Whoever fits no class is among them.",
+        f"Leave them out where they fail ({judged}).",
+    )
+
+
+def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
+    """Return the point of a clause of a profile that is not met, or that lacks an answer (`unanswered`)."""
+    return Point(
+        "unanswered-clause" if unanswered else "clause",
+        (),
+        None,
+        f"{name}: {text} {detail[:1].upper()}{detail[1:]}.",
+        "Answer it in [profile] of the policy." if unanswered else "Change what is released.",
+    )
