@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from evidence import Evidence
 from examples import share
+from incrowd.gate.verdict import Verdict
 from incrowd.io.shuffle import RandomOrder
+from open_points import refused_as_for_users, refuse_broken_ones
 from random_order import rows_in_random_order
 from sums import watched_sum
 
@@ -66,15 +68,24 @@ def pytest_unconfigure() -> None:
 def pytest_configure() -> None:
     """Give every row the number of its place, so that released rows can be compared with raw ones.
 
-    Tests of the random order itself are marked ``random_order``. Sums of floats are watched.
+    Tests of the random order itself are marked ``random_order``. Sums of floats are watched. A release with open
+    points is made, as with ``unanswered="write"``: most tests are about something else. Tests of what users get
+    are marked ``gated``.
     """
     builtins.sum = watched_sum
+    Verdict.refuse = refuse_broken_ones  # type: ignore[method-assign]
     RandomOrder.numbers = lambda _, start, stop: np.arange(start, stop, dtype=np.uint64)  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)
 def _random_order(request: pytest.FixtureRequest) -> Iterator[None]:
     with rows_in_random_order() if "random_order" in request.keywords else nullcontext():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _open_points(request: pytest.FixtureRequest) -> Iterator[None]:
+    with refused_as_for_users() if "gated" in request.keywords else nullcontext():
         yield
 
 

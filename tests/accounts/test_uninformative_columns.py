@@ -1,4 +1,4 @@
-"""Columns of which a release leaves little are findings, with what would help."""
+"""Columns of which a release leaves little are points, with a change that would help."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TABLE = pl.DataFrame(
 )
 
 
-def blanked(schema: ic.Schema, algorithm: str, table: pl.DataFrame = TABLE) -> dict[str, ic.Finding]:
+def blanked(schema: ic.Schema, algorithm: str, table: pl.DataFrame = TABLE) -> dict[str, ic.Point]:
     table = table.select(attribute.name for attribute in schema.quasi)
-    found = ic.anonymize(table, schema, "k-anonymity:5", algorithm).findings
+    found = ic.anonymize(table, schema, "k-anonymity:5", algorithm, unanswered="write").points
     return {each.columns[0]: each for each in found if each.name == "blanked-column"}
 
 
@@ -60,7 +60,7 @@ def test_local_recoding_that_blanks_is_to_ask_for_less():
     assert {each.way_out for each in found.values()} == {"Name fewer quasi-identifiers, or ask for less."}
 
 
-def test_a_release_that_keeps_most_cells_has_no_such_finding():
+def test_a_release_that_keeps_most_cells_has_no_such_point():
     assert not blanked(ic.Schema(quasi=["age", "sex"]), "mondrian")
     trees = {"age": ic.Hierarchy.intervals(10, 30), "sex": None}
     assert not blanked(ic.Schema(quasi=trees), "optimal", TABLE.filter(pl.col("age") >= 30))
