@@ -88,7 +88,7 @@ def test_a_harmful_release_is_refused_and_nothing_is_written(run, folder):
     assert anonymize(run, "out.csv").status == 0
     done = anonymize(run, "second.csv", "other.toml", "--recoding", "recoding", "--save-policy", "saved.toml")
     assert done.status == 1
-    assert "together with release 1 of the ledger" in done.err
+    assert "Together with release 1 of the ledger" in done.err
     assert "hospital A" in done.err
     assert "planted" not in done.err
     assert names(folder) == {"out.csv"}

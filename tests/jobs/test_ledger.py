@@ -211,7 +211,7 @@ def test_three_releases_may_expose_whom_no_two_expose(ledger):
             ledger.add(release, table, recipient="A")
         else:
             with pytest.raises(
-                InfeasibleError, match=r"together with 2 earlier releases .* exposes 8 people"
+                InfeasibleError, match=r"Together with 2 earlier releases .* exposes 8 people"
             ):
                 ledger.add(release, table, recipient="A")
 

@@ -42,6 +42,7 @@ KINDS = {
     "conformity": Kind("the released file does not suit its policy", accepted=False, broken=True),
     "clause": Kind("a clause of the rule profile is not met", accepted=False, broken=True),
     "unanswered-clause": Kind("a clause of the rule profile lacks an answer or an input", accepted=False),
+    "ledger": Kind("people are exposed together with earlier releases", accepted=False, broken=True),
     "nothing-left": Kind("no cell of a quasi-identifier tells anything", accepted=False, broken=True),
     "not-checked": Kind("a limit could not be checked with what was given", accepted=False),
     "unique-column": Kind("many records have a value of their own in a column"),

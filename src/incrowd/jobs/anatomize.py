@@ -9,8 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.accounts.clearance import points_of_columns
 from incrowd.accounts.survey import refuse_survey
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named
+from incrowd.gate.kinds import UNANSWERED, Unanswered
+from incrowd.gate.points import Point, answered
+from incrowd.gate.verdict import Verdict
 from incrowd.io.addresses import file_path
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.shuffle import RandomOrder
@@ -61,6 +65,8 @@ class Anatomy(InNotebooks):
         How the input was written, where it was a CSV.
     source
         The path of the input, where it was one.
+    points
+        What the columns tell about people that are no quasi-identifiers, as in `Release`.
     """
 
     _shown = ("groups", "l", "models")
@@ -73,6 +79,12 @@ class Anatomy(InNotebooks):
     policy: Policy
     csv_format: CsvFormat | None = None
     source: Any = field(default=None, repr=False)
+    points: tuple[Point, ...] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The one verdict, as of a `Release`; the quasi-identifiers are released as they are."""
+        return Verdict(self.points)
 
     def __repr__(self) -> str:
         return (
@@ -83,6 +95,7 @@ class Anatomy(InNotebooks):
         """Return plain data for JSON: no value of the table is in it."""
         return {
             **envelope("anatomy"),
+            "verdict": self.verdict.to_dict(),
             **({"treatments": treatment_entries(self.policy.schema)} if self.policy.schema.treated else {}),
             "groups": self.groups,
             "l": self.l,
@@ -136,6 +149,7 @@ def anatomize(
     *,
     seed: int = 0,
     csv_format: CsvFormat | None = None,
+    unanswered: Unanswered = "refuse",
 ) -> Anatomy:
     """Release quasi-identifiers and the sensitive attribute in two tables, which only groups of rows connect.
 
@@ -158,6 +172,8 @@ def anatomize(
         re-identification (k-anonymity and the like) are refused, because nothing is generalized.
     seed
         Seed of the random choices, which depend on the sensitive values, too.
+    unanswered
+        What becomes of tables with open points, as in `anonymize`.
 
     Raises
     ------
@@ -174,6 +190,7 @@ def anatomize(
     from incrowd.engines.memory import frame_in_order
     from incrowd.io.files import read_table
 
+    UNANSWERED.check(unanswered, "anatomize", "unanswered")
     came = (
         schema
         if isinstance(schema, Policy)
@@ -202,7 +219,11 @@ def anatomize(
     problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
-    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source)
+    points = answered(points_of_columns(engine, plain, frequency.rows), came.accepted)
+    anatomy = Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source, points)
+    if unanswered == "refuse":
+        anatomy.verdict.refuse()
+    return anatomy
 
 
 def _refuse_what_cannot_be(policy: Policy) -> None:

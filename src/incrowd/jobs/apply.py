@@ -6,9 +6,13 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.accounts.points import Evidence, points_of
 from incrowd.accounts.survey import survey_sentences
 from incrowd.accounts.types import with_types
 from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
+from incrowd.gate.kinds import UNANSWERED, Unanswered
+from incrowd.gate.points import Point
+from incrowd.gate.verdict import Verdict
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
 from incrowd.jobs.checks import styled, telling_columns
@@ -74,6 +78,8 @@ class AppliedBatch(InNotebooks):
         What was given: paths, where they were paths.
     values
         What the models say of perturbed values as they are released, as in `Release`.
+    points
+        Dangers and losses that somebody has to answer for, as in `Release`.
     came, order
         The raw rows that do not wait, and where each of them went (None if in order). Do not hand them out.
     """
@@ -97,6 +103,7 @@ class AppliedBatch(InNotebooks):
     sources: tuple[Any, ...] = field(default=(), repr=False)
     values: ReleasedValues | None = field(default=None, repr=False, kw_only=True)
     unknown: dict[str, int] = field(default_factory=dict, kw_only=True)
+    points: tuple[Point, ...] = field(default=(), repr=False, kw_only=True)
     came: Any = field(default=None, repr=False, kw_only=True)
     order: RandomOrder | None = field(default=None, repr=False, kw_only=True)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
@@ -106,10 +113,15 @@ class AppliedBatch(InNotebooks):
     def __repr__(self) -> str:
         waits = f"{self.held:,} held, " if self.held else ""
         counts = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed"
-        return f"AppliedBatch({counts}; {self.verdict})"
+        return f"AppliedBatch({counts}; {self.holding}; {self.verdict.state})"
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
+        """The one verdict of the rows that leave, as of a `Release`."""
+        return Verdict(self.points)
+
+    @property
+    def holding(self) -> str:
         """Of which tables every model holds, in words."""
         if self.table is None:
             return "nothing is released"
@@ -238,6 +250,7 @@ class AppliedBatch(InNotebooks):
         )
         return {
             **envelope("batch"),
+            "verdict": self.verdict.to_dict(),
             "records": self.records,
             "outside": self.outside,
             "unknown": self.unknown,
@@ -282,6 +295,7 @@ def apply_recoding(  # noqa: PLR0913
     max_suppression: float | None = None,
     csv_format: CsvFormat | None = None,
     force: bool = False,
+    unanswered: Unanswered = "refuse",
 ) -> AppliedBatch:
     """Recode new rows as an earlier table was recoded, check the result, and suppress other rows.
 
@@ -329,6 +343,8 @@ def apply_recoding(  # noqa: PLR0913
     force
         Whether an order that tells a quasi-identifier, or which rows were held, is kept all the same, if the
         policy keeps the order.
+    unanswered
+        What becomes of rows with open points, as in `anonymize`.
 
     Raises
     ------
@@ -336,11 +352,12 @@ def apply_recoding(  # noqa: PLR0913
         When the tables or the recoding do not fit the policy, or the order that it keeps tells a
         quasi-identifier (unless `force`).
     InfeasibleError
-        When the models fail even if all new rows are suppressed, or when more rows would have to be
-        suppressed than are allowed.
+        When the models fail even if all new rows are suppressed, when more rows would have to be suppressed
+        than are allowed, or when the verdict is not that it holds.
     """
     from incrowd.engines import loaded
 
+    UNANSWERED.check(unanswered, "apply_recoding", "unanswered")
     named_files = (recoding, table, held, previous_release, previous_table, previous_row_map)
     given = tuple(each for each in named_files if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
@@ -386,6 +403,12 @@ def apply_recoding(  # noqa: PLR0913
     released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
     judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)
     measured = judging.judged(released)
+    share = fate.suppressed / max(batch.frequency.rows, 1)
+    points = points_of(
+        Evidence(batch.treating.came, made.rows, policy, batch.frequency, made.recoding, share)
+    )
+    if unanswered == "refuse":
+        Verdict(points).refuse()
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
         released = made.released.reordered(order)
@@ -401,6 +424,7 @@ def apply_recoding(  # noqa: PLR0913
         privacy=measured[0],
         together=measured[-1] if earlier.parts else None,
         values=made.values,
+        points=points,
         came=batch.table,
         order=order,
         _reason_of_row=decided.reasons_by(fate),

@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from incrowd.errors import MissingExtraError, ParameterError, PolicyError, TableError
+from incrowd.gate.accepted import Accepted
+from incrowd.gate.kinds import UNANSWERED, Unanswered
+from incrowd.gate.points import Point, answered
+from incrowd.gate.verdict import Verdict
 from incrowd.io.addresses import file_path
 from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.parameters import EPSILON, check_fields, parameter
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import InNotebooks
-from incrowd.table.schema import require_columns
+from incrowd.table.schema import Schema, require_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,8 @@ class RandomizedTable(InNotebooks):
         Privacy loss per randomized column.
     clipped
         Per column of numbers the values that were brought to a bound.
+    points
+        What the columns without a mechanism tell about people.
     """
 
     _shown = ("epsilon", "epsilons", "clipped")
@@ -109,6 +115,12 @@ class RandomizedTable(InNotebooks):
     table: Any = field(repr=False)
     epsilons: dict[str, float]
     clipped: dict[str, int]
+    points: tuple[Point, ...] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The one verdict, as of a `Release`."""
+        return Verdict(self.points)
 
     def __repr__(self) -> str:
         return f"RandomizedTable({len(self.epsilons)} columns, epsilon {self.epsilon:g})"
@@ -122,13 +134,19 @@ class RandomizedTable(InNotebooks):
         """Return plain data for JSON. The numbers clipped are counted from the data and are left out."""
         return {
             **envelope("randomization"),
+            "verdict": self.verdict.to_dict(),
             "epsilon": self.epsilon,
             "epsilons": self.epsilons,
         }
 
 
 def randomize(
-    table: Any, mechanisms: Mapping[str, Mechanism], *, budget: float | None = None
+    table: Any,
+    mechanisms: Mapping[str, Mechanism],
+    *,
+    budget: float | None = None,
+    accepted: Sequence[Accepted] = (),
+    unanswered: Unanswered = "refuse",
 ) -> RandomizedTable:
     """Add noise to columns (local differential privacy), so that every record is protected by itself.
 
@@ -146,6 +164,10 @@ def randomize(
         What to do with each column.
     budget
         Largest sum of epsilons over the columns of a record; None sets no limit.
+    accepted
+        Answers to open points, which columns without a mechanism may have.
+    unanswered
+        What becomes of a table with open points, as in `anonymize`.
 
     Raises
     ------
@@ -158,10 +180,14 @@ def randomize(
         than were declared; nothing is drawn then.
     MissingExtraError
         When Laplace noise is asked for without OpenDP.
+    VerdictError
+        When a column without a mechanism has an open point.
     """
+    from incrowd.accounts.clearance import points_of_columns
     from incrowd.engines import engine_for, loaded
     from incrowd.io.frames import without_traces
 
+    UNANSWERED.check(unanswered, "randomize", "unanswered")
     if not mechanisms:
         raise ParameterError("randomize: name a mechanism for one column at least")
     epsilons = {name: float(mechanism.epsilon) for name, mechanism in mechanisms.items()}
@@ -194,7 +220,13 @@ def randomize(
             ranks = _respond(read[name], mechanism)
             made[name] = _series(frame, name, [mechanism.categories[rank] for rank in ranks.tolist()])
     whole = {name: made.get(name, frame[name]) for name in frame.columns}
-    return RandomizedTable(without_traces(frame, whole), epsilons, clipped)
+    leaving = without_traces(frame, whole)
+    schema = Schema(identifying=list(mechanisms), unlisted="keep")
+    points = answered(points_of_columns(engine_for(leaving), schema, len(frame)), accepted)
+    released = RandomizedTable(leaving, epsilons, clipped, points)
+    if unanswered == "refuse":
+        released.verdict.refuse()
+    return released
 
 
 def _series(frame: nw.DataFrame[Any], name: str, values: Any) -> nw.Series[Any]:

@@ -30,6 +30,7 @@ def anatomize(
     source: option_groups.CsvOptions,
     columns: option_groups.TreatedColumns,
     limits: Annotated[option_groups.ModelOptions, Without("k", "t", "wildcards")],
+    gate: option_groups.GateOptions,
     seed: options.Seed = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
@@ -53,11 +54,11 @@ def anatomize(
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format = source.read(data)
-        policy = columns.policy_for(table.columns).with_models(models)
+        policy = gate.applied_to(columns.policy_for(table.columns).with_models(models))
         if seed is not None:
             policy = replace(policy, seed=seed)
         shown.stage("anatomize")
-        anatomy = parted(table, policy, csv_format=csv_format)
+        anatomy = parted(table, policy, csv_format=csv_format, unanswered=gate.choice)
         shown.stage("write")
         anatomy.write_to(targets, escape_formulas=escape_formulas)
     if json:
@@ -71,10 +72,12 @@ def show_anatomy(out: Console, anatomy: Anatomy) -> None:
     """Print the contents of the two tables, and the protection that they give."""
     from rich.text import Text
 
+    from incrowd.cli.summary import show_verdict
     from incrowd.cli.tables import limit_text, number, quantity_text, verdict
     from incrowd.jobs.treating import treatment_sentences
 
     found = anatomy.privacy
+    show_verdict(out, anatomy.verdict)
     out.print(
         f"{found.records:,} records in {anatomy.groups:,} groups of {found.smallest:,} to {found.largest:,}, "
         f"each with {anatomy.l} different values or more"

@@ -21,6 +21,7 @@ def apply(
     data: options.Data,
     source: option_groups.FileOptions,
     book: option_groups.LedgerOptions,
+    gate: option_groups.GateOptions,
     policy: Annotated[Path, typer.Option("--policy", help="The policy file of the earlier release.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
     previous_release: Annotated[
@@ -98,7 +99,7 @@ def apply(
     released = outputs.released_file(written, output, data, stream=source.stream)
     numbers = None if rows is None else outputs.released_file(written, rows, data, stream=False)
     waiting = None if hold is None else waiting_file(written, hold)
-    loaded = Policy.read(policy)
+    loaded = gate.applied_to(Policy.read(policy))
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format, _ = source.open(data, shown)
@@ -119,6 +120,7 @@ def apply(
             max_suppression=max_suppression,
             csv_format=csv_format,
             force=force,
+            unanswered=gate.choice,
         )
         shown.stage("write")
         if numbers is not None:
@@ -131,13 +133,17 @@ def apply(
     else:
         _show(applied, hold)
         if applied.table is not None:
-            LOG.say(f"written: {output}, {applied.verdict}")
+            LOG.say(f"written: {output}, {applied.holding}")
     applied.refuse_nothing()
 
 
 def _show(applied: AppliedBatch, hold: Path | None) -> None:
+    from incrowd.cli.summary import show_verdict
+    from incrowd.cli.tables import console
     from incrowd.jobs.batch import unknown_values
 
+    if applied.table is not None:
+        show_verdict(console(), applied.verdict)
     before = f" ({applied.held_before:,} of them held before)" if applied.held_before else ""
     LOG.say(
         f"{applied.records:,} rows{before}: {applied.outside:,} covered by no cell, {applied.too_small:,} in "

@@ -24,6 +24,7 @@ def randomize(
     ],
     output: options.Written,
     book: option_groups.LedgerOptions,
+    gate: option_groups.GateOptions,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -48,7 +49,7 @@ def randomize(
         shown.stage("read")
         table, csv_format = source.read(data)
         shown.stage("randomize")
-        made = drawn(table, mechanisms, budget=budget)
+        made = drawn(table, mechanisms, budget=budget, accepted=gate.answers(), unanswered=gate.choice)
         shown.stage("write")
         write_file(made.table, target, escaping(csv_format, escape_formulas))
         book.record(written, made, table, limit, input=data, policy=spec, release=target)

@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import InfeasibleError, SchemaError, TableError, quoted, setting
+from incrowd.errors import SchemaError, TableError, quoted, setting
+from incrowd.gate.points import Point
+from incrowd.gate.verdict import Verdict
 from incrowd.io.addresses import file_path
 from incrowd.io.chain import Chain, Content, file_errors, write_private
 from incrowd.io.seals import digest_of
@@ -193,7 +195,7 @@ class Ledger:
 
         Raises
         ------
-        InfeasibleError
+        VerdictError
             When the release breaks its policy together with earlier ones.
         """
         key, people = self._bytes(_KEY), None
@@ -236,9 +238,10 @@ class Ledger:
         spent = math.fsum(each["epsilon"] for each in every)
         if entry["epsilon"] and spent > most * (1 + 1e-12):
             beside = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
-            raise InfeasibleError(
-                f"nothing was released:{beside} it would bring epsilon of the ledger to {spent:g}, and "
-                f"{most:g} is allowed; lower epsilon, or leave columns out"
+            _refuse(
+                f"The release{beside} would bring epsilon of the ledger to {spent:g}, and {most:g} is "
+                "allowed.",
+                "Lower epsilon, or leave columns out.",
             )
         earlier = {each["number"]: found for each, found in self.with_people(before)}
         if people is None:
@@ -251,9 +254,10 @@ class Ledger:
         if entry["m"]:
             series = [earlier.pop(each["number"]) for each in before if each.get("m")]
             if others := len(without_m_invariance([*series, people], entry["m"])):
-                raise InfeasibleError(
-                    f"nothing was released: the classes of {others:,} people have fewer than {entry['m']} "
-                    "sensitive values, or others than in an earlier release of the ledger"
+                _refuse(
+                    f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
+                    "others than in an earlier release of the ledger.",
+                    "Make the release with incrowd next.",
                 )
         people, *known = (each.drop_nulls("person").unique() for each in (people, *earlier.values()))
         earlier = dict(zip(earlier, known, strict=True))
@@ -268,16 +272,27 @@ class Ledger:
             whom = f"{len(earlier)} earlier releases of the ledger"
         if exposed:
             values = f" or {max(limits[1].values())} sensitive values" if limits[1] else ""
-            raise InfeasibleError(
-                f"nothing was released: together with {whom} it exposes {exposed:,} people (found again by "
+            _refuse(
+                f"Together with {whom} the release exposes {exposed:,} people (found again by "
                 f"{entry['matched_by']}). Fewer than {limits[0]} people{values} share all their classes, or "
-                "are left of a class without those of the other release. Recode the new people alone as "
-                "before (incrowd apply), take a coarser recoding, or leave these people out"
+                "are left of a class without those of the other release.",
+                "Recode the new people alone as before (incrowd apply), take a coarser recoding, or leave "
+                "these people out.",
             )
 
     def _bytes(self, name: str) -> bytes:
         with file_errors(self.folder / name):
             return (self.folder / name).read_bytes()
+
+
+def _refuse(text: str, way_out: str) -> None:
+    """Refuse a release that earlier ones of the ledger break.
+
+    Raises
+    ------
+    VerdictError
+    """
+    Verdict((Point("ledger", (), None, text, way_out),)).refuse()
 
 
 def _named(entry: Entry) -> str:
