@@ -15,7 +15,7 @@ GROUND = {"errors", "lazy", "parameters", "progress"}
 """The loose modules that everybody may import."""
 
 FLOORS = (
-    {"kernels", "dialects", "profiles"},
+    {"kernels", "dialects", "gate", "profiles"},
     {"io", "verification"},
     {"hierarchy", "treatments", "reading", "presentation"},
     {"table"},

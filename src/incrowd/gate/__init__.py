@@ -1,0 +1,1 @@
+"""Checks that stand before everything that leaves."""

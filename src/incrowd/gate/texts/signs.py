@@ -1,0 +1,64 @@
+"""The list of signs, and which of them occur in a column."""
+
+from __future__ import annotations
+
+from incrowd.gate.texts.address import Address
+from incrowd.gate.texts.bank_account import BankAccount
+from incrowd.gate.texts.card import Card
+from incrowd.gate.texts.date import Date
+from incrowd.gate.texts.ip import Ip
+from incrowd.gate.texts.mac import Mac
+from incrowd.gate.texts.mail import Mail
+from incrowd.gate.texts.name import Name
+from incrowd.gate.texts.national_number import NationalNumber
+from incrowd.gate.texts.plate import Plate
+from incrowd.gate.texts.sign import Sign, plain
+from incrowd.gate.texts.telephone import Telephone
+from incrowd.gate.texts.title import Title
+from incrowd.gate.texts.url import Url
+from incrowd.lazy import pl
+
+SIGNS: tuple[Sign, ...] = (
+    Mail(),
+    Telephone(),
+    BankAccount(),
+    Card(),
+    NationalNumber(),
+    Ip(),
+    Mac(),
+    Url(),
+    Plate(),
+    Address(),
+    Date(),
+    Title(),
+    Name(),
+)
+"""Every sign, one line each, in the order in which they are looked for and listed."""
+
+
+def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
+    """Find which available signs occur in the texts of a column.
+
+    Parameters
+    ----------
+    texts
+        Distinct texts of one column.
+
+    Returns
+    -------
+    By the name of each sign that at least one text contains: one truth value per text.
+
+    Examples
+    --------
+    >>> found = signs_in(pl.Series(["Mrs Schroeder called", "ask jane@example.org", "fine"]))
+    >>> {name: mask.to_list() for name, mask in found.items() if name in ("mail", "title")}
+    {'mail': [False, True, False], 'title': [True, False, False]}
+    """
+    usual = plain(texts)
+    masks = {sign.name: sign.matches_of_plain(usual) for sign in SIGNS if sign.available()}
+    return {name: mask for name, mask in masks.items() if mask.any()}
+
+
+def missing() -> tuple[tuple[str, str], ...]:
+    """List the signs whose library is absent, each with the line that installs it."""
+    return tuple((sign.name, sign.install) for sign in SIGNS if not sign.available())
