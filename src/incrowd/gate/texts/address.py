@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from incrowd.gate.texts.sign import Sign, at, holding
+from incrowd.gate.texts.sign import Sign, holding
 from incrowd.lazy import pl
 
 _NUMBER = r"[1-9][0-9]{0,3} ?(?:[a-zA-Z]\b)?"
 _WORDS = r"(?:[\pL'’.-]+ ){0,4}"
+_HOUSE = rf"{_WORDS}\p{{Lu}}\pL+,? (?:n[º°.] ?)?{_NUMBER}"
 _FORMS = {
     "English": (
         r"\b[1-9][0-9]{0,4}[A-Za-z]?,? (?:[NSEW]{1,2}\.? |North |South |East |West )?"
@@ -21,20 +22,23 @@ _FORMS = {
         rf" ?{_NUMBER}|\b\p{{Lu}}\p{{Ll}}{{2,}}str\.? ?[1-9]"
     ),
     "French": (
-        r"(?i)\b[1-9][0-9]{0,3},? (?:bis |ter )?(?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allées?|quai"
-        r"|route|cours|passage|square|ruelle) (?:de |du |des |d'|d’|la |le |les |l'|l’|[A-ZÀ-Ý]\pL+ ?)"
+        r"(?i)\b[1-9][0-9]{0,3},? (?:bis |ter )?(?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse"
+        r"|allées?|quai|route|cours|passage|square|ruelle) "
+        r"(?:de |du |des |d'|d’|la |le |les |l'|l’|[A-ZÀ-Ý]\pL+ ?)"
     ),
-    "Spanish": rf"\b(?:[Cc]alle|C/|[Aa]venida|[Aa]vda\.?|[Pp]laza|[Pp]aseo|[Cc]amino) {_WORDS}\p{{Lu}}\pL+,? (?:n[º°.] ?)?{_NUMBER}",
-    "Italian": rf"\b(?:[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]orso|[Ll]argo|[Vv]icolo) {_WORDS}\p{{Lu}}\pL+,? (?:n\. ?)?{_NUMBER}",
-    "Portuguese": rf"\b(?:[Rr]ua|[Tt]ravessa|[Pp]raça|[Aa]venida|[Aa]v\.) {_WORDS}\p{{Lu}}\pL+,? (?:n[º°.] ?)?{_NUMBER}",
+    "Spanish": rf"\b(?:[Cc]alle|C/|[Aa]venida|[Aa]vda\.?|[Pp]laza|[Pp]aseo|[Cc]amino) {_HOUSE}",
+    "Italian": rf"\b(?:[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]orso|[Ll]argo|[Vv]icolo) {_HOUSE}",
+    "Portuguese": rf"\b(?:[Rr]ua|[Tt]ravessa|[Pp]raça|[Aa]venida|[Aa]v\.) {_HOUSE}",
     "Dutch": rf"\b\p{{Lu}}\p{{Ll}}{{2,}}(?:straat|laan|plein|gracht|kade|dijk|singel) {_NUMBER}",
     "Nordic": rf"\b\p{{Lu}}\p{{Ll}}{{2,}}(?:gatan|vägen|gade|vej|veien|vegen|gata|katu|tie) {_NUMBER}",
     "Polish": rf"\b(?:ul|al|pl|os)\. {_WORDS}\p{{Lu}}\pL+ {_NUMBER}",
     "Russian": r"(?:ул\.|улица|проспект|пр-т|пер\.) ?[\pL -]+,? (?:д\. ?)?[1-9]",
     "Japanese": r"[0-9]+丁目[0-9]+|[市区町村][\p{Han}\p{Katakana}]+[0-9]+-[0-9]+",
     "boxes": (
-        r"(?i)\bp\.? ?o\.? ?box:? ?[0-9]+|\bpostfach:? ?[0-9]|\bboîte postale ?[0-9]|\bB\.?P\.? [0-9]{2,5}\b[ ,]+[0-9]{5}"
-        r"|\bapartado (?:de correos |postal )?[0-9]|\bcasella postale ?[0-9]|\bpostbus ?[0-9]|\bpostboks ?[0-9]"
+        r"(?i)\bp\.? ?o\.? ?box:? ?[0-9]+|\bpostfach:? ?[0-9]|\bboîte postale ?[0-9]"
+        r"|\bB\.?P\.? [0-9]{2,5}\b[ ,]+[0-9]{5}"
+        r"|\bapartado (?:de correos |postal )?[0-9]|\bcasella postale ?[0-9]|\bpostbus ?[0-9]"
+        r"|\bpostboks ?[0-9]"
         r"|\bcaixa postal ?[0-9]|\bskrytka pocztowa (?:nr )?[0-9]"
     ),
 }
@@ -52,10 +56,9 @@ class Address(Sign):
 
     name = "address"
     text = "postal addresses"
+    needs = r"[0-9].*\pL|\pL.*[0-9]"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address; a town or a postal code alone is none."""
-        rows = (holding(texts, r"[0-9]") & holding(texts, r"\pL{2}")).arg_true()
-        rest = texts.gather(rows).str.replace_all(_OTHERS, " ")
-        found = holding(rest, "|".join(f"(?:{form})" for form in _FORMS.values()))
-        return at(rows.filter(found), texts)
+        homes = likely.str.replace_all(_OTHERS, " ")
+        return holding(homes, "|".join(f"(?:{form})" for form in _FORMS.values()))

@@ -14,10 +14,11 @@ class BankAccount(Sign):
 
     name = "iban"
     text = "numbers of bank accounts (IBAN)"
+    needs = r"[A-Za-z]{2}[0-9]{2}"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a number; it may be written in groups of four."""
-        return at(passing(pieces(texts, _PATTERN), _valid, _SHARE), texts)
+        return at(passing(pieces(likely, _PATTERN), _valid, _SHARE), likely)
 
 
 def _valid(piece: str) -> bool:

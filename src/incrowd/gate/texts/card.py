@@ -22,16 +22,17 @@ class Card(Sign):
 
     name = "card"
     text = "numbers of payment cards"
+    needs = r"[0-9](?:[ -]?[0-9]){12}"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a number.
 
         One in ten numbers passes Luhn by chance. So in a column of plain numbers nearly all have to pass.
         """
-        alone = holding(texts, _ALONE)
-        inside = passing(pieces(texts, f"{_GROUPS}|{_PLAIN}", ~alone), _valid, _SHARE)
-        whole = passing(pieces(texts, _PLAIN, alone), _valid, _MOST, _LEAST)
-        return at(inside, texts) | at(whole, texts)
+        alone = holding(likely, _ALONE)
+        inside = passing(pieces(likely, f"{_GROUPS}|{_PLAIN}", ~alone), _valid, _SHARE)
+        whole = passing(pieces(likely, _PLAIN, alone), _valid, _MOST, _LEAST)
+        return at(inside, likely) | at(whole, likely)
 
 
 def _valid(piece: str) -> bool:

@@ -44,11 +44,10 @@ class Date(Sign):
 
     name = "date"
     text = "dates in longer texts"
+    needs = r"[0-9].*\pL{3}|\pL{3}.*[0-9]|[0-9]日"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a date and at least one word of three letters that is of no date or range."""
-        may = holding(texts, rf"[0-9]|{'日'}")
-        may = may & holding(texts, DATES)
-        rows = may.arg_true()
-        rest = texts.gather(rows).str.replace_all(DATES, " ").str.replace_all(_BESIDE, " ")
-        return at(rows.filter(holding(rest, r"\pL{3,}|[\p{Han}\p{Hiragana}\p{Katakana}]{2,}")), texts)
+        rows = holding(likely, DATES).arg_true()
+        rest = likely.gather(rows).str.replace_all(DATES, " ").str.replace_all(_BESIDE, " ")
+        return at(rows.filter(holding(rest, r"\pL{3,}|[\p{Han}\p{Hiragana}\p{Katakana}]{2,}")), likely)

@@ -1,9 +1,9 @@
-"""Whether a column holds what people write freely."""
+"""Columns of texts that people write freely."""
 
 from __future__ import annotations
 
 from incrowd.gate.texts.mail import Mail
-from incrowd.gate.texts.sign import holding, plain, spaced
+from incrowd.gate.texts.sign import holding, plain, share, spaced
 from incrowd.gate.texts.telephone import Telephone
 from incrowd.gate.texts.title import Title
 from incrowd.lazy import pl
@@ -19,6 +19,7 @@ _DISTINCT = 50
 _FEW = 0.02
 """Long texts, also in a column that is mostly empty."""
 
+_HALF = 0.5
 _PROSE = 0.4
 _CHARACTERS = 20
 _SMALL = r"(?:^|[\s(„“\"'])\p{Ll}{2,}"
@@ -57,14 +58,14 @@ def is_free_text(texts: pl.Series, rows: int) -> bool:
 def _is_prose(looked: pl.Series, distinct: int, rows: int) -> bool:
     if distinct < _LEAST:
         return False
-    if (holding(looked, _NO_CASE).mean() or 0.0) > 0.5:
+    if share(holding(looked, _NO_CASE)) > _HALF:
         # Without spaces and capitals, length has to tell.
-        words = looked.str.len_chars().mean() * _WORDS / _CHARACTERS
+        words = share(looked.str.len_chars()) * _WORDS / _CHARACTERS
         prose = 1.0
     else:
         counts = looked.str.count_matches(r"\S+")
-        words = counts.mean()
-        prose = looked.str.count_matches(_SMALL).sum() / max(int(counts.sum()), 1)
+        words = share(counts)
+        prose = share(looked.str.count_matches(_SMALL)) / max(words, 1)
         if not holding(looked, r"\p{Ll}").any():
             # All is written in capitals.
             words, prose = words - 2, 1.0

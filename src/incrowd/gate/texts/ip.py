@@ -20,15 +20,16 @@ class Ip(Sign):
 
     name = "ip"
     text = "addresses of computers (IP)"
+    needs = r"[0-9]\.[0-9]+\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f:]*:"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address, unless most numbers of this form cannot be one."""
-        without = texts.str.replace_all(_VERSION, " ")
+        without = likely.str.replace_all(_VERSION, " ")
         four = pieces(without, _FOUR)["row"].unique()
         if len(four) < _SHARE * pieces(without, _DOTTED)["row"].n_unique():
             four = four.clear()
         six = passing(pieces(without, _SIX), _is_six, _SHARE)
-        return at(four, texts) | at(six, texts)
+        return at(four, likely) | at(six, likely)
 
 
 def _is_six(piece: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.gate.texts.sign import holding, spaced
+from incrowd.gate.texts.sign import holding, share, spaced
 from incrowd.lazy import pl
 
 SEPARATORS = (";", "|", "\n", ",", "/")
@@ -13,6 +13,8 @@ _LEAST = 3
 _SHARE = 0.2
 _REPEATS = 0.5
 _PLACES = 0.3
+_NUMBERS = 0.9
+_LETTERS = 0.9
 _LONGEST = 40
 _WORDS = 3.0
 _GENERALIZED = r"^\s*(?:\{.*\}|[\[(].*[\])])\s*$"
@@ -20,7 +22,7 @@ _NUMBER = r"^\s*[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+,[0-9]+)\s*$
 
 
 def separator_of(texts: pl.Series) -> str | None:
-    """Return what separates the parts of lists, if the cells of a column are lists.
+    """Find the separator of the parts, if the cells of a column are lists.
 
     At least one cell in five has several parts, the parts are short, they are far fewer than the cells
     use, and many occur at several places of a list. Surnames before first names, towns before countries
@@ -53,16 +55,16 @@ def _separates(separator: str, cells: pl.Series) -> bool:
     if several.sum() < max(_LEAST, _SHARE * len(cells)):
         return False
     joined = cells.filter(several)
-    if separator == "," and holding(joined, _NUMBER).mean() > 0.9:
+    if separator == "," and share(holding(joined, _NUMBER)) > _NUMBERS:
         return False
     parts = _parts(cells, separator)
     of_several = parts.filter(pl.col("of") > 1)
     if of_several["cell"].n_unique() < max(_LEAST, _SHARE * len(cells)):
         return False
     texts = of_several["part"]
-    if separator == "/" and holding(texts, r"\pL").mean() < 0.9:
+    if separator == "/" and share(holding(texts, r"\pL")) < _LETTERS:
         return False
-    if texts.str.len_chars().max() > _LONGEST or texts.str.count_matches(r"\S+").mean() > _WORDS:
+    if (texts.str.len_chars() > _LONGEST).any() or share(texts.str.count_matches(r"\S+")) > _WORDS:
         return False
     return texts.n_unique() <= _REPEATS * len(texts) and _change_places(parts)
 
@@ -81,4 +83,4 @@ def _parts(cells: pl.Series, separator: str) -> pl.DataFrame:
 def _change_places(parts: pl.DataFrame) -> bool:
     places = parts.group_by("part").agg(pl.len(), pl.col("place").n_unique())
     again = places.filter(pl.col("len") > 1)["place"]
-    return len(again) > 0 and float((again > 1).mean() or 0.0) >= _PLACES  # type: ignore[arg-type]
+    return share(again > 1) >= _PLACES

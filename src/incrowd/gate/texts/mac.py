@@ -18,9 +18,10 @@ class Mac(Sign):
 
     name = "mac"
     text = "addresses of network cards (MAC)"
+    needs = r"[0-9A-Fa-f]{2}[:.-][0-9A-Fa-f]{2}[0-9A-Fa-f:.-]{8}"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address."""
-        found = holding(texts, _PATTERN)
+        found = holding(likely, _PATTERN)
         # Where no text has a letter, the digits are a time or a code.
-        return found if holding(texts.filter(found), _LETTERS).any() else found & False
+        return found if holding(likely.filter(found), _LETTERS).any() else found & False

@@ -15,7 +15,8 @@ class Mail(Sign):
 
     name = "mail"
     text = "mail addresses"
+    needs = r"@|[(\[](?:at|AT|ät)[)\]]"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address."""
-        return holding(texts, _PATTERN)
+        return holding(likely, _PATTERN)

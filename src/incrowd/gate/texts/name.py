@@ -34,26 +34,27 @@ class Name(Sign):
 
     name = "name"
     text = "names of persons"
+    needs = _PATTERN
     install = f"{INSTALL.format(extra='names')}, then python -m spacy download {MODELS['en'][1]}"
 
     def available(self) -> bool:
         """Say whether presidio-analyzer and a model of spaCy are installed; nothing is downloaded."""
         return find_spec("presidio_analyzer") is not None and bool(_models())
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with a person, in the languages whose models are installed."""
-        rows = spaced((holding(texts, _PATTERN) & holding(texts, r"\p{Lu}|\p{Lo}")).arg_true(), READ)
+        rows = spaced(holding(likely, r"\p{Lu}|\p{Lo}").arg_true(), READ)
         if not len(rows):
-            return at(rows, texts)
+            return at(rows, likely)
         analyzer = _analyzer(tuple(_models().items()))
         named = [
             any(
                 analyzer.analyze(text=text, language=language, entities=["PERSON"], score_threshold=_SCORE)
                 for language in _models()
             )
-            for text in texts.gather(rows)
+            for text in likely.gather(rows)
         ]
-        return at(rows.filter(pl.Series(named, dtype=pl.Boolean)), texts)
+        return at(rows.filter(pl.Series(named, dtype=pl.Boolean)), likely)
 
 
 def _models() -> dict[str, str]:

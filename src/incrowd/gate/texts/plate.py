@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.gate.texts.sign import Sign, at, holding
+from incrowd.gate.texts.sign import Sign, holding
 from incrowd.lazy import pl
 
 _GERMAN = r"[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} [1-9][0-9]{0,3}[EH]?"
@@ -21,7 +21,10 @@ _WORD = (
     r"(?i:licen[cs]e plates?|number plates?|registration|reg\.?|plates?|kennzeichen|kfz|immatriculation"
     r"|immatriculée?|plaque|matr[ií]cula|targa|targata|kenteken|tablica rejestracyjna)"
 )
-_NAMED = rf"\b{_WORD}(?:[ .:#-]|\b(?i:no|nr|number|is|was|ist|del)\b){{1,6}}[A-ZÄÖÜ0-9]{{1,4}}(?:[ -]?[A-Z0-9]{{1,4}}){{1,3}}\b"
+_NAMED = (
+    rf"\b{_WORD}(?:[ .:#-]|\b(?i:no|nr|number|is|was|ist|del)\b){{1,6}}"
+    r"[A-ZÄÖÜ0-9]{1,4}(?:[ -]?[A-Z0-9]{1,4}){1,3}\b"
+)
 _DIGIT = rf"\b{_WORD}\W.*[0-9]"
 _SHARE = 0.8
 _LEAST = 5
@@ -32,15 +35,15 @@ class Plate(Sign):
 
     name = "plate"
     text = "licence plates"
+    needs = r"[0-9].*\p{Lu}|\p{Lu}.*[0-9]"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
-        """Find texts with such a plate; whole cells count where most of the column have one country's form."""
-        found = holding(texts, _NAMED) & holding(texts, _DIGIT)
-        sentence = holding(texts, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
-        found |= holding(texts, rf"(?:^|[\s(])(?:{_GERMAN}|{_BRITISH})(?:$|[\s,.;:)!?])") & sentence
-        looked = texts.len() - texts.null_count()
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
+        """Find texts with such a plate; cells count if most have the form of a country."""
+        found = holding(likely, _NAMED) & holding(likely, _DIGIT)
+        sentence = holding(likely, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
+        found |= holding(likely, rf"(?:^|[\s(])(?:{_GERMAN}|{_BRITISH})(?:$|[\s,.;:)!?])") & sentence
         for form in _FORMS.values():
-            whole = holding(texts, rf"^\s*(?:{form})\s*$")
-            if whole.sum() >= max(_LEAST, _SHARE * looked):
-                found |= at(whole.arg_true(), texts)
+            whole = holding(likely, rf"^\s*(?:{form})\s*$")
+            if whole.sum() >= max(_LEAST, _SHARE * texts):
+                found |= whole
         return found

@@ -1,4 +1,4 @@
-"""What every sign does, and the steps that they share: candidates by a pattern, then a closer check."""
+"""The base of signs, and the steps that they share: candidates by a pattern, then a closer check."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ class Sign(ABC):
         What it is, as messages say it: ``telephone numbers``.
     install
         The line that installs its library; empty where it needs none that may be absent.
+    needs
+        A cheap pattern, in Rust's syntax, without which no text contains it.
     """
 
     name: ClassVar[str]
     text: ClassVar[str]
     install: ClassVar[str] = ""
+    needs: ClassVar[str]
 
     def available(self) -> bool:
         """Say whether all that it needs is installed."""
@@ -61,9 +64,24 @@ class Sign(ABC):
         """
         return self.matches_of_plain(plain(texts))
 
-    @abstractmethod
     def matches_of_plain(self, texts: pl.Series) -> pl.Series:
         """Find the texts that contain it, among those that `plain` returned."""
+        rows = holding(texts, self.needs).arg_true()
+        if not len(rows):
+            return at(rows, texts)
+        return at(rows.filter(self.among(texts.gather(rows), len(texts) - texts.null_count())), texts)
+
+    @abstractmethod
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
+        """Find the texts that contain it, among those that have its `needs`.
+
+        Parameters
+        ----------
+        likely
+            Texts as `plain` returns them, none null.
+        texts
+            How many texts of the column are not null.
+        """
 
 
 def plain(texts: pl.Series) -> pl.Series:
@@ -84,7 +102,13 @@ def plain(texts: pl.Series) -> pl.Series:
 
 def holding(texts: pl.Series, pattern: str) -> pl.Series:
     """Find the texts in which a pattern of Rust's syntax occurs; false for null."""
-    return texts.str.contains(pattern).fill_null(False)
+    # A long pattern takes longer to compile than to be looked for in a few texts.
+    return texts.str.contains(pattern).fill_null(False) if len(texts) else pl.Series([], dtype=pl.Boolean)
+
+
+def share(numbers: pl.Series) -> float:
+    """Return the mean of numbers, or the share of true values; 0 if there are none."""
+    return float(numbers.sum() or 0) / max(len(numbers), 1)
 
 
 def at(rows: pl.Series, texts: pl.Series) -> pl.Series:
@@ -122,7 +146,9 @@ def pieces(texts: pl.Series, pattern: str, among: pl.Series | None = None) -> pl
     return pl.DataFrame({"row": here.arg_true(), "piece": found}).explode("piece", empty_as_null=False)
 
 
-def passing(found: pl.DataFrame, valid: Callable[[str], bool], share: float, least: int = 1) -> pl.Series:
+def passing(
+    found: pl.DataFrame, valid: Callable[[str], bool], least_share: float, least: int = 1
+) -> pl.Series:
     """Find the rows of which a piece passes a check, where chance does not explain that so many pass.
 
     Parameters
@@ -131,7 +157,7 @@ def passing(found: pl.DataFrame, valid: Callable[[str], bool], share: float, lea
         Rows and pieces, see `pieces`.
     valid
         The check of one piece.
-    share
+    least_share
         Which share of the rows has to pass, if there are at least `FEW`.
     least
         How many rows there have to be.
@@ -145,7 +171,7 @@ def passing(found: pl.DataFrame, valid: Callable[[str], bool], share: float, lea
         return rows.clear()
     first = _valid(found, spaced(rows, SAMPLE), valid)
     looked = min(len(rows), SAMPLE)
-    if looked >= FEW and len(first) < share * looked:
+    if looked >= FEW and len(first) < least_share * looked:
         return rows.clear()
     return first if looked == len(rows) else _valid(found, spaced(rows), valid)
 

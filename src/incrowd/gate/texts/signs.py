@@ -60,5 +60,5 @@ def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
 
 
 def missing() -> tuple[tuple[str, str], ...]:
-    """List the signs that are not looked for, each with the line that installs what it needs."""
+    """List the signs whose library is absent, each with the line that installs it."""
     return tuple((sign.name, sign.install) for sign in SIGNS if not sign.available())

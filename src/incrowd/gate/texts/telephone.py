@@ -10,12 +10,12 @@ import re
 from functools import cache
 
 from incrowd.gate.texts.date import DATES
-from incrowd.gate.texts.sign import Sign, at, holding, pieces
+from incrowd.gate.texts.sign import Sign, at, holding, pieces, share
 from incrowd.lazy import pl
 
 REGIONS = (
-    "US", "GB", "DE", "FR", "ES", "IT", "NL", "BE", "CH", "AT", "IE", "PT", "SE", "FI", "AU", "NZ", "JP", "KR",
-    "IN", "ZA", "BR", "TW",
+    "US", "GB", "DE", "FR", "ES", "IT", "NL", "BE", "CH", "AT", "IE", "PT", "SE", "FI", "AU", "NZ", "JP",
+    "KR", "IN", "ZA", "BR", "TW",
 )  # fmt: skip
 """Whose local numbers are recognized; international numbers are those of every region."""
 
@@ -24,13 +24,13 @@ _OPEN = ("US", "ES", "IT", "PT")
 
 _SEVEN = r"[0-9](?:[^0-9]{0,4}[0-9]){6}"
 _KINDS = (
-    "fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost", "personal_number", "voip", "pager", "uan",
-    "voicemail",
+    "fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost", "personal_number", "voip", "pager",
+    "uan", "voicemail",
 )  # fmt: skip
 _WORD = (
     r"(?i:\b(?:tel|telef|telefon|telefono|teléfono|telefone|téléphone|telephone|tlf|tél|phone|ph|fon|call|called"
     r"|mobile|mobil|mob|cell|handy|handynummer|fax|rufnummer|telefonnummer|rückruf|móvil|celular|celulare"
-    r"|cellulare|cel|portable|gsm|whatsapp|signal|ring|text|sms|тел|телефон|puh|puhelin)\b|[☎☏✆📞📱]|電話|携帯)"
+    r"|cellulare|portable|gsm|whatsapp|sms|тел|телефон|puh|puhelin)\b|[☎☏✆📞📱]|電話|携帯)"
 )
 _BETWEEN = (
     r"(?i:[\s.:#=-]|\b(?:nr|no|num|number|nummer|me|at|on|under|unter|is|us|him|her|them|back|au|al|en|à|the|home"
@@ -42,11 +42,15 @@ _ZERO = (
     r"(?:^|[^\w.,/+-])(?:0[0-9]{1,4}[ ./-]|\(0[0-9]{1,5}\) ?|0[0-9]{1,4} ?/ ?)[0-9]{2,8}"
     r"(?:[ ./-]{1,2}[0-9]{2,6}){0,4}(?:$|[^\w/-])"
 )
-_AMERICAN = r"(?:^|[^\w.,/+-])(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[.-])[2-9][0-9]{2}[ .-][0-9]{4}(?:$|[^\w.-]|\.$|\. )"
+_AMERICAN = (
+    r"(?:^|[^\w.,/+-])(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[.-])"
+    r"[2-9][0-9]{2}[ .-][0-9]{4}(?:$|[^\w.-]|\.$|\. )"
+)
 _BRAZILIAN = r"\([1-9]{2}\) ?9?[0-9]{4}-[0-9]{4}\b"
 _NO_NUMBERS = (
     # A range of postal codes, a month of a year, and codes of medicines.
-    r"^\D*(?:[0-9]{2}[ ./-]+[0-9]{2}|[0-9]{3}[ ./-]+[0-9]{3}|[0-9]{4}[ ./-]+[0-9]{4}|[0-9]{5}[ ./-]+[0-9]{5})\D*$"
+    r"^\D*(?:[0-9]{2}[ ./-]+[0-9]{2}|[0-9]{3}[ ./-]+[0-9]{3}|[0-9]{4}[ ./-]+[0-9]{4}"
+    r"|[0-9]{5}[ ./-]+[0-9]{5})\D*$"
     r"|^\D*(?:0[0-9]{2,}\D*){2,}$|^\D*[0-9]{5}-[0-9]{4}\D*$|^\D*[0-9]{3}-[0-9]{2}-[0-9]{4}\D*$"
     r"|^\D*[0-9]{4,5}-[0-9]{3,4}-[0-9]{1,2}\D*$"
 )
@@ -62,22 +66,19 @@ class Telephone(Sign):
 
     name = "telephone"
     text = "telephone numbers"
+    needs = _SEVEN
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a number.
 
         Local numbers that fill a cell count where at least half of the cells without letters are such
         numbers. Cells of digits alone count where nine of ten are valid in one region and they are spread
         as telephone numbers are, and not numbered through.
         """
-        rows = holding(texts, _SEVEN).arg_true()
-        if not len(rows):
-            return at(rows, texts)
-        here = texts.gather(rows).str.replace_all(DATES, ",").str.replace_all(_MONTHS, ",")
-        whole = ~holding(here, r"\pL")
-        found = _behind_a_word(here) | _international(here) | _local(here, whole)
-        looked = texts.len() - texts.null_count()
-        return at(rows.filter(found | _plain_numbers(here, whole, looked)), texts)
+        undated = likely.str.replace_all(DATES, ",").str.replace_all(_MONTHS, ",")
+        whole = ~holding(undated, r"\pL")
+        found = _behind_a_word(undated) | _international(undated) | _local(undated, whole)
+        return found | _plain_numbers(undated, whole, texts)
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
@@ -103,7 +104,7 @@ def _local(texts: pl.Series, whole: pl.Series) -> pl.Series:
     ]
     found = at(pl.concat(rows), texts)
     cells = found & whole
-    if cells.sum() < _HALF * whole.sum():
+    if share(cells) < _HALF * share(whole):
         found &= ~whole
     return found
 
@@ -115,7 +116,7 @@ def _plain_numbers(texts: pl.Series, whole: pl.Series, looked: int) -> pl.Series
     if len(rows) < max(_LEAST, _MOST * looked):
         return at(rows.clear(), texts)
     numbers = digits.gather(rows)
-    if numbers.str.slice(0, numbers.str.len_chars().min() - 4).n_unique() < _SPREAD * len(numbers):
+    if numbers.str.head(-4).n_unique() < _SPREAD * len(numbers):
         return at(rows.clear(), texts)
     for region in (*_with_zero(), *_OPEN):
         valid = holding(numbers, _plan(region))

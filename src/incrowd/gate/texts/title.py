@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.gate.texts.sign import Sign, at, holding
+from incrowd.gate.texts.sign import Sign, holding
 from incrowd.lazy import pl
 
 _SURNAME = r"\p{Lu}[\pL'’]*\p{Ll}[\pL'’-]*"
@@ -34,7 +34,7 @@ _OTHERS = (
 )
 """Brands and works that look like persons."""
 
-_WORDS = "|".join((*_ANYWHERE, "M", "Fr", "Don", "Sr"))
+_WORDS = rf"\b(?:{'|'.join((*_ANYWHERE, 'M', 'Fr', 'Don', 'Sr'))})\b"
 
 
 class Title(Sign):
@@ -42,10 +42,9 @@ class Title(Sign):
 
     name = "title"
     text = "names behind a title"
+    needs = f"{_WORDS}|(?i:mrs|mme|mlle|srta|frau|herrn?|signora|mevrouw)|さん|さま|様|先生|氏"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a title in one of the languages that `docs/texts.md` lists."""
-        rows = holding(texts, f"{_WORDS}|(?i:mrs|mme|mlle|srta)|[A-Z]{{3,}}|さん|さま|様|先生|氏").arg_true()
-        rest = texts.gather(rows).str.replace_all(_OTHERS, " ")
-        found = holding(rest, _NAMED) | holding(rest, f"{_AFTER_SMALL}|{_CAPITALS}|{_SMALL}|{_JAPANESE}")
-        return at(rows.filter(found), texts)
+        persons = likely.str.replace_all(_OTHERS, " ")
+        return holding(persons, _NAMED) | holding(persons, f"{_AFTER_SMALL}|{_CAPITALS}|{_SMALL}|{_JAPANESE}")

@@ -18,7 +18,8 @@ class Url(Sign):
 
     name = "url"
     text = "addresses of web pages"
+    needs = r"[./]"
 
-    def matches_of_plain(self, texts: pl.Series) -> pl.Series:
+    def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address."""
-        return holding(texts, _PATTERN)
+        return holding(likely, _PATTERN)
