@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.grids import Ends
     from incrowd.table.judged_values import Judge
+    from incrowd.table.suppressed_records import SuppressedRecords
     from incrowd.table.wildcards import Wildcards
 
 
@@ -60,6 +61,7 @@ def anonymize(  # noqa: PLR0913
     wildcards: Wildcards = "value",
     judge: Judge = "released",
     ends: Ends = "exact",
+    suppressed: SuppressedRecords = "judged",
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -103,6 +105,9 @@ def anonymize(  # noqa: PLR0913
         (``original``), see `Policy`.
     ends
         Ends of the ranges of numbers and dates: ``outward`` or ``exact``, see `Policy`.
+    suppressed
+        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
+        ``drop`` or ``keep``, see `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -155,6 +160,7 @@ def anonymize(  # noqa: PLR0913
             wildcards=wildcards,
             judge=judge,
             ends=ends,
+            suppressed=suppressed,
         )
     if levels:
         policy = policy.with_levels(levels)
@@ -216,14 +222,13 @@ def _released(
             population=start.population,
             driver_keys=driver_keys,
             progress=clock.progress,
-            made_from=(frequency, recoding),
+            made_from=recoding.leaving(frequency),
             wildcards=policy.wildcards,
         )
-        judge(after, policy)
+        judge(after, policy, made.suppression)
     with clock.stage("findings"):
-        evidence = Evidence(
-            start.treating.came, made.rows, policy, frequency, recoding, after.suppressed_share
-        )
+        share = made.suppression.share(after.records)
+        evidence = Evidence(start.treating.came, made.rows, policy, frequency, recoding, share)
         findings = findings_of(evidence)
     if strict:
         refuse_unanswered(findings)
@@ -249,6 +254,8 @@ def _released(
         telling=tuple(telling),
         findings=findings,
         values=made.values,
+        suppression=made.suppression,
+        places=made.released.places(),
         _measure_before=before,
         _texts=None if table is released else released,
     )

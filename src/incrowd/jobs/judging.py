@@ -10,7 +10,7 @@ from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
 from incrowd.jobs.people_across_batches import Both
 from incrowd.jobs.recode_batch import RecodedBatch
-from incrowd.lazy import np
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import Recoding
 from incrowd.recoding.people import add_people, add_sensitive
 from incrowd.table.frequency import FrequencyTable
@@ -57,12 +57,13 @@ class Judging:
         def made_from() -> Iterator[MadeFrom]:
             for beside in earlier.beside:
                 if not beside:
-                    yield (batch.frequency, carried) if _is_carried(schema) else None
+                    yield carried.leaving(batch.frequency) if _is_carried(schema) else None
                 elif both is None:
                     yield None
                 else:
-                    kept = ~carried.suppressed
-                    yield _both([(batch.shown, kept, batch.frequency), *beside], schema, both)
+                    part, places = _part(batch, carried)
+                    there = both if places is None else both.leaving(places)
+                    yield _both([part, *beside], schema, there)
 
         return cls(policy, earlier, tuple(made_from()))
 
@@ -74,10 +75,12 @@ class Judging:
         InfeasibleError
         """
         batch = counted_release(released, self.policy)
-        return [
-            self._once(batch, beside, made_from)
-            for beside, made_from in zip(self.earlier.beside, self.made_from, strict=True)
-        ]
+        times = list(zip(self.earlier.beside, self.made_from, strict=True))
+        found = [self._once(batch, beside, made_from) for beside, made_from in times]
+        if batch[2].suppressed and self.policy.suppressed != "keep":
+            # Suppressed records that leave are a class, too.
+            self._once(counted_release(released, self.policy, starred=True), *times[0])
+        return found
 
     def _once(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
         from incrowd.jobs.assess import assess_classes
@@ -99,6 +102,16 @@ class Judging:
         if made_from is not None or not beside:
             return assessment
         return replace(assessment, notes=_unmeasured(policy.schema))
+
+
+def _part(batch: Batch, carried: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
+    """Return the part of a batch that leaves, and the places of its rows; None where all leave."""
+    if not carried.left_out:
+        return (batch.shown, ~carried.suppressed, batch.frequency), None
+    kept = ~carried.starred
+    shown = [(numbers[kept], labels) for numbers, labels in batch.shown]
+    left, _ = carried.leaving(batch.frequency)
+    return (shown, np.ones(left.keys, np.bool_), left), batch.counted.places_of(kept)
 
 
 def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:

@@ -138,7 +138,7 @@ def next_release(
         counterfeits=plan.counted(),
         m=m,
         signatures=plan.signatures,
-        left_out=len(changed),
+        changed=len(changed),
         came=came,
         keys=tuple(whose),
     )
