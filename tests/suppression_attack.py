@@ -37,10 +37,10 @@ class Trial:
 
     table: pl.DataFrame = field(repr=False)
     policy: ic.Policy
-    k: int
-    l: int
+    people: int
+    values: int
     knows: Sequence[str]
-    """The columns that the attacker knows to whom k and l are promised."""
+    """The columns that the attacker knows to whom so many people and values are promised."""
 
 
 def trials(seed: int, algorithms: Sequence[str], **settings: object) -> Iterator[Trial]:
@@ -67,8 +67,8 @@ def trials(seed: int, algorithms: Sequence[str], **settings: object) -> Iterator
             identifying=() if several else ["who"],
             unlisted="drop",
         )
-        k, l = draw.randint(2, 4), draw.randint(1, 3)  # noqa: E741
-        models = [ic.KAnonymity(k), ic.LDiversity(l)]
+        people, values = draw.randint(2, 4), draw.randint(1, 3)
+        models = [ic.KAnonymity(people), ic.LDiversity(values)]
         knows = quasi
         if draw.random() < 0.3:
             knows = [quasi[0]]
@@ -82,7 +82,7 @@ def trials(seed: int, algorithms: Sequence[str], **settings: object) -> Iterator
             seed=draw.randrange(100),
             **settings,
         )
-        yield Trial(table, policy, k, l, knows)
+        yield Trial(table, policy, people, values, knows)
 
 
 def fewest(trial: Trial, release: ic.Release) -> tuple[int, int]:

@@ -353,7 +353,7 @@ def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
         made += 1
         left_out += release.left_out > 0
         people, illnesses = fewest(trial, release)
-        exposed += people < trial.k or illnesses < trial.l
+        exposed += people < trial.people or illnesses < trial.values
     return made, left_out, exposed
 
 

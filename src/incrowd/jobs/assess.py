@@ -333,7 +333,7 @@ def assess(
     return replace(assessment, notes=tuple(notes), _measured=(classes, models, wildcards))
 
 
-def assess_table(  # noqa: PLR0913
+def assess_table(
     table: Any,
     schema: Schema,
     models: Sequence[PrivacyModel] = (),
@@ -343,24 +343,21 @@ def assess_table(  # noqa: PLR0913
     progress: Progress | None = None,
     made_from: tuple[FrequencyTable, Recoding] | None = None,
     wildcards: str = "value",
-    starred: bool = False,
 ) -> Assessment:
     """Measure a table for an account that is kept: as `assess`, but without the classes.
 
     Parameters
     ----------
-    made_from, starred
+    made_from
         As in `incrowd.engines.read_classes`.
     wildcards
         As in `assess`.
     """
-    classes = _read(
-        table, schema, models, population, None, driver_keys, progress, made_from, starred=starred
-    )
+    classes = _read(table, schema, models, population, None, driver_keys, progress, made_from)
     return assess_classes(classes, models, wildcards, linked=schema.joined)
 
 
-def _read(  # noqa: PLR0913
+def _read(
     table: Any,
     schema: Schema,
     models: Sequence[PrivacyModel],
@@ -369,8 +366,6 @@ def _read(  # noqa: PLR0913
     driver_keys: int | None,
     progress: Progress | None,
     made_from: tuple[FrequencyTable, Recoding] | None = None,
-    *,
-    starred: bool = False,
 ) -> EquivalenceClasses:
     from incrowd.engines import read_classes
 
@@ -384,7 +379,6 @@ def _read(  # noqa: PLR0913
         driver_keys=driver_keys,
         progress=progress,
         made_from=made_from,
-        starred=starred,
     )
     for model in models:
         if model.needs_population:

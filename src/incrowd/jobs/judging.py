@@ -10,9 +10,11 @@ from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
 from incrowd.jobs.people_across_batches import Both
 from incrowd.jobs.recode_batch import RecodedBatch
+from incrowd.jobs.suppressed_records import refuse_failing
 from incrowd.lazy import NDArray, np
 from incrowd.recoding import Recoding
 from incrowd.recoding.people import add_people, add_sensitive
+from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
 from incrowd.table.union import Part, key_of_rows, together
@@ -77,21 +79,25 @@ class Judging:
         batch = counted_release(released, self.policy)
         times = list(zip(self.earlier.beside, self.made_from, strict=True))
         found = [self._once(batch, beside, made_from) for beside, made_from in times]
-        if batch[2].suppressed and self.policy.suppressed != "keep":
-            # Suppressed records that leave are a class, too.
-            self._once(counted_release(released, self.policy, starred=True), *times[0])
+        beside, made_from = times[0]
+        if batch[2].suppressed and self.policy.suppressed != "keep" and not (beside and made_from):
+            # Suppressed records that leave are a class, too. Beside people of two tables they are judged before.
+            starred = counted_release(released, self.policy, starred=True)
+            refuse_failing(self._classes(starred, beside, made_from), self.policy.models)
         return found
+
+    def _classes(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> EquivalenceClasses:
+        counted, _ = together([*beside, batch], self.policy.schema.without_perturbed())
+        if made_from is not None:
+            counted = add_people(add_sensitive(counted, *made_from), *made_from)
+        return EquivalenceClasses.of_keys(counted)
 
     def _once(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
         from incrowd.jobs.assess import assess_classes
         from incrowd.jobs.checks import judge
-        from incrowd.table.classes import EquivalenceClasses
 
         policy = self.policy
-        counted, _ = together([*beside, batch], policy.schema.without_perturbed())
-        if made_from is not None:
-            counted = add_people(add_sensitive(counted, *made_from), *made_from)
-        classes = EquivalenceClasses.of_keys(counted)
+        classes = self._classes(batch, beside, made_from)
         assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
         try:
             judge(assessment, replace(policy, max_suppression=1.0))

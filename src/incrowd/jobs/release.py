@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.accounts.findings import Finding, answered
 from incrowd.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.accounts.statements import versions
-from incrowd.engines import engine_for
+from incrowd.engines import engine_for, read_classes
 from incrowd.errors import TableError, visible
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.seals import digest_of
@@ -22,7 +22,7 @@ from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
 from incrowd.jobs.clauses import judged_clauses
 from incrowd.jobs.leaving import ReleasedValues, holding
-from incrowd.jobs.suppressed_records import Suppression
+from incrowd.jobs.suppressed_records import Suppression, refuse_failing
 from incrowd.jobs.treating import treatment_entries
 from incrowd.lazy import NDArray, np, pl
 from incrowd.policy.policy import Policy, terms_of
@@ -400,9 +400,19 @@ class Release:
         """Judge a written table, and its suppressed records as a class where they have to be one."""
         judge(measured, self.policy, self.suppression)
         if measured.suppressed and self.policy.suppressed != "keep":
-            judge(self._measured(written, starred=True), self.policy, self.suppression)
+            models = self.policy.models
+            classes = read_classes(
+                written,
+                self.policy.written,
+                joint=any(model.is_joint for model in models),
+                population=self.population,
+                driver_keys=self.driver_keys,
+                made_from=self.recoding.leaving(self.frequency),
+                starred=True,
+            )
+            refuse_failing(classes, models)
 
-    def _measured(self, written: Any, *, judged_alone: bool = False, starred: bool = False) -> Assessment:
+    def _measured(self, written: Any, *, judged_alone: bool = False) -> Assessment:
         schema = self.policy.written
         made_from: tuple[FrequencyTable, Recoding] | None = self.recoding.leaving(self.frequency)
         if judged_alone and _by_sizes_alone(self.policy):
@@ -414,8 +424,7 @@ class Release:
             population=self.population,
             driver_keys=self.driver_keys,
             made_from=made_from,
-            wildcards="value" if starred else self.policy.wildcards,
-            starred=starred,
+            wildcards=self.policy.wildcards,
         )
 
     @in_job

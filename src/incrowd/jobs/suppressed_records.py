@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import InfeasibleError, setting
 from incrowd.lazy import NDArray, np
 from incrowd.privacy.attacker import Attacker
+from incrowd.recoding import SUPPRESSED
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
 
@@ -152,17 +153,44 @@ def failing_models(
         return _names(models)
     if not starred.any():
         return ()
-    classes = _with_suppressed(frequency, recoding, starred)
-    owner = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
-    [own] = np.unique(owner[starred[classes.members]])
-    return _names(model for model in models if not _accepts(model, classes, own))
+    return _failing(models, *_with_suppressed(frequency, recoding, starred))
 
 
-def _accepts(model: PrivacyModel, classes: EquivalenceClasses, own: int) -> bool:
-    """Say whether a model holds of a class, or of all where it has a limit on the whole table."""
-    if model.of_table:
-        return all(measured.holds is not False for measured in model.measure(classes))
-    return bool(model.holds(classes)[own])
+def refuse_failing(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> None:
+    """Refuse a written table whose suppressed records do not satisfy the models as a class of their own.
+
+    Parameters
+    ----------
+    classes
+        The classes of the written table, the suppressed records among them (`EngineSettings.starred`).
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    frequency = classes.frequency
+    starred = np.ones(frequency.keys, np.bool_)
+    for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
+        starred &= np.array([value == SUPPRESSED for value in domain.values], np.bool_)[codes]
+    for own in np.flatnonzero(starred):
+        if failing := _failing(models, classes, int(own)):
+            raise InfeasibleError(
+                f"nothing was released: {int(classes.sizes[own]):,} suppressed records do not satisfy "
+                f"{' and '.join(failing)} as a class of their own"
+            )
+
+
+def _failing(models: Sequence[PrivacyModel], classes: EquivalenceClasses, own: int) -> tuple[str, ...]:
+    """Name the models that a class does not satisfy, or all of them where a model limits the whole table."""
+    return _names(
+        model
+        for model in models
+        if not (
+            all(measured.holds is not False for measured in model.measure(classes))
+            if model.of_table
+            else model.holds(classes)[own]
+        )
+    )
 
 
 def _names(models: Iterable[PrivacyModel]) -> tuple[str, ...]:
@@ -176,15 +204,29 @@ def _names(models: Iterable[PrivacyModel]) -> tuple[str, ...]:
 
 def _with_suppressed(
     frequency: FrequencyTable, recoding: Recoding, starred: NDArray[np.bool_]
-) -> EquivalenceClasses:
-    """Group the keys by their cells, the suppressed ones into a class that shares no cell with another."""
+) -> tuple[EquivalenceClasses, int]:
+    """Group the keys by their cells, the suppressed ones into a class that shares no cell with another.
+
+    Returns
+    -------
+    The classes, and the number of that one.
+    """
     codes, sizes = [], []
     for cells in recoding.cells:
         positions, labels = cells.released
         own = np.where(starred, len(labels), positions[cells.codes])
         codes.append(smallest_codes(own, len(labels) + 1))
         sizes.append(len(labels) + 1)
-    return EquivalenceClasses.from_codes(frequency, codes, sizes)
+    classes = EquivalenceClasses.from_codes(frequency, codes, sizes)
+    owner = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
+    own_class = int(owner[starred[classes.members]][0])
+    population = frequency.population
+    if population is not None and population.weights is None:
+        # A suppressed record may be anybody.
+        covered = classes.population.astype(np.int64)
+        covered[own_class] = population.covered.sum() + population.outside
+        classes.set_population(covered, 0)
+    return classes, own_class
 
 
 def settled(frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, alone: bool = True) -> Recoding:
