@@ -81,7 +81,7 @@ class Judging:
         found = [self._once(batch, beside, made_from) for beside, made_from in times]
         beside, made_from = times[0]
         if batch[2].suppressed and self.policy.suppressed != "keep" and not (beside and made_from):
-            # Suppressed records that leave are a class, too. Beside people of two tables they are judged before.
+            # Suppressed records that leave are a class. Beside people of two tables they were judged before.
             starred = counted_release(released, self.policy, starred=True)
             refuse_failing(self._classes(starred, beside, made_from), self.policy.models)
         return found

@@ -166,6 +166,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             max_suppression=self.max_suppression,
             seed=self.seed,
             ends="exact",
+            # Rows are recoded one by one, and none is left out of X.
+            suppressed="keep",
         )
         self.recoding_ = release.recoding
         self.privacy_ = release.privacy

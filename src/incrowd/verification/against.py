@@ -86,32 +86,37 @@ def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
     if con.is_script:
         for column in policy.treated:
             if column.role != "quasi":
-                check_sums(con, column, policy, released, raw)
+                check_sums(con, column, policy, tables)
                 check_raw_left(con, column, policy, released, raw)
-    sizes = [count_rows(con, table) for table in (released, raw)]
-    missing = tables.unplaced
     if tables.missing:
         remarks.notes.append(
             f"{tables.missing} records of the raw table are not in the release; they count as suppressed"
         )
-    if sizes[0] + missing != sizes[1]:
+    sizes = [count_rows(con, table) for table in (released, raw)]
+    if sizes[0] + tables.unplaced != sizes[1]:
         remarks.problems.append(f"the release has {sizes[0]} records and the raw table {sizes[1]}")
     elif all(column.treatment is not None for column in quasi):
         remarks.unchecked.append("whether the cells are true: every quasi-identifier was treated before")
     else:
-        comparison = Comparison.of(con, released, raw, policy, missing)
-        if tables.same_order(policy):
-            if not tables.placed:
-                remarks.notes += comparison.ordered_columns()
-            comparison.check_in_order()
-        elif released.in_order and raw.in_order and policy.keep_order is None and not missing:
-            comparison.check_either_way()
-        else:
-            comparison.check_as_a_whole()
-            remarks.notes.append(
-                "the tables are compared as a whole: it is not noticed if records of one class have "
-                "exchanged values; with the row map of files each record is compared by itself"
-            )
+        _compare(con, tables, policy, Comparison.of(con, released, raw, policy, tables.unplaced))
+
+
+def _compare(con: Checks, tables: Tables, policy: Policy, comparison: Comparison) -> None:
+    """Compare the records of two tables in the order that they have in common, or as a whole."""
+    assert tables.raw is not None
+    in_order = tables.released.in_order and tables.raw.in_order and not tables.unplaced
+    if tables.same_order(policy):
+        if not tables.placed:
+            con.remarks.notes += comparison.ordered_columns()
+        comparison.check_in_order()
+    elif in_order and policy.keep_order is None:
+        comparison.check_either_way()
+    else:
+        comparison.check_as_a_whole()
+        con.remarks.notes.append(
+            "the tables are compared as a whole: it is not noticed if records of one class have "
+            "exchanged values; with the row map of files each record is compared by itself"
+        )
 
 
 def is_passed(name: str, policy: Policy) -> bool:

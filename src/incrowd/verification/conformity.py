@@ -42,7 +42,7 @@ def remark(
     for column in policy.treated:
         if column.role != "quasi":
             check_form(con, column, policy, released)
-            check_sums(con, column, policy, released, raw)
+            check_sums(con, column, policy, tables)
             if raw is not None:
                 check_raw_left(con, column, policy, released, raw)
         elif raw is not None:

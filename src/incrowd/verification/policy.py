@@ -32,9 +32,9 @@ JUDGES = ("released", "original")
 SUPPRESSED_RECORDS = ("judged", "drop", "keep")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "shuffle", "seed", "set_limit",
-    "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models", "attackers",
-    "algorithm", "accepted", "profile", "context", "ledger",
+    "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "shuffle", "seed",
+    "set_limit", "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models",
+    "attackers", "algorithm", "accepted", "profile", "context", "ledger",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",

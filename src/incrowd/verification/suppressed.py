@@ -1,7 +1,7 @@
 """Suppressed records as a class of their own: whoever fits no other class is one of them.
 
-Unless the policy keeps suppressed records, they have to satisfy every limit. This is the last check of a release:
-it adds them to the tables of `classes` as a class whose cells no other class has.
+Unless the policy keeps suppressed records, they have to satisfy every limit. This is the last check of a
+release: it adds them to the tables of `classes` as a class whose cells no other class has.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def check_suppressed(
         )
     if unknown:
         con.remarks.unchecked.append(
-            f"whether {whose} as a class satisfy {' and '.join(dict.fromkeys(unknown))}: it is not known whose "
-            "they are"
+            f"whether {whose} satisfy {' and '.join(dict.fromkeys(unknown))} as a class of their own: it is "
+            "not known whose they are"
         )
 
 
