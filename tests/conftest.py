@@ -16,7 +16,7 @@ from evidence import Evidence
 from examples import share
 from incrowd.gate.verdict import Verdict
 from incrowd.io.shuffle import RandomOrder
-from open_points import refused_as_for_users, refuse_broken_ones
+from open_points import refuse_broken_ones, refused_as_for_users
 from random_order import rows_in_random_order
 from sums import watched_sum
 

@@ -39,7 +39,8 @@ def tables(draw, least=4):
 
 def policy(algorithm, k, models=(), most=1.0):
     schema = ic.Schema(quasi={"n": None, "t": TREE}, sensitive=["s"], unlisted="keep")
-    return Policy(schema, (ic.KAnonymity(k), *models), algorithm, most)
+    # Suppressed rows stay, so that each row says what became of it.
+    return Policy(schema, (ic.KAnonymity(k), *models), algorithm, most, suppressed="keep")
 
 
 def covers(cell: str, value: object, name: str) -> bool:
@@ -236,7 +237,13 @@ def test_rows_say_why(table, batch, k):
 def test_several_sensitive_attributes_of_both_tables_at_once():
     """Joint models count combinations, and values may be written in two ways."""
     schema = ic.Schema(quasi=["q"], sensitive={"a": None, "b": None})
-    asked = Policy(schema, (ic.KAnonymity(2), ic.LDiversity(1, attribute="a", joint=True)), ic.Datafly(), 1.0)
+    asked = Policy(
+        schema,
+        (ic.KAnonymity(2), ic.LDiversity(1, attribute="a", joint=True)),
+        ic.Datafly(),
+        1.0,
+        suppressed="keep",
+    )
     early = pl.DataFrame({"q": ["x"] * 4, "a": [1, 1, 2, 3], "b": ["u", "v", "u", "v"]})
     release = ic.anonymize(early, asked)
     batch = pl.DataFrame({"q": ["x", "x", "y"], "a": ["1.0", "9", "1"], "b": ["u", "w", "u"]})
@@ -280,7 +287,7 @@ def test_batches_anywhere_get_the_same(engine, tmp_path):
     schema = ic.Schema(
         quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}, sensitive=["diagnosis"], unlisted="keep"
     )
-    asked = Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2)), ic.Mondrian(), 1.0)
+    asked = Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2)), ic.Mondrian(), 1.0, suppressed="keep")
     release = ic.anonymize(rows[:250], asked)
     batch = rows[250:]
     expected = ic.apply_recoding(release.recoding, batch, asked, previous_release=release.table)
@@ -367,7 +374,7 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
     if data.draw(st.booleans()):
         batch = batch.with_columns(c=pl.lit("new"))
     schema = ic.Schema(quasi={"n": None, "t": TREE, "c": None}, sensitive=["s"])
-    asked = Policy(schema, (ic.KAnonymity(2),), algorithm, 1.0, style)
+    asked = Policy(schema, (ic.KAnonymity(2),), algorithm, 1.0, style, suppressed="keep")
     try:
         release = ic.anonymize(table, asked)
     except (ic.InfeasibleError, ic.ParameterError):
@@ -405,7 +412,9 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
     def frame(column):
         return pl.DataFrame({"q": column * 2, "other": ["o"] * (2 * len(column))}, strict=False)
 
-    asked = Policy(ic.Schema(quasi=["q", "other"]), (ic.KAnonymity(2),), ic.Mondrian(), 1.0, style)
+    asked = Policy(
+        ic.Schema(quasi=["q", "other"]), (ic.KAnonymity(2),), ic.Mondrian(), 1.0, style, suppressed="keep"
+    )
     release = ic.anonymize(frame(values), replace(asked, models=(ic.KAnonymity(4),)))
     if set(expected) == {"*"} and style == "mean":
         with pytest.raises(
@@ -429,7 +438,7 @@ def test_ways_to_write_a_number_are_one_value_unless_a_hierarchy_has_them_apart(
     raw = pl.DataFrame({"n": ["0", "0"]})
     levels = (1, None) if expected[0] == "B" else None
     schema = ic.Schema.of([ic.Attribute("n", "quasi", hierarchy=tree, levels=levels)])
-    asked = Policy(schema, (ic.KAnonymity(1),), algorithm, 1.0)
+    asked = Policy(schema, (ic.KAnonymity(1),), algorithm, 1.0, suppressed="keep")
     recoding = ic.anonymize(raw, asked).recoding
     applied = ic.apply_recoding(recoding, pl.DataFrame({"n": ["-0", "0"]}), asked)
     assert applied.table["n"].to_list() == expected
@@ -452,7 +461,7 @@ def test_a_batch_is_judged_by_its_people(tmp_path):
         person="person",
         unlisted="drop",
     )
-    policy = ic.Policy(schema, (ic.KAnonymity(4),), ic.Optimal(), max_suppression=0.6)
+    policy = ic.Policy(schema, (ic.KAnonymity(4),), ic.Optimal(), max_suppression=0.6, suppressed="keep")
     release = ic.anonymize(people_table(1, people=90), policy)
     batch = people_table(2, people=70)
     applied = ic.apply_recoding(release.recoding, batch, replace(policy, keep_order=True), force=True)

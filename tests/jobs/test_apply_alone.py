@@ -15,7 +15,8 @@ from examples import examples
 
 AGES = ic.Hierarchy.intervals(5)
 SCHEMA = ic.Schema(quasi={"age": AGES}, sensitive=["ill"], unlisted="keep")
-POLICY = ic.Policy(SCHEMA, (ic.KAnonymity(5), ic.LDiversity(2)), ic.Optimal(), 1.0)
+# Suppressed rows stay, so that each row says what became of it.
+POLICY = ic.Policy(SCHEMA, (ic.KAnonymity(5), ic.LDiversity(2)), ic.Optimal(), 1.0, suppressed="keep")
 JANUARY = pl.DataFrame(
     {"age": [age for age in range(20, 25) for _ in range(10)], "ill": [*"abcd", *"abcdab"] * 5}
 )
@@ -123,7 +124,7 @@ def test_each_file_and_the_pair_hold(first, batch, k, as_one, beside):
 def test_people_count_in_the_file_alone(tmp_path):
     """Four rows of one person are no class of four, whoever came in January."""
     schema = ic.Schema(quasi={"age": AGES}, sensitive=["ill"], person="who", unlisted="drop")
-    policy = ic.Policy(schema, (ic.KAnonymity(3),), ic.Optimal(), 1.0)
+    policy = ic.Policy(schema, (ic.KAnonymity(3),), ic.Optimal(), 1.0, suppressed="keep")
     first = pl.DataFrame({"age": [22] * 6, "ill": [*"abcabc"], "who": [*"ABCDEF"]})
     batch = pl.DataFrame({"age": [22] * 4 + [21] * 3, "ill": [*"abca", *"abc"], "who": [*"GGGG", *"HIJ"]})
     whole = pl.concat([first, batch.tail(3)])

@@ -40,8 +40,12 @@ class Evidence(NamedTuple):
         The engines of the rows as they came, and of the rows that leave.
     frequency, recoding
         The keys and their cells.
+    records
+        Records that leave.
     suppressed
-        Share of the records that are suppressed.
+        Share of the records that are suppressed, those that are left out included.
+    exposed, failing
+        How many suppressed records leave although they fail models as a class of their own, and these models.
     """
 
     came: Engine
@@ -49,7 +53,10 @@ class Evidence(NamedTuple):
     policy: Policy
     frequency: FrequencyTable
     recoding: Recoding
+    records: int
     suppressed: float
+    exposed: int = 0
+    failing: tuple[str, ...] = ()
 
 
 def points_of(evidence: Evidence) -> tuple[Point, ...]:
@@ -59,7 +66,7 @@ def points_of(evidence: Evidence) -> tuple[Point, ...]:
 
 
 def _columns(evidence: Evidence) -> Iterator[Point]:
-    rows = evidence.frequency.rows
+    rows = evidence.records
     yield from points_of_columns(evidence.leaving, evidence.policy.schema, rows)
     weights = np.where(evidence.recoding.suppressed, 0, evidence.frequency.weights)
     for domain, cells in zip(evidence.recoding.domains, evidence.recoding.cells, strict=True):
@@ -164,6 +171,9 @@ def _blanked(evidence: Evidence) -> Iterator[Point]:
 def _suppressed(evidence: Evidence) -> Iterator[Point]:
     if evidence.suppressed > _MANY:
         yield wording.much_suppressed(evidence.suppressed)
+    if evidence.exposed:
+        share = evidence.exposed / max(evidence.records, 1)
+        yield wording.suppressed_records(evidence.exposed, share, evidence.failing)
     kept = ~evidence.recoding.suppressed & (evidence.frequency.weights > 0)
     if all(cells.starred[kept].all() for cells in evidence.recoding.cells):
         yield wording.nothing_left()

@@ -21,24 +21,28 @@ _AT_ONCE = 1 << 24
 """Rows whose numbers are held together."""
 
 
-def map_of(order: RandomOrder | None, rows: int) -> pl.DataFrame:
+def map_of(order: RandomOrder | None, rows: int, places: NDArray[np.int64] | None = None) -> pl.DataFrame:
     """Return the row map of so many rows: a Polars frame with ``row``, which counts from 1.
 
     Parameters
     ----------
     order
         Where each row went; None if each is in its place.
+    places
+        The places of the raw rows that leave, from 0; None where all leave.
     """
-    return _frame(np.arange(rows) if order is None else order.rows(rows))
+    return _frame(np.arange(rows) if order is None else order.rows(rows), places)
 
 
-def write_row_map(path: Path, order: RandomOrder | None, rows: int) -> None:
+def write_row_map(
+    path: Path, order: RandomOrder | None, rows: int, places: NDArray[np.int64] | None = None
+) -> None:
     """Write the row map as a Parquet file; whoever places it gives it its mode."""
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import stream_batches
 
     pieces = _kept(rows) if order is None else order.pieces(rows, _AT_ONCE)
-    stream_batches(map(_frame, pieces), path, Path(ROW_MAP), CsvFormat())
+    stream_batches((_frame(piece, places) for piece in pieces), path, Path(ROW_MAP), CsvFormat())
 
 
 def _kept(rows: int) -> Iterator[NDArray[np.int64]]:
@@ -46,24 +50,26 @@ def _kept(rows: int) -> Iterator[NDArray[np.int64]]:
         yield np.arange(start, min(start + _AT_ONCE, rows))
 
 
-def _frame(rows: NDArray[np.int64]) -> pl.DataFrame:
-    return pl.DataFrame({_ROW: rows + 1})
+def _frame(rows: NDArray[np.int64], places: NDArray[np.int64] | None) -> pl.DataFrame:
+    return pl.DataFrame({_ROW: (rows if places is None else places[rows]) + 1})
 
 
-def numbers_of(row_map: Any, rows: int) -> NDArray[np.int64]:
+def numbers_of(row_map: Any, released: int | None = None, raw: int | None = None) -> NDArray[np.int64]:
     """Read a row map: the place in the raw table of each released row, from 0: int64[rows].
+
+    A raw row is named once, or not at all where it was left out.
 
     Parameters
     ----------
     row_map
         A Parquet or CSV file, or a frame with a column ``row``, as `Release.row_map` gives it.
-    rows
-        How many rows the released table has.
+    released, raw
+        How many rows the tables have, where that is known.
 
     Raises
     ------
     TableError
-        When it cannot be read, or is no map of so many rows.
+        When it cannot be read, or is no map of such tables.
     """
     from incrowd.io.files import read_table
 
@@ -75,18 +81,21 @@ def numbers_of(row_map: Any, rows: int) -> NDArray[np.int64]:
         raise ParameterError("row_map must be a path or a frame, as release.row_map() gives it") from None
     except (KeyError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
         raise TableError(f"the row map has no column {_ROW!r} of whole numbers") from None
-    if len(numbers) != rows or not np.array_equal(np.sort(numbers), np.arange(1, rows + 1)):
+    rows, most = len(numbers), numbers.max(initial=0)
+    if (
+        rows != (rows if released is None else released)
+        or numbers.min(initial=1) < 1
+        or most > (most if raw is None else raw)
+        or len(np.unique(numbers)) < rows
+    ):
+        counted = {"released": released, "raw": raw}
+        sizes = " and ".join(f"{count:,} {what}" for what, count in counted.items() if count is not None)
         raise TableError(
-            f"the row map does not name each of {rows:,} rows once; take the one of this release"
+            f"the row map is none of {sizes} rows: it names each raw row once that is in the release, and no "
+            "other; take the one of this release"
         )
     found: NDArray[np.int64] = numbers - 1
     return found
-
-
-def in_raw_order(released: Any, row_map: Any) -> Any:
-    """Put the rows of a released table as they stand in the raw one; a frame of the same kind."""
-    frame = nw.from_native(released, eager_only=True)
-    return frame[np.argsort(numbers_of(row_map, len(frame)))].to_native()
 
 
 def as_released(raw: Any, row_map: Any) -> Any:
@@ -94,4 +103,4 @@ def as_released(raw: Any, row_map: Any) -> Any:
     from incrowd.engines import loaded
 
     frame = nw.from_native(loaded(raw), eager_only=True)
-    return frame[numbers_of(row_map, len(frame))].to_native()
+    return frame[numbers_of(row_map, raw=len(frame))].to_native()

@@ -156,6 +156,10 @@ class _Posterior:
         return cls(truth, exact, largest, most / len(truth), int((guesses == truth).sum()), most)
 
 
+_LEFT_OUT = "\0left out"
+"""What a row that is not in the release has in each column."""
+
+
 @dataclass(frozen=True)
 class _World:
     """A table, its release, and a function that would release another table in the same way."""
@@ -184,8 +188,21 @@ class _World:
     def _made(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         from incrowd.jobs.anonymize import anonymize
 
-        made: pl.DataFrame = anonymize(frame, policy, force=True, unanswered="write").texts
-        return made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)
+        release = anonymize(frame, policy, force=True, unanswered="write")
+        made: pl.DataFrame = release.texts
+        made = made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)
+        if release.places is None:
+            return made
+        # Row N is that of the raw table, also where some are left out.
+        place = np.full(len(frame), len(made))
+        place[release.places] = np.arange(len(made))
+        absent = pl.DataFrame({name: [_LEFT_OUT] for name in made.columns})
+        return pl.concat([made, absent])[place]
+
+    @property
+    def leaves(self) -> pl.Series:
+        """Whether each row is in the release."""
+        return nameless(self.released.to_series(0)).ne_missing(_LEFT_OUT)
 
     def is_of(self, release: Any) -> bool:
         """Say whether a release has these rows, in whatever order."""
@@ -204,13 +221,14 @@ class _World:
             if kind is not None
         )
         theirs = other.select(columns_named(names)).cast(pl.String)
-        return Counter(mine.rows()) == Counter(theirs.rows())
+        return Counter(mine.filter(self.leaves).rows()) == Counter(theirs.rows())
 
     def classes(self) -> list[NDArray[np.int64]]:
-        """Return the rows of each class; suppressed records are one, too."""
+        """Return the rows of each class; suppressed records are one, too, and rows that are left out none."""
         rows: dict[tuple[Any, ...], list[int]] = {}
-        for number, cells in enumerate(self.released.rows()):
-            rows.setdefault(cells, []).append(number)
+        for number, (cells, leaves) in enumerate(zip(self.released.rows(), self.leaves, strict=True)):
+            if leaves:
+                rows.setdefault(cells, []).append(number)
         return [np.array(each) for each in rows.values()]
 
     def same_with(self, rows: NDArray[np.int64], values: NDArray[np.int64]) -> bool:

@@ -17,7 +17,9 @@ HEADINGS = {
         "--identifying", "--person", "--household", "--weights", "--linked", "--insensitive", "--unlisted",
         "--hierarchies", "--null-value", "--treat",
     ),
-    "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--judge", "--population"),
+    "Privacy": (
+        "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--population",
+    ),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--sheet", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Ledger": ("--ledger", "--recipient", "--ledger-keys"),

@@ -41,6 +41,7 @@ from incrowd.cli.options import (
     Sheet,
     Stream,
     StyleName,
+    SuppressedName,
     Suppression,
     T,
     Table,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from incrowd.table.grids import Ends
     from incrowd.table.judged_values import Judge
     from incrowd.table.schema import Attribute, Schema, Style
+    from incrowd.table.suppressed_records import SuppressedRecords
     from incrowd.table.wildcards import Wildcards
 
 
@@ -382,6 +384,7 @@ class SearchOptions:
     algorithm: AlgorithmName = None
     levels: Levels = None
     max_suppression: Suppression = None
+    suppressed: SuppressedName = None
     style: StyleName = None
     ends: EndsName = None
     set_limit: SetLimit = None
@@ -412,6 +415,8 @@ class SearchOptions:
             policy = replace(policy, algorithm=ALGORITHMS.parse(self.algorithm))
         if self.max_suppression is not None:
             policy = replace(policy, max_suppression=self.max_suppression)
+        if self.suppressed is not None:
+            policy = replace(policy, suppressed=cast("SuppressedRecords", self.suppressed))
         if self.style is not None:
             policy = replace(policy, output=cast("Style", self.style))
         if self.ends is not None:

@@ -15,6 +15,7 @@ from incrowd.gate.kinds import ANSWERABLE, UNANSWERED
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS
 from incrowd.table.judged_values import JUDGES
+from incrowd.table.suppressed_records import SUPPRESSED_RECORDS
 from incrowd.table.wildcards import WILDCARDS
 from incrowd.treatments import TREATMENTS
 
@@ -204,6 +205,16 @@ WildcardName = Annotated[
         metavar="MEANING",
         help="What a * or a missing cell matches: value (itself), matches-any or conservative (nothing).",
         autocompletion=completing.names(WILDCARDS),
+    ),
+]
+SuppressedName = Annotated[
+    str | None,
+    typer.Option(
+        "--suppressed",
+        metavar="WHAT",
+        help="Suppressed records leave if they satisfy the models as a class (judged), never (drop), or "
+        "always (keep).",
+        autocompletion=completing.names(SUPPRESSED_RECORDS),
     ),
 ]
 JudgeName = Annotated[

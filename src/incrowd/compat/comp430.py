@@ -326,6 +326,7 @@ def _by_engine(
         seed=seed,
         keep_order=True,
         ends="exact",
+        suppressed="keep",
         force=True,
         unanswered="write",
     )

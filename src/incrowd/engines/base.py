@@ -39,10 +39,14 @@ class EngineSettings:
         How many combinations of values an engine may fetch that counts elsewhere.
     progress
         Told how far long work is, where the engine knows.
+    starred
+        Whether rows with ``*`` in every quasi-identifier are counted as a key of their own, as the suppressed
+        records of a release are judged. Else they have no key.
     """
 
     driver_keys: int = DRIVER_KEYS
     progress: Progress = field(default_factory=Silent)
+    starred: bool = False
 
 
 def no_order(whose: str) -> ParameterError:
@@ -278,6 +282,7 @@ class Counted(ABC):
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
         """Recode the rows: a table of the same kind, rows in the same order, with new contents only.
 
+        Where a recoding leaves suppressed records out (`Recoding.left_out`), their rows are not in it.
         Columns that may not leave are left out; the quasi-identifiers hold the released cells as text. Rows
         of a database have no order. They come in a random one.
 
@@ -328,10 +333,15 @@ class Released:
 
     table: Any = field(repr=False)
     _in_order: Callable[[RandomOrder], Any] = field(repr=False)
+    _places: Callable[[], NDArray[np.int64] | None] | None = field(default=None, repr=False)
 
     def reordered(self, order: RandomOrder) -> Any:
         """Put the rows in a random order: a table of the same kind."""
         return self._in_order(order)
+
+    def places(self) -> NDArray[np.int64] | None:
+        """Return the places of the rows that leave, in order; None where all leave or rows have no places."""
+        return None if self._places is None else self._places()
 
 
 class Unwritten(Counted):

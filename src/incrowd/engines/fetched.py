@@ -318,7 +318,9 @@ def count_fetched(
         The same while rows are counted, where another way is faster then.
     """
     rows = FetchedRows(counting or combinations, schema.null_values)
-    frequency, keys = fold(rows, schema, engine.columns, joint=joint, target=target)
+    frequency, keys = fold(
+        rows, schema, engine.columns, joint=joint, target=target, starred=engine.settings.starred
+    )
     assert rows.fetched is not None
     leaving = LeavingColumns(combinations.raw, rows.total)
     return FetchedCount(

@@ -44,7 +44,7 @@ class _Recoded:
     recoding: Recoding
     anew: frozenset[str] = frozenset()
 
-    def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
+    def count(self, asked: Schema, joint: bool, starred: bool) -> FrequencyTable | None:
         """Count the released cells from the earlier count; None where that is not enough."""
         from incrowd.recoding import SUPPRESSED
         from incrowd.table.union import Shown, together
@@ -58,19 +58,21 @@ class _Recoded:
             or any(attribute.name in self.anew for attribute in asked.sensitive)
             or asked.null_values != before.null_values
             or (joint and frequency.joint is None)
+            # The values of rows that came in suppressed are not counted by key.
+            or (starred and frequency.suppressed)
         ):
             return None
         shown: Shown = []
-        starred = np.ones(frequency.keys, np.bool_)
+        gone = np.full(frequency.keys, not starred)
         for cells in self.recoding.cells:
             positions, labels = cells.released
             numbers = positions[cells.codes]
-            starred &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
+            gone &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
             # A text that means missing means it in the release, too.
             means = null_values_of(asked.null_values).mean
             shown.append((numbers, [None if means(label) else label for label in labels]))
         kept = frequency if joint else replace(frequency, joint=None)
-        return together([(shown, ~starred, kept)], asked)[0]
+        return together([(shown, ~gone, kept)], asked)[0]
 
 
 class FilesEngine(Engine):
@@ -119,9 +121,10 @@ class FilesEngine(Engine):
         """Count the rows; see `Engine.count`."""
         schema.check_columns(self.columns)
         if self.files.recoded is not None and target is None:
-            found: FrequencyTable | None = self.files.recoded.count(schema, joint)
+            found: FrequencyTable | None = self.files.recoded.count(schema, joint, self.settings.starred)
             if found is not None:
                 return Unwritten(self, schema, found)
+        asked: dict[str, Any] = {"joint": joint, "target": target, "starred": self.settings.starred}
         roles = ("quasi", "sensitive", "person", "household", "weight")
         counted = [a.name for a in schema.attributes if a.role in roles]
         counted += [target] if target in self.columns else []
@@ -132,13 +135,13 @@ class FilesEngine(Engine):
         if self.files.stored is None or clash or not alike:
             with self._reading(counted):
                 rows = StreamedRows.of(self.frame, self.types, schema)
-                frequency, keys = fold(rows, schema, self.columns, joint=joint, target=target)
+                frequency, keys = fold(rows, schema, self.columns, **asked)
         else:
             values = Values(self.types, schema.null_values)
             with SpilledRows.opened(self.files, values, counted, self.settings.progress) as spilled:
                 self._running = spilled
                 try:
-                    frequency, keys = fold(spilled, schema, self.columns, joint=joint, target=target)
+                    frequency, keys = fold(spilled, schema, self.columns, **asked)
                 finally:
                     self._running = None
         return StreamedCount(self, schema, frequency, keys, self._release)
@@ -161,7 +164,7 @@ class FilesEngine(Engine):
             stored=None,
             partitions={},
             kept=files,
-            recoded=_Recoded(schema, counted.frequency, recoding, frozenset(anew)),
+            recoded=_Recoded(schema, *recoding.leaving(counted.frequency), frozenset(anew)),
         )
         in_short = counted.in_short(schema, cells)
 
@@ -173,7 +176,7 @@ class FilesEngine(Engine):
             shuffled = ShuffledRows(rows, order, files.memory, made)
             return replace(released, frame=shuffled.lazy(), shuffled=shuffled)
 
-        return Released(released, reordered)
+        return Released(released, reordered, counted.places_that_leave(recoding))
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns while the rows stream; see `Engine.values_of`."""

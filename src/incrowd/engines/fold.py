@@ -252,7 +252,13 @@ class GroupedRows(ABC):
 
 
 def fold(
-    rows: GroupedRows, schema: Schema, columns: Sequence[str], *, joint: bool, target: str | None
+    rows: GroupedRows,
+    schema: Schema,
+    columns: Sequence[str],
+    *,
+    joint: bool,
+    target: str | None,
+    starred: bool = False,
 ) -> tuple[FrequencyTable, Keys]:
     """Count rows that are grouped: one grouping for the keys, and one more per sensitive attribute.
 
@@ -268,6 +274,8 @@ def fold(
         All columns of the table.
     joint, target
         As in `Engine.count`.
+    starred
+        As in `EngineSettings`.
     """
     from incrowd.table.frequency import FrequencyTable
 
@@ -277,7 +285,7 @@ def fold(
     grouped = rows.grouped([attribute.name for attribute in schema.quasi])
     if not len(grouped):
         raise TableError("the table has no rows")
-    domains, codes, weights, keys = _numbered(rows, grouped, schema)
+    domains, codes, weights, keys = _numbered(rows, grouped, schema, starred=starred)
     counts = _Counts(rows, schema, keys, len(weights))
     sensitive = tuple(map(counts.of, schema.sensitive))
     frequency = FrequencyTable(
@@ -326,7 +334,7 @@ def _look(rows: GroupedRows, schema: Schema) -> None:
 
 
 def _numbered(
-    rows: GroupedRows, grouped: pl.DataFrame, schema: Schema
+    rows: GroupedRows, grouped: pl.DataFrame, schema: Schema, *, starred: bool
 ) -> tuple[tuple[Domain, ...], tuple[NDArray[np.unsignedinteger], ...], NDArray[np.int64], Keys]:
     """Give grouped rows the number of their key.
 
@@ -344,7 +352,8 @@ def _numbered(
     from incrowd.table.frequency import smallest_codes
 
     names = [attribute.name for attribute in schema.quasi]
-    gone = _suppressed(grouped, names, rows.values)
+    none = np.zeros(len(grouped), np.bool_)
+    gone = none if starred else _suppressed(grouped, names, rows.values)
     written = grouped.filter(~pl.Series(gone))
     domains, codes = [], []
     for attribute in schema.quasi:

@@ -25,9 +25,12 @@ class KeyedCells:
         Per quasi-identifier the number of each key's text, with one more entry for rows without a key, and
         the texts. A text that no key has is missing: it may be a value of suppressed rows, and columns of
         Polars hand on all texts that they were made of.
+    leaves
+        Whether the rows of each key leave, with one more entry for rows without a key; None where all do.
     """
 
     columns: Mapping[str, tuple[pl.Series, pl.Series]]
+    leaves: pl.Series | None = None
 
     @classmethod
     def of(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
@@ -44,7 +47,19 @@ class KeyedCells:
             shown = domain.written([*labels, SUPPRESSED])
             texts = [text if occurs else None for text, occurs in zip(shown, used, strict=True)]
             columns[attribute.name] = pl.Series(small), pl.Series(texts, dtype=pl.String)
-        return cls(columns)
+        leaves = pl.Series(np.append(~recoding.starred, False)) if recoding.left_out else None
+        return cls(columns, leaves)
+
+    def leaving(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
+        """Leave out the rows that do not leave; `key` is the column of their keys."""
+        if self.leaves is None:
+            return rows
+        leave = column_named(key).map_batches(self._leave, return_dtype=pl.Boolean(), is_elementwise=True)
+        return rows.filter(leave)
+
+    def _leave(self, keys: pl.Series) -> pl.Series:
+        assert self.leaves is not None
+        return self.leaves.gather(keys.fill_null(len(self.leaves) - 1))
 
     def of_rows(self, rows: pl.DataFrame, names: Sequence[str], key: str) -> pl.DataFrame:
         """Return some columns of rows, with the texts of those that have such; `key` has the rows' keys."""

@@ -77,7 +77,7 @@ class MemoryEngine(Engine):
         rows = len(self.frame)
         if not rows:
             raise TableError("the table has no rows")
-        suppressed = np.ones(rows, np.bool_)
+        suppressed = np.full(rows, not self.settings.starred)
         encoded = {}
         for attribute in schema.attributes:
             if attribute.role not in ("quasi", "sensitive"):
@@ -214,6 +214,9 @@ class MemoryCount(Counted):
         from incrowd.recoding import SUPPRESSED
 
         rows, frame = self.frequency.key_of_row("recoding a frame"), self.rows.frame
+        places = self.places_of(~recoding.starred) if recoding.left_out else None
+        if places is not None:
+            rows, frame = rows[places], nw.maybe_reset_index(frame[places])
         released = schema.released(self.rows.columns)
 
         def texts_of(attribute: Attribute, domain: Domain, cells: Cells) -> Any:
@@ -233,7 +236,7 @@ class MemoryCount(Counted):
         columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
         shown = {name: columns[name] if name in columns else frame[name] for name in released}
         made = without_traces(frame, shown, made=columns)
-        return Released(made, partial(frame_in_order, made))
+        return Released(made, partial(frame_in_order, made), lambda: places)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Look up each row's key; see `Counted.places_of`."""

@@ -36,7 +36,13 @@ ENGINES: tuple[type[Engine], ...] = (
 """Every engine, asked in this order whether it takes a table."""
 
 
-def engine_for(table: Any, *, driver_keys: int | None = None, progress: Progress | None = None) -> Engine:
+def engine_for(
+    table: Any,
+    *,
+    driver_keys: int | None = None,
+    progress: Progress | None = None,
+    starred: bool = False,
+) -> Engine:
     """Return the engine that works on a table.
 
     Parameters
@@ -45,6 +51,8 @@ def engine_for(table: Any, *, driver_keys: int | None = None, progress: Progress
         How many combinations of values an engine may fetch that counts elsewhere; None for `DRIVER_KEYS`.
     progress
         Told how far long work is, where the engine knows.
+    starred
+        As in `EngineSettings`.
 
     Raises
     ------
@@ -54,7 +62,7 @@ def engine_for(table: Any, *, driver_keys: int | None = None, progress: Progress
         When `driver_keys` is below 1.
     """
     keys = DRIVER_KEYS if driver_keys is None else COUNT.check(driver_keys, "engine", "driver_keys")
-    settings = EngineSettings(keys, progress or Silent())
+    settings = EngineSettings(keys, progress or Silent(), starred)
     for engine in ENGINES:
         if engine.takes(table):
             return engine(table, settings)
@@ -65,7 +73,7 @@ def engine_for(table: Any, *, driver_keys: int | None = None, progress: Progress
     )
 
 
-def read_classes(
+def read_classes(  # noqa: PLR0913
     table: Any,
     schema: Schema,
     *,
@@ -75,6 +83,7 @@ def read_classes(
     driver_keys: int | None = None,
     progress: Progress | None = None,
     made_from: tuple[FrequencyTable, Recoding] | None = None,
+    starred: bool = False,
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table as it stands.
 
@@ -95,6 +104,8 @@ def read_classes(
     made_from
         Of a release, the counts before and the recoding. They know its people, whom the release names no
         more.
+    starred
+        As in `EngineSettings`.
 
     Raises
     ------
@@ -103,7 +114,9 @@ def read_classes(
     """
     from incrowd.table.classes import EquivalenceClasses
 
-    engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys, progress=progress)
+    engine = engine_for(
+        loaded(table, csv_format), driver_keys=driver_keys, progress=progress, starred=starred
+    )
     with interrupting(engine.settings.progress, engine.interrupt):
         if made_from is None:
             frequency = engine.count(schema.measured(), joint=joint).frequency

@@ -73,7 +73,9 @@ class ScanEngine(Engine):
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
         """Count the rows; see `Engine.count`."""
         rows = StreamedRows.of(self.frame, self.types, schema)
-        frequency, keys = fold(rows, schema, self.columns, joint=joint, target=target)
+        frequency, keys = fold(
+            rows, schema, self.columns, joint=joint, target=target, starred=self.settings.starred
+        )
         return StreamedCount(self, schema, frequency, keys, self._release)
 
     @staticmethod
@@ -95,7 +97,11 @@ class ScanEngine(Engine):
 
         released = counted.recoded(counted.rows.frame, schema, cells).map_batches(anew, streamable=True)
         rows, made = counted.in_short(schema, cells)
-        return Released(released, lambda order: ShuffledRows(rows, order, usual_memory(), made).lazy())
+        return Released(
+            released,
+            lambda order: ShuffledRows(rows, order, usual_memory(), made).lazy(),
+            counted.places_that_leave(recoding),
+        )
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns while the rows stream; see `Engine.values_of`."""
@@ -163,7 +169,7 @@ class StreamedCount(Counted):
     def recoded(self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells) -> pl.LazyFrame:
         """Return the columns that leave, with the released texts; rows without a key came in suppressed."""
         names = self.keys.names
-        keyed = self.keys.added(frame, ordered=True).with_columns(
+        keyed = cells.leaving(self.keys.added(frame, ordered=True), KEY).with_columns(
             cells.streamed(name, KEY).alias(CELL.format(name)) for name in names
         )
         return keyed.select(
@@ -176,7 +182,8 @@ class StreamedCount(Counted):
         released = schema.released(self.rows.columns)
         passed = [self._plain(name).alias(name) for name in released if name not in self.keys.names]
         made = partial(cells.of_rows, names=released, key=KEY)
-        return self.keys.added(self.rows.frame, ordered=True).select(*passed, column_named(KEY)), made
+        keyed = cells.leaving(self.keys.added(self.rows.frame, ordered=True), KEY)
+        return keyed.select(*passed, column_named(KEY)), made
 
     def _plain(self, name: str) -> pl.Expr:
         """Pass a column on; categories would take their dictionary along."""
@@ -189,6 +196,10 @@ class StreamedCount(Counted):
         wanted = column_named(KEY).is_in(pl.Series(np.flatnonzero(keys)).implode())
         found = passing(keyed.select(columns_named([_PLACE, KEY]))).filter(wanted).collect(engine="streaming")
         return np.sort(found[_PLACE].to_numpy().astype(np.int64))
+
+    def places_that_leave(self, recoding: Recoding) -> Callable[[], NDArray[np.int64]] | None:
+        """Return a function that finds the rows that leave; None where all do."""
+        return partial(self.places_of, ~recoding.starred) if recoding.left_out else None
 
     def columns_in_order(self, schema: Schema) -> list[str]:
         """Go over the rows once more, and name the columns of partitions; see `Counted.columns_in_order`."""

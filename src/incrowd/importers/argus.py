@@ -105,7 +105,7 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
         unread.append("places in a file of fixed width: write the data as CSV with these names")
     search = Optimal() if any(each.hierarchy is not None for each in attributes) else CellSuppression()
     schema = Schema.of(attributes, null_values=nulls)
-    policy = Policy(schema, (KAnonymity(3),), search, ends="exact")
+    policy = Policy(schema, (KAnonymity(3),), search, ends="exact", suppressed="keep")
     return Imported(policy, unread=tuple(unread), questions=tuple(questions))
 
 

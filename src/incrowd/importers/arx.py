@@ -102,7 +102,10 @@ class _Reader:
         if metric and not metric.startswith("Loss"):
             self._unread.append(f"quality model {quoted(metric)}: the loss LM takes its place")
         most = min(max(share, 0.0), 1.0)
-        policy = Policy(Schema.of(attributes), tuple(models), Optimal("loss"), most, ends="exact")
+        # ARX releases suppressed records, of which nothing is promised.
+        policy = Policy(
+            Schema.of(attributes), tuple(models), Optimal("loss"), most, ends="exact", suppressed="keep"
+        )
         return Imported(policy, data, delimiter, tuple(self._unread))
 
     def _bytes(self, name: str, most: int) -> bytes:

@@ -146,7 +146,7 @@ class _Script:
             )
         # A suppressed cell is missing there, and matches any.
         models = (KAnonymity(self.k or 3),)
-        policy = Policy(schema, models, search, wildcards="matches-any", ends="exact")
+        policy = Policy(schema, models, search, wildcards="matches-any", ends="exact", suppressed="keep")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
 
     def _treated(self, weights: Mapping[str, float]) -> Schema:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.gate.verdict import Verdict
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.suppressed_records import Suppression
     from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.recoding import Recoding
@@ -69,6 +70,10 @@ class Accountable(Protocol):
         """The losses."""
 
     @property
+    def suppression(self) -> Suppression:
+        """The suppressed records, and what the models say of them."""
+
+    @property
     def values(self) -> ReleasedValues | None:
         """The verdict of the models on perturbed values as they are released."""
 
@@ -97,6 +102,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
     after, schema = release.privacy, release.policy.schema
     return [
         _records_sentence(release),
+        *release.suppression.sentences(),
         *people_sentences(after.people),
         *(model_sentence(measured) for measured in _asked(release) if conditions),
         *_clause_sentences(release),
@@ -151,6 +157,12 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
             f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before it was "
             f"{at_most(raw['max'])} ({percent(raw['mean'])})."
         )
+        found = release.suppression
+        if found.records > found.left_out and found.size:
+            yield (
+                f"Of those whose records are suppressed ({found.records:,}), the right one is found with a "
+                f"probability of {at_most(1 / found.size)}."
+            )
     yield from survey_sentences(after.estimates, after.risk, before.risk)
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
@@ -255,6 +267,8 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "wildcards": policy.wildcards,
         "records": after.records,
         "suppressed": after.suppressed,
+        "suppression": release.suppression.to_dict(),
+        "left_out": release.suppression.left_out,
         "columns": {"released": _released_columns(release), "dropped": _dropped(policy.schema)},
         **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
         "models": [model_entry(measured, cells=True) for measured in asked],
@@ -301,6 +315,7 @@ def _policy_entry(policy: Policy) -> dict[str, Any]:
         "models": [str(model) for model in policy.models],
         "algorithm": str(policy.algorithm),
         "max_suppression": policy.max_suppression,
+        "suppressed_records": policy.suppressed,
         "output": policy.output,
         "ends": policy.ends,
         "keep_order": policy.keep_order,

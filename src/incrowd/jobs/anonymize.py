@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.grids import Ends
     from incrowd.table.judged_values import Judge
+    from incrowd.table.suppressed_records import SuppressedRecords
     from incrowd.table.wildcards import Wildcards
 
 
@@ -61,6 +62,7 @@ def anonymize(  # noqa: PLR0913
     wildcards: Wildcards = "value",
     judge: Judge = "released",
     ends: Ends = "exact",
+    suppressed: SuppressedRecords = "judged",
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -104,6 +106,9 @@ def anonymize(  # noqa: PLR0913
         (``original``), see `Policy`.
     ends
         Ends of the ranges of numbers and dates: ``outward`` or ``exact``, see `Policy`.
+    suppressed
+        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
+        ``drop`` or ``keep``, see `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -156,6 +161,7 @@ def anonymize(  # noqa: PLR0913
             wildcards=wildcards,
             judge=judge,
             ends=ends,
+            suppressed=suppressed,
         )
     if levels:
         policy = policy.with_levels(levels)
@@ -236,15 +242,27 @@ def _released(
             population=start.population,
             driver_keys=driver_keys,
             progress=clock.progress,
-            made_from=(frequency, recoding),
+            made_from=recoding.leaving(frequency),
             wildcards=policy.wildcards,
         )
-        judge(after, policy)
+        judge(after, policy, made.suppression)
     with clock.stage("points"):
-        evidence = Evidence(
-            start.treating.came, made.rows, policy, frequency, recoding, after.suppressed_share
+        share = made.suppression.share(after.records)
+        is_shorter = made.suppression.left_out and engine.in_order
+        leaving_rows = engine_for(released) if is_shorter else made.rows
+        points = points_of(
+            Evidence(
+                start.treating.came,
+                leaving_rows,
+                policy,
+                frequency,
+                recoding,
+                after.records,
+                share,
+                made.suppression.exposed,
+                made.suppression.failing,
+            )
         )
-        points = points_of(evidence)
     order = None if policy.keep_order else RandomOrder()
     with clock.stage("order"):
         if order is not None:
@@ -267,6 +285,8 @@ def _released(
         telling=tuple(telling),
         points=points,
         values=made.values,
+        suppression=made.suppression,
+        places=made.released.places(),
         _measure_before=before,
         _texts=None if table is released else released,
     )

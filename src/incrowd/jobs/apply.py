@@ -20,6 +20,7 @@ from incrowd.jobs.judging import Judging
 from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.people_across_batches import Both
 from incrowd.jobs.recode_batch import RecodedBatch
+from incrowd.jobs.suppressed_records import Suppression
 from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
 from incrowd.lazy import NDArray, np, pl
 from incrowd.policy.linked import refuse_unlinked, with_histories
@@ -80,8 +81,12 @@ class AppliedBatch(InNotebooks):
         What the models say of perturbed values as they are released, as in `Release`.
     points
         Dangers and losses that somebody has to answer for, as in `Release`.
-    came, order
-        The raw rows that do not wait, and where each of them went (None if in order). Do not hand them out.
+    suppression
+        The suppressed rows, those that are left out, and the models that they do not satisfy as a class of
+        their own, as in `Release`.
+    came, order, places
+        The raw rows that do not wait, where each of them went (None if in order), and the places of those
+        that leave (None if all do). Do not hand them out.
     """
 
     _shown = ("records", "outside", "too_small", "suppressed", "held")
@@ -106,14 +111,22 @@ class AppliedBatch(InNotebooks):
     points: tuple[Point, ...] = field(default=(), repr=False, kw_only=True)
     came: Any = field(default=None, repr=False, kw_only=True)
     order: RandomOrder | None = field(default=None, repr=False, kw_only=True)
+    places: NDArray[np.int64] | None = field(default=None, repr=False, kw_only=True)
+    suppression: Suppression = field(default=Suppression("keep"), repr=False, kw_only=True)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
     _judging: Judging | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         waits = f"{self.held:,} held, " if self.held else ""
-        counts = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed"
+        out = f" ({self.left_out:,} left out)" if self.left_out else ""
+        counts = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed{out}"
         return f"AppliedBatch({counts}; {self.holding}; {self.verdict.state})"
+
+    @property
+    def left_out(self) -> int:
+        """Suppressed rows that are left out of the released ones."""
+        return self.suppression.left_out
 
     @property
     def verdict(self) -> Verdict:
@@ -238,10 +251,11 @@ class AppliedBatch(InNotebooks):
             [] if each is None else [*survey_sentences(each.estimates, each.risk), *each.notes]
             for each in (self.privacy, self.together)
         )
+        suppressed = self.suppression.sentences()
         if self.published_as_one:
-            return both
+            return [*suppressed, *both]
         drawn = () if self.values is None else self.values.sentences()
-        return [*alone, *drawn, *(f"With the earlier release: {text}" for text in both)]
+        return [*suppressed, *alone, *drawn, *(f"With the earlier release: {text}" for text in both)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -256,6 +270,8 @@ class AppliedBatch(InNotebooks):
             "unknown": self.unknown,
             "too_small": self.too_small,
             "suppressed": self.suppressed,
+            "left_out": self.left_out,
+            "suppression": self.suppression.to_dict(),
             "held_before": self.held_before,
             "held": self.held,
             "published_as_one": self.published_as_one,
@@ -311,6 +327,7 @@ def apply_recoding(  # noqa: PLR0913
 
     Rows that no cell covers are suppressed. Then every row of a class that fails the policy's models is
     suppressed or held, until all classes satisfy them. The released rows have to satisfy the models alone.
+    Suppressed rows leave if they satisfy the models as a class of their own, see `Policy`.
 
     Parameters
     ----------
@@ -355,7 +372,7 @@ def apply_recoding(  # noqa: PLR0913
         When the models fail even if all new rows are suppressed, when more rows would have to be suppressed
         than are allowed, or when the verdict is not that it holds.
     """
-    from incrowd.engines import loaded
+    from incrowd.engines import engine_for, loaded
 
     UNANSWERED.check(unanswered, "apply_recoding", "unanswered")
     named_files = (recoding, table, held, previous_release, previous_table, previous_row_map)
@@ -399,13 +416,23 @@ def apply_recoding(  # noqa: PLR0913
         telling_columns(batch.counted, batch.leaving, force=force)
     carried = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
     check_cells(carried, policy.schema.null_values)
-    made = batch.made(carried, policy)
+    made = batch.made(carried, policy, alone=not published_as_one)
     released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
     judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)
     measured = judging.judged(released)
     share = fate.suppressed / max(batch.frequency.rows, 1)
     points = points_of(
-        Evidence(batch.treating.came, made.rows, policy, batch.frequency, made.recoding, share)
+        Evidence(
+            batch.treating.came,
+            engine_for(released) if made.suppression.left_out else made.rows,
+            policy,
+            batch.frequency,
+            made.recoding,
+            batch.frequency.rows - made.suppression.left_out,
+            share,
+            made.suppression.exposed,
+            made.suppression.failing,
+        )
     )
     if unanswered == "refuse":
         Verdict(points).refuse()
@@ -425,8 +452,10 @@ def apply_recoding(  # noqa: PLR0913
         together=measured[-1] if earlier.parts else None,
         values=made.values,
         points=points,
+        suppression=made.suppression,
         came=batch.table,
         order=order,
+        places=made.released.places(),
         _reason_of_row=decided.reasons_by(fate),
         _judging=judging,
         _texts=None if typed is released else released,

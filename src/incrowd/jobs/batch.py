@@ -67,10 +67,10 @@ class Batch:
         """The labels, numbered."""
         return [numbered(column) for column in self.cells.labels]
 
-    def made(self, carried: RecodedBatch, policy: Policy) -> Leaving:
+    def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> Leaving:
         """Return the rows with the cells of their keys; see `Leaving.of`."""
         schema = _as_counted(self.leaving, self.counted.schema)
-        return Leaving.of(self.treating, schema, self.counted, carried, policy)
+        return Leaving.of(self.treating, schema, self.counted, carried, policy, alone=alone)
 
 
 def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
@@ -316,13 +316,19 @@ def unknown_values(unknown: dict[str, int]) -> str:
     return f"values that the recoding does not know: {', '.join(columns)}" if unknown else ""
 
 
-def counted_release(table: Any, policy: Policy) -> Part:
-    """Count a released table: its cells, and that all of its keys count."""
+def counted_release(table: Any, policy: Policy, *, starred: bool = False) -> Part:
+    """Count a released table: its cells, and that all of its keys count.
+
+    Parameters
+    ----------
+    starred
+        As in `EngineSettings`.
+    """
     from incrowd.engines import engine_for
 
     there = policy.schema.without_perturbed()
     joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
-    found = engine_for(table).count(there.measured(person=False), joint=joint).frequency
+    found = engine_for(table, starred=starred).count(there.measured(person=False), joint=joint).frequency
     shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
     return shown, np.ones(found.keys, np.bool_), found
 

@@ -9,6 +9,7 @@ from incrowd.errors import InfeasibleError, ParameterError, TableError, named, s
 if TYPE_CHECKING:
     from incrowd.engines import Counted
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.suppressed_records import Suppression
     from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.table.frequency import FrequencyTable
@@ -43,8 +44,13 @@ def styled(policy: Policy) -> Schema:
     return policy.schema.with_attributes(each.as_counted() for each in policy.written.attributes)
 
 
-def judge(assessment: Assessment, policy: Policy) -> None:
+def judge(assessment: Assessment, policy: Policy, suppression: Suppression | None = None) -> None:
     """Refuse a release that does not satisfy its policy.
+
+    Parameters
+    ----------
+    suppression
+        The suppressed records, where some may be left out.
 
     Raises
     ------
@@ -58,11 +64,14 @@ def judge(assessment: Assessment, policy: Policy) -> None:
             "algorithm on a table without missing cells, name fewer quasi-identifiers, or set "
             f"{setting('wildcards', '--wildcards')} to 'value'"
         )
-    if assessment.suppressed and assessment.suppressed_share > policy.max_suppression:
+    left_out = 0 if suppression is None else suppression.left_out
+    gone, records = assessment.suppressed + left_out, assessment.records + left_out
+    if gone and gone / records > policy.max_suppression:
         problems.insert(
             0,
-            f"{assessment.suppressed} of {assessment.records} records are suppressed (* in every "
-            f"quasi-identifier), {assessment.suppressed_share:.2%} where {policy.max_suppression:.2%} "
+            f"{gone} of {records} records are suppressed (* in every "
+            f"quasi-identifier{', or left out for that' if left_out else ''}), {gone / records:.2%} where "
+            f"{policy.max_suppression:.2%} "
             "may be; loosen the models, name fewer quasi-identifiers"
             + _wide_ranges(policy)
             + " or raise "

@@ -401,7 +401,7 @@ def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> C
         per_attribute=release.utility["loss"].per_attribute,
         classes=release.privacy.classes,
         smallest=release.privacy.smallest,
-        suppressed=release.privacy.suppressed,
+        suppressed=release.suppression.records,
     )
 
 

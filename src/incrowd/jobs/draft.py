@@ -270,6 +270,8 @@ def _written(
         "",
         "# The largest share of records that may be suppressed, 0 to 1.",
         *settings,
+        "# Suppressed records leave if they satisfy the models as a class: judged; else drop or keep.",
+        'suppressed = "judged"',
         "# Released cells: auto, range, ancestor, set or mean.",
         'output = "auto"',
         "# Ends of ranges of numbers and dates: outward (rounded, open at the tails) or exact.",

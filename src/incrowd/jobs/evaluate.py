@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError, TableError, setting
@@ -141,7 +141,7 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
         When a table cannot be read or does not fit the schema, or the rows are not the same in number or,
         as many cells show, not in the same order.
     """
-    from incrowd.accounts.row_map import in_raw_order
+    from incrowd.accounts.row_map import numbers_of
     from incrowd.engines import engine_for, loaded
     from incrowd.recoding.observed import observe
 
@@ -156,10 +156,9 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
     )
     written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
     try:
-        released = loaded(released)
+        after = engine_for(loaded(released)).count(written).frequency
         if row_map is not None:
-            released = in_raw_order(released, row_map)
-        after = engine_for(released).count(written).frequency
+            after = _in_raw_order(after, numbers_of(row_map, after.rows, before.rows), before.rows)
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     frequency, recoding = observe(before, after)
@@ -180,6 +179,13 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
         frequency,
         recoding,
     )
+
+
+def _in_raw_order(released: FrequencyTable, places: NDArray[np.int64], rows: int) -> FrequencyTable:
+    """Return the keys of the raw rows, where each released row is one; those left out are suppressed."""
+    row_keys = np.full(rows, -1, np.int32)
+    row_keys[places] = released.key_of_row("evaluate")
+    return replace(released, row_keys=row_keys, suppressed=released.suppressed + rows - released.rows)
 
 
 def _require_aligned(frequency: FrequencyTable, recoding: Observed) -> None:

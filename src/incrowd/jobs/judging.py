@@ -10,9 +10,11 @@ from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
 from incrowd.jobs.people_across_batches import Both
 from incrowd.jobs.recode_batch import RecodedBatch
-from incrowd.lazy import np
+from incrowd.jobs.suppressed_records import refuse_failing
+from incrowd.lazy import NDArray, np
 from incrowd.recoding import Recoding
 from incrowd.recoding.people import add_people, add_sensitive
+from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
 from incrowd.table.union import Part, key_of_rows, together
@@ -57,12 +59,13 @@ class Judging:
         def made_from() -> Iterator[MadeFrom]:
             for beside in earlier.beside:
                 if not beside:
-                    yield (batch.frequency, carried) if _is_carried(schema) else None
+                    yield carried.leaving(batch.frequency) if _is_carried(schema) else None
                 elif both is None:
                     yield None
                 else:
-                    kept = ~carried.suppressed
-                    yield _both([(batch.shown, kept, batch.frequency), *beside], schema, both)
+                    part, places = _part(batch, carried)
+                    there = both if places is None else both.leaving(places)
+                    yield _both([part, *beside], schema, there)
 
         return cls(policy, earlier, tuple(made_from()))
 
@@ -74,21 +77,27 @@ class Judging:
         InfeasibleError
         """
         batch = counted_release(released, self.policy)
-        return [
-            self._once(batch, beside, made_from)
-            for beside, made_from in zip(self.earlier.beside, self.made_from, strict=True)
-        ]
+        times = list(zip(self.earlier.beside, self.made_from, strict=True))
+        found = [self._once(batch, beside, made_from) for beside, made_from in times]
+        beside, made_from = times[0]
+        if batch[2].suppressed and self.policy.suppressed != "keep" and not (beside and made_from):
+            # Suppressed records that leave are a class. Beside people of two tables they were judged before.
+            starred = counted_release(released, self.policy, starred=True)
+            refuse_failing(self._classes(starred, beside, made_from), self.policy.models)
+        return found
+
+    def _classes(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> EquivalenceClasses:
+        counted, _ = together([*beside, batch], self.policy.schema.without_perturbed())
+        if made_from is not None:
+            counted = add_people(add_sensitive(counted, *made_from), *made_from)
+        return EquivalenceClasses.of_keys(counted)
 
     def _once(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
         from incrowd.jobs.assess import assess_classes
         from incrowd.jobs.checks import judge
-        from incrowd.table.classes import EquivalenceClasses
 
         policy = self.policy
-        counted, _ = together([*beside, batch], policy.schema.without_perturbed())
-        if made_from is not None:
-            counted = add_people(add_sensitive(counted, *made_from), *made_from)
-        classes = EquivalenceClasses.of_keys(counted)
+        classes = self._classes(batch, beside, made_from)
         assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
         try:
             judge(assessment, replace(policy, max_suppression=1.0))
@@ -99,6 +108,16 @@ class Judging:
         if made_from is not None or not beside:
             return assessment
         return replace(assessment, notes=_unmeasured(policy.schema))
+
+
+def _part(batch: Batch, carried: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
+    """Return the part of a batch that leaves, and the places of its rows; None where all leave."""
+    if not carried.left_out:
+        return (batch.shown, ~carried.suppressed, batch.frequency), None
+    kept = ~carried.starred
+    shown = [(numbers[kept], labels) for numbers, labels in batch.shown]
+    left, _ = carried.leaving(batch.frequency)
+    return (shown, np.ones(left.keys, np.bool_), left), batch.counted.places_of(kept)
 
 
 def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:

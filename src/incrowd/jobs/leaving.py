@@ -12,6 +12,7 @@ from incrowd.accounts.statements import model_entry, model_sentence
 from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.checks import shortfall
 from incrowd.jobs.recode_batch import RecodedBatch
+from incrowd.jobs.suppressed_records import Suppression, settled
 from incrowd.lazy import NDArray, np
 from incrowd.privacy import IdentityModel, PrivacyModel
 from incrowd.privacy.attacker import Attacker
@@ -69,6 +70,7 @@ class ReleasedValues:
     draws: int = 1
     suppressed: int = 0
     _people: tuple[FrequencyTable, Recoding] | None = field(repr=False, default=None)
+    _starred: bool = field(repr=False, default=False)
 
     def check(self, written: Any, driver_keys: int | None = None) -> None:
         """Refuse a table that was written where the models fail by its values.
@@ -79,7 +81,9 @@ class ReleasedValues:
         """
         if self.policy.judge == "original":
             return
-        found = _counted(written, self.policy, by_person=False, driver_keys=driver_keys)
+        found = _counted(
+            written, self.policy, by_person=False, starred=self._starred, driver_keys=driver_keys
+        )
         if self._people is not None:
             from incrowd.recoding.people import add_people
 
@@ -175,7 +179,10 @@ class Leaving:
     recoding
         What was made of their keys.
     gone
-        bool[keys]: the keys that are suppressed because what was drawn fails.
+        bool[keys]: the keys that are suppressed because what was drawn fails, or because classes fail where
+        suppressed records are left out.
+    suppression
+        The suppressed records, and what the models say of them.
     values
         What the models say of perturbed values as they are released; None where no model looks at any.
     """
@@ -184,6 +191,7 @@ class Leaving:
     released: Released
     recoding: Recoding
     gone: NDArray[np.bool_]
+    suppression: Suppression
     values: ReleasedValues | None = None
 
     @classmethod
@@ -195,10 +203,13 @@ class Leaving:
         recoding: Recoding,
         policy: Policy,
         *,
+        alone: bool = True,
         driver_keys: int | None = None,
         progress: Progress | None = None,
     ) -> Leaving:
-        """Draw perturbed values until the models hold of them, or suppress the classes where they do not.
+        """Leave suppressed records out where they have to be, and draw perturbed values.
+
+        These are drawn until the models hold of them. The classes where they do not are suppressed.
 
         Parameters
         ----------
@@ -206,19 +217,23 @@ class Leaving:
             The columns that leave; quasi-identifiers as they were counted.
         counted, recoding
             The rows with their keys, and what becomes of these.
+        alone
+            Whether the classes have to satisfy the models without another table beside them.
 
         Raises
         ------
         InfeasibleError
             When more records than the policy allows would be suppressed; the message has figures.
         """
-        frequency = counted.frequency
-        nothing = np.zeros(frequency.keys, np.bool_)
+        frequency, came = counted.frequency, recoding
+        recoding = settled(frequency, recoding, policy, alone=alone)
         asked = bool(_concerned(policy))
-        if policy.judge == "original" or not asked or recoding.suppressed.all():
+        if policy.judge == "original" or not asked or not _judges_any(recoding, policy):
             leaves = treating.leaving(counted)
             values = ReleasedValues(policy) if asked else None
-            return cls(leaves.rows, leaves.apply(schema, recoding), recoding, nothing, values)
+            suppression = Suppression.of(frequency, recoding, policy)
+            gone = recoding.starred & ~came.starred
+            return cls(leaves.rows, leaves.apply(schema, recoding), recoding, gone, suppression, values)
         made = _Making(schema, counted, recoding, policy, driver_keys, progress)
         draws, best = 0, None
         for draws, draw in enumerate(made.draws(treating), 1):  # noqa: B007
@@ -226,20 +241,34 @@ class Leaving:
             best = draw if best is None else min(best, draw, key=lambda each: each[1].badness)
         assert best is not None
         leaves, drawn = best
-        gone, seen = nothing, drawn
+        seen, of_values = drawn, tuple[PrivacyModel, ...]()
+        by_draw = np.zeros(frequency.keys, np.bool_)
         while not seen.holds:
-            gone = gone | made.gone(seen)
-            made = replace(made, recoding=recoding.without(gone))
+            recoding, failing = made.recoding, made.gone(seen)
+            if (failing & recoding.starred).any():
+                recoding = replace(recoding, left_out=True)
+                of_values = _concerned(policy)
+            by_draw |= failing & ~recoding.starred
+            made = replace(made, recoding=recoding.without(by_draw))
             made.refuse_too_many(drawn, draws)
+            made = replace(made, recoding=settled(frequency, made.recoding, policy, alone=alone))
             seen = made.seen(leaves)
+        recoding = made.recoding
+        gone = recoding.starred & ~came.starred
         people = None if frequency.people.table is None else seen.classes.frequency
         carried = None if people is None else (people, RecodedBatch.as_it_is(people))
-        suppressed = int(frequency.weights[gone].sum())
-        values = ReleasedValues(policy, seen.results, draws, suppressed, carried)
+        suppressed = int(frequency.weights[by_draw].sum())
+        values = ReleasedValues(policy, seen.results, draws, suppressed, carried, made.starred)
         # A reader does not see who is who.
         released = seen.released if people is None else None
-        released = released or leaves.apply(schema, made.recoding)
-        return cls(leaves.rows, released, made.recoding, gone, values)
+        released = released or leaves.apply(schema, recoding)
+        suppression = Suppression.of(frequency, recoding, policy, of_values)
+        return cls(leaves.rows, released, recoding, gone, suppression, values)
+
+
+def _judges_any(recoding: Recoding, policy: Policy) -> bool:
+    """Say whether a key leaves that models judge."""
+    return policy.suppressed != "keep" or not recoding.suppressed.all()
 
 
 @dataclass(frozen=True)
@@ -257,6 +286,11 @@ class _Making:
     def frequency(self) -> FrequencyTable:
         """The keys of the rows."""
         return self.counted.frequency
+
+    @property
+    def starred(self) -> bool:
+        """Whether suppressed records leave that the models judge."""
+        return self.policy.suppressed != "keep" and not self.recoding.left_out
 
     def draws(self, treating: Treating) -> Iterator[tuple[Counted, _Seen]]:
         """Yield draws, up to the first of which the models hold.
@@ -285,16 +319,23 @@ class _Making:
             released.table,
             self.policy,
             by_person=by_person,
+            starred=self.starred,
             driver_keys=self.driver_keys,
             progress=self.progress,
         )
         return _Seen(released, EquivalenceClasses.of_keys(found), self.policy)
 
     def keys_in(self, seen: _Seen) -> NDArray[np.integer]:
-        """Return the released class of each key, -1 for a suppressed one."""
+        """Return the released class of each key, -1 for one that is in none."""
         from incrowd.recoding.people import released_keys
 
-        return released_keys(seen.classes.frequency, self.frequency, self.recoding)[0]
+        left, kept = self.recoding.leaving(self.frequency)
+        found = released_keys(seen.classes.frequency, left, kept)[0]
+        if left is self.frequency:
+            return found
+        of_key = np.full(self.frequency.keys, -1, np.int64)
+        of_key[~self.recoding.starred] = found
+        return of_key
 
     def gone(self, seen: _Seen) -> NDArray[np.bool_]:
         """Return the keys of classes that have to be suppressed until the models hold: bool[keys]."""
@@ -303,7 +344,7 @@ class _Making:
     def refuse_too_many(self, seen: _Seen, draws: int) -> None:
         """Refuse more suppressed records than the policy allows, or a release without any other."""
         frequency, limit = self.frequency, self.policy.max_suppression
-        gone = frequency.suppressed + int(frequency.weights[self.recoding.suppressed].sum())
+        gone = frequency.suppressed + int(frequency.weights[self.recoding.starred].sum())
         if gone < frequency.rows and gone / frequency.rows <= limit:
             return
         names = _perturbed(self.policy)
@@ -323,6 +364,7 @@ def _counted(
     policy: Policy,
     *,
     by_person: bool,
+    starred: bool,
     driver_keys: int | None = None,
     progress: Progress | None = None,
 ) -> FrequencyTable:
@@ -333,7 +375,12 @@ def _counted(
     kept = (each for each in schema.attributes if each.role in ("person", "quasi", "sensitive"))
     joint = any(model.is_joint for model in _concerned(policy))
     return read_classes(
-        table, schema.with_attributes(kept), joint=joint, driver_keys=driver_keys, progress=progress
+        table,
+        schema.with_attributes(kept),
+        joint=joint,
+        driver_keys=driver_keys,
+        progress=progress,
+        starred=starred,
     ).frequency
 
 

@@ -142,7 +142,7 @@ def next_release(  # noqa: PLR0913
         counterfeits=plan.counted(),
         m=m,
         signatures=plan.signatures,
-        left_out=len(changed),
+        changed=len(changed),
         came=came,
         keys=tuple(whose),
     )

@@ -48,6 +48,15 @@ class Both(NamedTuple):
         """The people of the batch, and of the earlier release."""
         return None if self.people is None else np.split(self.people, [len(self.people) - self.earlier])
 
+    def leaving(self, places: NDArray[np.int64]) -> Both:
+        """Return it for some rows of the batch, by their places, and all of the earlier release."""
+        rows = next(len(each) for each in (self.people, self.homes, self.weights) if each is not None)
+        there = np.concatenate((places, np.arange(rows - self.earlier, rows)))
+        people, homes = (
+            None if each is None else _without_gaps(each[there]) for each in (self.people, self.homes)
+        )
+        return Both(people, homes, None if self.weights is None else self.weights.gather(there), self.earlier)
+
 
 def people_of_both(
     batch: Any,
@@ -111,6 +120,13 @@ def people_of_both(
     )
     weights = None if schema.weights is None else of_both([schema.weights])[0]
     return Both(people, homes, weights, raw.rows)
+
+
+def _without_gaps(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Give groups new numbers from 0 without gaps; -1 stays."""
+    found = np.full(len(numbers), -1, np.int32)
+    found[numbers >= 0] = np.unique(numbers[numbers >= 0], return_inverse=True)[1]
+    return found
 
 
 def _roles(schema: Schema) -> list[tuple[Sequence[str], str]]:

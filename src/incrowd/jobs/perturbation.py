@@ -204,6 +204,8 @@ def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.i
     """
     from incrowd.accounts.row_map import numbers_of
 
+    if row_map is not None:
+        return numbers_of(row_map, after, before)
     if before != after:
         raise ParameterError(
             f"{job}: the raw table has {before:,} rows and the released one {after:,}; row "
@@ -211,7 +213,7 @@ def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.i
             + setting("row_map", "--row-map")
             + " says which is which"
         )
-    return np.arange(before) if row_map is None else numbers_of(row_map, before)
+    return np.arange(before)
 
 
 def read_columns(

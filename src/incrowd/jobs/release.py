@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.accounts.statements import versions
-from incrowd.engines import engine_for
+from incrowd.engines import engine_for, read_classes
 from incrowd.errors import TableError, visible
 from incrowd.gate.points import Point, answered
 from incrowd.gate.verdict import Verdict
@@ -23,8 +23,9 @@ from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
 from incrowd.jobs.clauses import judged_clauses, points_of_clauses
 from incrowd.jobs.leaving import ReleasedValues, holding
+from incrowd.jobs.suppressed_records import Suppression, refuse_failing
 from incrowd.jobs.treating import treatment_entries
-from incrowd.lazy import pl
+from incrowd.lazy import NDArray, np, pl
 from incrowd.policy.policy import Policy, terms_of
 from incrowd.policy.publication import published_account, published_policy
 from incrowd.presentation import markup
@@ -86,6 +87,12 @@ class Release:
     values
         What the models say of perturbed sensitive values as they are released; None where nothing is
         perturbed that they look at.
+    suppression
+        The suppressed records: how many there are, how many are left out, and the models that they do not
+        satisfy as a class of their own.
+    places
+        The places of the raw rows that leave, from 0, where some are left out and rows have an order. Do not
+        hand them out.
     """
 
     table: Any
@@ -104,15 +111,23 @@ class Release:
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
     points: tuple[Point, ...] = field(default_factory=tuple, kw_only=True, repr=False)
     values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
+    suppression: Suppression = field(default=Suppression("keep"), kw_only=True, repr=False)
+    places: NDArray[np.int64] | None = field(default=None, kw_only=True, repr=False, compare=False)
     _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
         found = self.privacy
+        left_out = f"{self.left_out:,} left out, " if self.left_out else ""
         return (
-            f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
-            f"{holding(self.values)}; {self.verdict.state})"
+            f"Release({found.records:,} records, {found.suppressed:,} suppressed, {left_out}"
+            f"{found.classes:,} classes; {holding(self.values)}; {self.verdict.state})"
         )
+
+    @property
+    def left_out(self) -> int:
+        """Suppressed records that are left out of the release."""
+        return self.suppression.left_out
 
     def accepting(self, answers: Iterable[Accepted]) -> Release:
         """Return the release with a policy that accepts further points, which its account repeats."""
@@ -164,6 +179,8 @@ class Release:
             "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
             "before": self.before.to_dict(cells=False),
             "after": self.privacy.to_dict(cells=False),
+            "suppression": self.suppression.to_dict(),
+            "left_out": self.left_out,
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "verdict": self.verdict.to_dict(),
             **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
@@ -235,7 +252,7 @@ class Release:
         [1, 2, 3]
         """
         self._require_order()
-        return map_of(self.order, self.privacy.records)
+        return map_of(self.order, self.privacy.records, self.places)
 
     def write_row_map(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the row map as a Parquet file that nobody else can read (mode 0600); see `row_map`.
@@ -249,7 +266,7 @@ class Release:
 
         self._require_order()
         with writing(path, force=force, private=True, sources=self.sources) as place:
-            write_row_map(place, self.order, self.privacy.records)
+            write_row_map(place, self.order, self.privacy.records, self.places)
 
     def _file_name(self, engine: Engine) -> str:
         """Return the name of the table's file in a folder."""
@@ -377,19 +394,35 @@ class Release:
             after = self._measured(made)
             if after.records != self.privacy.records:
                 raise TableError(f"{made.title}: has other rows than were counted; nothing was kept")
-            judge(after, self.policy)
+            self._judge_measured(made, after)
             if self.values is not None:
                 self.values.check(made, self.driver_keys)
 
     def _judge(self, written: Any) -> None:
         """Measure the written table, and refuse it where it does not satisfy the policy."""
-        judge(self._measured(written, judged_alone=True), self.policy)
+        self._judge_measured(written, self._measured(written, judged_alone=True))
         if self.values is not None:
             self.values.check(written, self.driver_keys)
 
+    def _judge_measured(self, written: Any, measured: Assessment) -> None:
+        """Judge a written table, and its suppressed records as a class where they have to be one."""
+        judge(measured, self.policy, self.suppression)
+        if measured.suppressed and self.policy.suppressed != "keep":
+            models = self.policy.models
+            classes = read_classes(
+                written,
+                self.policy.written,
+                joint=any(model.is_joint for model in models),
+                population=self.population,
+                driver_keys=self.driver_keys,
+                made_from=self.recoding.leaving(self.frequency),
+                starred=True,
+            )
+            refuse_failing(classes, models)
+
     def _measured(self, written: Any, *, judged_alone: bool = False) -> Assessment:
         schema = self.policy.written
-        made_from: tuple[FrequencyTable, Recoding] | None = (self.frequency, self.recoding)
+        made_from: tuple[FrequencyTable, Recoding] | None = self.recoding.leaving(self.frequency)
         if judged_alone and _by_sizes_alone(self.policy):
             schema, made_from = schema.with_attributes(schema.having("quasi")), None
         return assess_table(
@@ -467,7 +500,7 @@ class Release:
             manifest = to_json(_digests(internal, "policy.toml", "hierarchies", "recoding"))
             (internal / "manifest.json").write_text(manifest + "\n", encoding="utf-8", newline="\n")
             if self.order is not None:
-                write_row_map(internal / ROW_MAP, self.order, self.privacy.records)
+                write_row_map(internal / ROW_MAP, self.order, self.privacy.records, self.places)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
 

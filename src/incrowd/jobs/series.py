@@ -30,7 +30,7 @@ class SeriesRelease(Release):
         How many values each signature has at least.
     signatures
         The number of distinct signatures.
-    left_out
+    changed
         The number of people who are not in the release, because their signature lacks the value they have.
     came
         The raw rows, counterfeit ones among them: do not hand them out.
@@ -41,7 +41,7 @@ class SeriesRelease(Release):
     counterfeits: pl.DataFrame
     m: int
     signatures: int
-    left_out: int
+    changed: int
     came: pl.DataFrame = field(repr=False)
     keys: tuple[str, ...]
 
@@ -61,7 +61,7 @@ class SeriesRelease(Release):
             "m": self.m,
             "signatures": self.signatures,
             "counterfeits": self.counterfeit_records,
-            "left_out": self.left_out,
+            "changed": self.changed,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,8 +75,8 @@ class SeriesRelease(Release):
             f"m-invariance holds: each of the {self.signatures:,} signatures has {self.m} values or more. "
             f"Of the records, {self.counterfeit_records:,} are counterfeit and stand for nobody"
             + (
-                f"; {self.left_out:,} people are left out, because their value changed."
-                if self.left_out
+                f"; {self.changed:,} people are left out, because their value changed."
+                if self.changed
                 else "."
             )
         )

@@ -87,7 +87,7 @@ def tried(
         if share is None:
             return tuple(guesses), write(guesses, AS_DRAFTED), Trial(rows.height, problem=problem)
         draft = replace(draft, share=share)
-    found = release.privacy.suppressed_share
+    found = release.suppression.share(release.privacy.records)
     if draft.share and rows is table:
         draft = replace(draft, share=math.ceil(found * 100) / 100)
     text = write(draft.guesses, draft.settings())

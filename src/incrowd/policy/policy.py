@@ -25,6 +25,7 @@ from incrowd.profiles.context import Context
 from incrowd.table.grids import ENDS, Ends
 from incrowd.table.judged_values import JUDGE, Judge
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
+from incrowd.table.suppressed_records import SUPPRESSED_SETTING, SuppressedRecords
 from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments._linked import Linked
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
-POLICY_VERSION = 3
+POLICY_VERSION = 4
 """Files of version 1 are from before the rows came in a random order by default, those of version 2 from
-before the ends of ranges were rounded outward by default."""
+before the ends of ranges were rounded outward by default, those of version 3 from before suppressed records
+were judged."""
 
 _ROUNDED = 3
 """The first version of files without a setting `ends` that mean ``outward``."""
+_JUDGED = 4
+"""The first version of files without a setting `suppressed` that mean ``judged``."""
 _SUPPRESSION = Parameter(float, "largest share of records that may be suppressed", low=0, high=1)
 _M = Parameter(int, "least number of sensitive values in a signature", low=2, optional=True)
 _SET_LIMIT = Parameter(int, "largest number of values that a cell may list", low=1)
@@ -92,6 +96,10 @@ class Policy:
     ledger_m
         How many sensitive values each signature has at least where releases are m-invariant (`next_release`);
         None where they are not.
+    suppressed
+        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
+        ``drop`` (never) or ``keep`` (always, so that nothing is promised of them). Those that do not leave
+        are counted, and count for `max_suppression`, too.
 
     Raises
     ------
@@ -115,6 +123,7 @@ class Policy:
     context: Context | None = None
     ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
     ledger_m: int | None = _M.field(None)
+    suppressed: SuppressedRecords = SUPPRESSED_SETTING.field("judged")
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -255,6 +264,7 @@ class Policy:
                 None if checked.context is None else Context.of(checked.context),
                 None if checked.ledger is None else checked.ledger.epsilon,
                 None if checked.ledger is None else checked.ledger.m,
+                checked.suppressed or ("judged" if checked.version >= _JUDGED else "keep"),
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -270,7 +280,7 @@ class Policy:
         lines = [f"version = {POLICY_VERSION}"]
         settings = ["max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards"]
         settings += ["judge"] if self.judge != "released" else []
-        settings += ["ends"]
+        settings += ["ends", "suppressed"]
         lines += toml_settings({name: getattr(self, name) for name in settings})
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
@@ -361,6 +371,7 @@ def terms_of(policy: Policy) -> dict[str, Any]:
         "algorithm": str(policy.algorithm),
         "models": [str(model) for model in policy.models],
         "max_suppression": policy.max_suppression,
+        "suppressed_records": policy.suppressed,
         "wildcards": policy.wildcards,
     }
 

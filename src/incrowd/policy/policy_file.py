@@ -27,9 +27,10 @@ from incrowd.reading.spellings import open_spelling
 from incrowd.table.grids import Ends
 from incrowd.table.judged_values import Judge
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
+from incrowd.table.suppressed_records import SuppressedRecords
 from incrowd.table.wildcards import Wildcards
 
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 """Versions of policy files that are read."""
 Calendar = Literal["day", "month", "year"]
 Above = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
@@ -130,6 +131,11 @@ class PolicyFile(BaseModel):
     version: StrictInt = Field(description="of the format")
     max_suppression: float = Field(
         0.0, ge=0, le=1, strict=True, description="largest share of records that may be suppressed"
+    )
+    suppressed: SuppressedRecords | None = Field(
+        None,
+        description="whether suppressed records leave: judged as a class, as since version 4, drop, or keep, "
+        "as before",
     )
     output: Style = Field("auto", description="how a class is written, unless a column says otherwise")
     ends: Ends | None = Field(

@@ -16,6 +16,7 @@ from incrowd.lazy import NDArray, np, pl
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import document
 from incrowd.reading.missing import null_values_of
+from incrowd.recoding.cells import starred
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
 
@@ -49,6 +50,8 @@ class Recoding(ABC):
         bool[keys]: keys whose records are suppressed.
     treated
         What was decided once for columns that are treated besides, by name: plain data.
+    left_out
+        Whether the rows of `starred` keys, and those that came in suppressed, are left out of the release.
     """
 
     _kinds: ClassVar[dict[str, type[Recoding]]] = {}
@@ -58,6 +61,7 @@ class Recoding(ABC):
     cells: tuple[Cells, ...]
     suppressed: NDArray[np.bool_]
     treated: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    left_out: bool = field(default=False, kw_only=True)
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
@@ -92,6 +96,27 @@ class Recoding(ABC):
         columns = zip(self.cells, self.domains, strict=True)
         cells = tuple(column.without(gone, domain.size) for column, domain in columns)
         return replace(self, cells=cells, suppressed=self.suppressed | gone)
+
+    @property
+    def starred(self) -> NDArray[np.bool_]:
+        """bool[keys]: the keys that have ``*`` in every quasi-identifier, whatever made them so."""
+        return np.asarray(self.suppressed | starred(self.cells))
+
+    def only(self, kept: NDArray[np.bool_]) -> Self:
+        """Return it for some of the keys: bool[keys]."""
+        return replace(
+            self,
+            keys=tuple(codes[kept] for codes in self.keys),
+            cells=tuple(column.only(kept) for column in self.cells),
+            suppressed=self.suppressed[kept],
+        )
+
+    def leaving(self, frequency: FrequencyTable) -> tuple[FrequencyTable, Self]:
+        """Return the keys whose rows leave, as if no other row had come, and what becomes of them."""
+        if not self.left_out:
+            return frequency, self
+        kept = ~self.starred
+        return frequency.leaving(kept), replace(self.only(kept), left_out=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +62,10 @@ class Cells:
         every = np.arange(len(self.labels))
         own = ValueCells(every, list(self.labels), self.lo, self.hi, self.loss, self.depth)
         return with_suppressed(np.where(gone, -1, self.codes.astype(np.int64)), own, size)
+
+    def only(self, kept: NDArray[np.bool_]) -> Cells:
+        """Return the cells of some keys: bool[keys]."""
+        return replace(self, codes=self.codes[kept])
 
     @property
     def starred(self) -> NDArray[np.bool_]:

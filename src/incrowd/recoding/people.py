@@ -135,11 +135,19 @@ def released_keys(
         if not starred.any():
             break
         starred &= column.starred[column.codes]
-    kept = ~(recoding.suppressed | starred)
+    kept = ~(recoding.suppressed | starred) | _has_starred(released)
     found = _keys_of_rows(released, frequency, columns, kept)
     if found is not None:
         return found, True
     return _keys_of_cells(released, [column.ranks[column.codes] for column in columns], kept), False
+
+
+def _has_starred(released: FrequencyTable) -> bool:
+    """Say whether suppressed records were counted as a key, which has ``*`` in every quasi-identifier."""
+    found = np.full(released.keys, bool(released.domains))
+    for domain, codes in zip(released.domains, released.codes, strict=True):
+        found &= np.array([value == "*" for value in domain.values], np.bool_)[codes]
+    return bool(found.any())
 
 
 class _Released(NamedTuple):

@@ -160,7 +160,15 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
     rows = [["models", "; ".join(policy["models"])]]
     rows += [
         [name.replace("_", " "), number(policy[name])]
-        for name in ("algorithm", "max_suppression", "output", "ends", "keep_order", "wildcards")
+        for name in (
+            "algorithm",
+            "max_suppression",
+            "suppressed_records",
+            "output",
+            "ends",
+            "keep_order",
+            "wildcards",
+        )
         if name in policy
     ]
     for each in policy["columns"]:

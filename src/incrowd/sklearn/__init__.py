@@ -168,6 +168,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             ends="exact",
             # The release stays here: what leaves is what the model behind it learns.
             unanswered="write",
+            # Rows are recoded one by one, and none is left out of X.
+            suppressed="keep",
         )
         self.recoding_ = release.recoding
         self.privacy_ = release.privacy

@@ -37,11 +37,13 @@ def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     risk, sizes = document["risk"], document["classes"]
     lost = next(each["value"] for each in document["loss"] if each["metric"] == "loss")
     before, after = (risk[when]["prosecutor"]["max"] for when in ("before", "after"))
+    gone, left_out = document["suppression"]["records"], document["left_out"]
+    out = f", {left_out:,} left out" if left_out else ""
     return [
         ("Largest risk", f"{after:.1%}", f"was {before:.1%} before"),
         ("Smallest class", f"{sizes['after']['smallest']:,}", f"was {sizes['before']['smallest']:,} before"),
         ("Loss", f"{lost:.1%}", "of a cell, on average"),
-        ("Suppressed", f"{document['suppressed']:,}", f"of {document['records']:,} records"),
+        ("Suppressed", f"{gone:,}", f"of {document['records'] + left_out:,} records{out}"),
     ]
 
 

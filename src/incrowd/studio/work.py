@@ -22,7 +22,7 @@ from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
-from incrowd.lazy import pl
+from incrowd.lazy import np, pl
 from incrowd.policy.policy import Policy
 from incrowd.progress import Silent, Within
 from incrowd.studio.exploring import compared
@@ -484,20 +484,25 @@ class Work:
         if not self.same_rows:
             return before, sliced(texts.batches(), start, count)
         assert self.source is not None
+        places = self.release.places
+        if places is not None:
+            # Rows that are left out are not in the release.
+            there = slice(*np.searchsorted(places, (start, start + before.height)).tolist())
+            before = before[places[there] - start]
+            start = there.start
         if self.source.database is not None:
             after = recoded(self.release, before)
         elif isinstance(texts, Files):
             # In their order before they were put in a random one.
             if texts.shuffled is None:
-                after = texts.frame.slice(start, count).collect(engine="streaming")
+                after = texts.frame.slice(start, before.height).collect(engine="streaming")
             else:
-                after = texts.shuffled.before(start, count)
-        elif self.release.policy.keep_order:
-            after = texts.slice(start, count)
+                after = texts.shuffled.before(start, before.height)
+        elif self.release.order is None:
+            after = texts.slice(start, before.height)
         else:
-            wanted = list(range(start + 1, start + before.height + 1))
-            places = self.release.row_map().with_row_index("place")
-            after = texts[places.filter(pl.col("row").is_in(wanted)).sort("row")["place"].to_list()]
+            place = np.argsort(self.release.order.rows(texts.height))[start : start + before.height]
+            after = texts[place.tolist()]
         left_out = [name for name in before.columns if name not in after.columns]
         return before.select(columns_named([*after.columns, *left_out])), after
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError
@@ -79,6 +79,18 @@ class SensitiveCounts:
         if self.rows is None:
             raise TableError(ELSEWHERE)
         return self.rows
+
+    def leaving(self, rows: NDArray[np.int64] | None) -> SensitiveCounts:
+        """Return it with the totals of its keys alone, where each record counts.
+
+        Parameters
+        ----------
+        rows
+            The places of the rows of these keys; None where rows are not in memory.
+        """
+        totals = np.bincount(self.keys.codes, self.keys.counts, self.domain.size).astype(np.int64)
+        ranks = None if self.rows is None or rows is None else self.rows[rows]
+        return replace(self, totals=totals, rows=ranks)
 
     @property
     def everybody(self) -> int:

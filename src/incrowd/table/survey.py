@@ -219,6 +219,22 @@ class Households:
         """Return it for other keys, given the new key of each: int[keys], -1 for a suppressed one."""
         return replace(self, key=np.append(key, -1)[self.key])
 
+    def leaving(self, number: NDArray[np.integer]) -> Households:
+        """Return it as if the rows of some keys had never come.
+
+        Parameters
+        ----------
+        number
+            int[keys + 1]: the new number of each key, -1 where its rows are gone; the last is of suppressed
+            rows.
+        """
+        kept = np.flatnonzero(number[self.key] >= 0)
+        home, rows = self.home[kept].astype(np.int64), self.rows[kept]
+        home[home >= 0] = np.unique(home[home >= 0], return_inverse=True)[1]
+        member = None if self.member is None else self.member[kept]
+        unnamed = min(self.unnamed, int(rows.sum()))
+        return replace(self, key=number[self.key[kept]], home=home, rows=rows, member=member, unnamed=unnamed)
+
 
 class Survey(NamedTuple):
     """The weights and the households of a table's rows; None where no column says so."""

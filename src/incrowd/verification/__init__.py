@@ -36,6 +36,7 @@ from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.result import ClauseResult, Finding, GateFinding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, connect, reworded
+from incrowd.verification.suppressed import check_suppressed
 from incrowd.verification.tables import title_of
 
 __all__ = [
@@ -133,8 +134,9 @@ def verify(  # noqa: PLR0913
     Notes
     -----
     Definitions are those of `incrowd.privacy`. Suppressed records are in no class, but their sensitive values
-    are part of the whole table's distribution. Missing is a value of its own. Numbers are compared by value;
-    the values of a column with a hierarchy are its leaves.
+    are part of the whole table's distribution. Unless the policy keeps them, they have to satisfy every limit
+    as a class of their own. Raw records that are not in the release count as suppressed then. Missing is a
+    value of its own. Numbers are compared by value; the values of a column with a hierarchy are its leaves.
     """
     if published_as_one and previous_release is None:
         raise ParameterError(
@@ -215,8 +217,9 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
 def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) -> Verification:
     """Check the tables that were loaded."""
     persons = find_persons(con, tables, policy)
-    counted, findings, unweighed = find_figures(con, policy, tables, persons)
+    counted, findings, measuring = find_figures(con, policy, tables, persons)
     records, suppressed, classes = counted
+    unweighed = measuring.unweighed
     remarks = con.remarks
     if not only_limits:
         remark(con, policy, tables, persons, counted)
@@ -229,6 +232,12 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         remarks.unchecked.append(f"how many people the classes have: {why}")
     if not only_limits:
         check_against(con, tables, policy)
+    gate = () if only_limits else tuple(gate_findings(con, policy, tables))
+    clauses = () if only_limits else tuple(judge_clauses(con, policy, tables.released))
+    smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
+    people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
+    # Last, as it changes the classes.
+    check_suppressed(con, policy, tables, measuring, findings)
     return Verification(
         file=tables.released.title,
         records=records,
@@ -240,11 +249,11 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
-        gate=() if only_limits else tuple(gate_findings(con, policy, tables)),
+        gate=gate,
         profile=None if policy.profile is None else policy.profile.profile.full_name,
-        clauses=() if only_limits else tuple(judge_clauses(con, policy, tables.released)),
-        smallest=int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0]),
-        people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
+        clauses=clauses,
+        smallest=smallest,
+        people=people,
     )
 
 

@@ -63,12 +63,20 @@ class Attribute:
         self._kind = self._find_kind()
         self.has_leaves = column.hierarchy is not None  # its values are the leaves, told apart by text
         self._made: dict[bool, str] = {}
+        self._mark = ""
         self._height: int | None = None  # of the hierarchy, once it was read
 
-    def again(self) -> Attribute:
-        """Return the same column for other classes, of which no table was made yet."""
+    def again(self, mark: str = "") -> Attribute:
+        """Return the same column for other classes, of which no table was made yet.
+
+        Parameters
+        ----------
+        mark
+            What the names of their tables have besides, where these are not in a schema of their own.
+        """
         other = copy(self)
         other._made, other._height = {}, None
+        other._mark = mark and f"_{mark}"
         return other
 
     def distance_named(self, name: str) -> str:
@@ -99,7 +107,7 @@ class Attribute:
         as_text = self.has_leaves if as_text is None else as_text
         if as_text in self._made:
             return self._made[as_text]
-        ending = f"{self.cell}_{'text' if as_text else 'value'}"
+        ending = f"{self.cell}_{'text' if as_text else 'value'}{self._mark}"
         order = "value"
         numbers_as_text = self._kind == "number" and self._stored == "text" and not as_text
         if numbers_as_text:

@@ -32,7 +32,7 @@ def remark(
     remarks, released, raw = con.remarks, tables.released, tables.raw
     check_columns(con, policy, released)
     check_groups(con, policy, released)
-    remarks.problems += _too_much_suppressed(policy, *counted)
+    remarks.problems += _too_much_suppressed(policy, tables.missing, *counted)
     joining = [column.name for column in policy.named("person") if column.name in released.names]
     if joining and not policy.linked and persons is not None and persons.several:
         remarks.problems.append(
@@ -42,7 +42,7 @@ def remark(
     for column in policy.treated:
         if column.role != "quasi":
             check_form(con, column, policy, released)
-            check_sums(con, column, policy, released, raw)
+            check_sums(con, column, policy, tables)
             if raw is not None:
                 check_raw_left(con, column, policy, released, raw)
         elif raw is not None:
@@ -78,11 +78,15 @@ def check_columns(con: Checks, policy: Policy, released: Table) -> None:
         ]
 
 
-def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes: int) -> list[str]:
+def _too_much_suppressed(
+    policy: Policy, missing: int, records: int, suppressed: int, classes: int
+) -> list[str]:
     problems = []
-    if suppressed / records > policy.max_suppression + _TOLERANCE:
+    gone, everybody = suppressed + missing, records + missing
+    if gone / everybody > policy.max_suppression + _TOLERANCE:
+        left_out = f" ({missing} of them are not in the release)" if missing else ""
         problems.append(
-            f"{suppressed} of {records} records are suppressed, more than the share of "
+            f"{gone} of {everybody} records are suppressed{left_out}, more than the share of "
             f"{policy.max_suppression}"
         )
     if classes == 0:

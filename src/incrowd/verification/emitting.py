@@ -23,6 +23,7 @@ from incrowd.verification.loading import (
     Tables,
     as_released,
     point_commas,
+    records_left_out,
     refuse_lacking,
     respell_values,
     wanted_tables,
@@ -31,6 +32,7 @@ from incrowd.verification.persons import SHARED, Persons, find_persons
 from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
+from incrowd.verification.suppressed import check_suppressed
 from incrowd.verification.tables import title_of
 
 
@@ -95,19 +97,23 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
     check_columns(script, policy, released)
     check_groups(script, policy, released)
     point_commas(script, released, policy)
+    missing = 0
     if raw is not None:
         raw = respell_values(script, raw, policy)
+        missing = records_left_out(script, released, raw, policy)
         amounts = (f"(SELECT count(*) FROM {table.name})" for table in (released, raw))
-        script.check("records more or less than in the raw table", f"SELECT {' - '.join(amounts)}")
-        if count_rows(script, released) != count_rows(script, raw):
+        script.check(
+            "records more or less than in the raw table", f"SELECT {' - '.join(amounts)} + {missing}"
+        )
+        if count_rows(script, released) + missing != count_rows(script, raw):
             # Nothing else of both is compared.
             script.never("the tables had as many records")
             _end(script)
             return
         if placed:
             raw = as_released(script, released, raw, found["row_map"])
-    tables = Tables(released, found.get("population"), raw, placed)
-    find_figures(script, policy, tables, _find_people(script, tables, policy))
+    tables = Tables(released, found.get("population"), raw, placed, missing)
+    _, findings, measuring = find_figures(script, policy, tables, _find_people(script, tables, policy))
     for number, column in enumerate(policy.named("quasi")):
         check_cells(script, number, column, policy)
     for column in policy.treated:
@@ -118,6 +124,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
     if policy.profile is not None or policy.context is not None:
         script.note("The clauses of the profile.")
         list(judge_clauses(script, policy, released))
+    check_suppressed(script, policy, tables, measuring, findings)
     _end(script)
 
 

@@ -19,15 +19,16 @@ from incrowd.verification.weights import find_weights
 
 def find_figures(
     con: Checks, policy: Policy, tables: Tables, persons: Persons | None
-) -> tuple[tuple[int, int, int], list[Finding], str | None]:
+) -> tuple[tuple[int, int, int], list[Finding], Measuring]:
     """Group the records, and measure the figures that the policy limits.
 
     Returns
     -------
     counted
         How many records, suppressed records and classes there are.
-    unweighed
-        Why people cannot be counted by sampling weights; see `find_weights`.
+    findings
+    measuring
+        What measured them.
     """
     released, quasi = tables.released, policy.named("quasi")
     # The score looks at all sensitive columns, a joint model at all the others, too.
@@ -43,9 +44,11 @@ def find_figures(
     if not records:
         raise TableError(f"{released.title}: the file holds no records")
     con.note("Suppressed records have * in every quasi-identifier and are in no class.")
+    # A raw record that is not in the release is suppressed, too.
+    missing = f" + {tables.missing}" if tables.missing else ""
     con.check(
         "share of suppressed records",
-        "SELECT count(*) FILTER (suppressed)::DOUBLE / count(*) FROM record",
+        f"SELECT (count(*) FILTER (suppressed){missing})::DOUBLE / (count(*){missing}) FROM record",
         f"reached <= {policy.max_suppression + SLACK!r}::DOUBLE",
         policy.max_suppression,
     )
@@ -72,7 +75,7 @@ def find_figures(
         policy.wildcards,
         policy.unjudged,
     )
-    return counted, measuring.find_policy(policy), unweighed
+    return counted, measuring.find_policy(policy), measuring
 
 
 def _count_population(con: Checks, policy: Policy, population: Table) -> None:

@@ -39,13 +39,13 @@ def gate_findings(con: Checks, policy: Policy, tables: Tables) -> list[GateFindi
     """Return the findings of the tables: unique and derived columns, unprotected values, blanked columns."""
     released, raw = tables.released, tables.raw_in_order
     lacks = raw is not None and any(column.name not in raw.names for column in policy.named("quasi"))
-    if raw is None or lacks or count_rows(con, released) != count_rows(con, raw):
+    if raw is None or lacks or count_rows(con, released) + tables.missing != count_rows(con, raw):
         raw = None
     found = [
         *_unique(con, policy, released),
         *_unprotected(con, policy, released),
         *(() if raw is None else _derived(con, policy, released, raw)),
-        *_blanked(con, policy, released, raw),
+        *_blanked(con, policy, released, raw, tables.missing),
     ]
     return [
         GateFinding(name, columns, share, policy.reason_of(name, columns)) for name, columns, share in found
@@ -159,7 +159,9 @@ def _is_part(con: Checks, part: _Values, whole: _Values) -> bool:
     return True in holds
 
 
-def _blanked(con: Checks, policy: Policy, released: Table, raw: Table | None) -> Iterator[_Found]:
+def _blanked(
+    con: Checks, policy: Policy, released: Table, raw: Table | None, missing: int
+) -> Iterator[_Found]:
     quasi = policy.named("quasi")
     shown = [written(con, released, column.name, policy.null_values) for column in quasi]
     blank = [[SUPPRESSED] for _ in quasi]
@@ -178,8 +180,10 @@ def _blanked(con: Checks, policy: Policy, released: Table, raw: Table | None) ->
     for column, number in zip(quasi, of_column, strict=True):
         if number > _HALF * (records - suppressed):
             yield "blanked-column", (column.name,), number / (records - suppressed)
-    if suppressed > _A_FIFTH * records:
-        yield "much-suppressed", (), suppressed / records
+    # What is not in the release was suppressed.
+    gone, everybody = suppressed + missing, records + missing
+    if gone > _A_FIFTH * everybody:
+        yield "much-suppressed", (), gone / everybody
 
 
 def _texts(con: Checks, table: Table, policy: Policy) -> Iterator[list[str | None]]:

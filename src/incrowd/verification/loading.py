@@ -56,17 +56,25 @@ class Tables:
     placed
         Whether a row map told which raw record each released one is, so that the raw records are in the
         order of the released ones.
+    missing
+        Raw records that are not in the release, where the policy lets suppressed ones be left out.
     """
 
     released: Table
     population: Table | None
     raw: Table | None
     placed: bool
+    missing: int = 0
 
     def same_order(self, policy: Policy) -> bool:
         """Whether record N of the release is known to be record N of the raw table."""
         in_order = self.raw is not None and self.released.in_order and self.raw.in_order
-        return in_order and (self.placed or bool(policy.keep_order))
+        return in_order and (self.placed or (bool(policy.keep_order) and not self.missing))
+
+    @property
+    def unplaced(self) -> int:
+        """Raw records that are not in the release, and of which nobody knows which they are."""
+        return 0 if self.placed else self.missing
 
     @property
     def raw_in_order(self) -> Table | None:
@@ -105,8 +113,10 @@ def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) ->
     """Load the tables."""
     found: dict[str, Table] = {}
     for each in wanted_tables(policy, sources):
-        if each.name == "row_map" and count_rows(con, found["raw"]) != count_rows(con, found["released"]):
-            continue
+        if each.name == "row_map":
+            missing = records_left_out(con, found["released"], found["raw"], policy)
+            if count_rows(con, found["raw"]) != count_rows(con, found["released"]) + missing:
+                continue
         table = load(con.con, each, scratch)
         refuse_lacking(con, each, table.names, policy)
         if each.name in ("released", "earlier"):
@@ -117,11 +127,18 @@ def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) ->
             table = respell_values(con, table, policy)
         found[each.name] = table
     released, raw, placed = found["released"], found.get("raw"), "row_map" in found
+    missing = 0 if raw is None else records_left_out(con, released, raw, policy)
     if "earlier" in found:
         released = _together(con, released, found["earlier"], policy)
     if raw is not None and placed:
         raw = as_released(con, released, raw, found["row_map"])
-    return Tables(released, found.get("population"), raw, placed)
+    return Tables(released, found.get("population"), raw, placed, missing)
+
+
+def records_left_out(con: Checks, released: Table, raw: Table, policy: Policy) -> int:
+    """Return how many raw records the release lacks, if its policy lets suppressed ones be left out."""
+    lacking = count_rows(con, raw) - count_rows(con, released)
+    return max(lacking, 0) if policy.suppressed != "keep" else 0
 
 
 def refuse_lacking(con: Checks, wanted: Wanted, names: Sequence[str], policy: Policy) -> None:
@@ -253,17 +270,17 @@ def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Tab
     TableError
         The row map does not name every record once.
     """
-    records = count_rows(con, released)
+    records, most = count_rows(con, released), count_rows(con, raw)
     if not (released.in_order and raw.in_order):
         raise TableError("a row map is for files: records of a database have no numbers")
     if "row" not in row_map.names:
         raise TableError(f"{row_map.title}: has no column 'row'; take the row map of this release")
     row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
     numbers = con.row(
-        f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0), coalesce(max({row}), 0) "
-        f"FROM {row_map.name}"
+        f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0) >= 1, "
+        f"coalesce(max({row}), 0) <= {most} FROM {row_map.name}"
     )
-    if numbers != (records, records, 1, records):
+    if numbers != (records, records, True, True):
         raise TableError(
             f"{row_map.title}: does not name each of {records} records once; take the row map of this release"
         )
@@ -275,6 +292,6 @@ def as_released(con: Checks, released: Table, raw: Table, row_map: Table) -> Tab
     con.check(
         "records that the row map does not name once",
         f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
-        f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
+        f"(SELECT count(*) FROM {raw.name}), true)) FROM {row_map.name}",
     )
     return replace(raw, name="moved")

@@ -134,7 +134,7 @@ class Measuring:
         for demand in attacker.demands:
             check_known(demand, self.wildcards)
         whom = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
-        with replace(self, against=whom)._seen(known) as groups:
+        with replace(self, against=whom + self.against)._seen(known) as groups:
             found = [groups.find(demand) for demand in attacker.demands]
         return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
 

@@ -66,12 +66,13 @@ def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
     lacking = [name for name in names if name not in raw.names]
     if lacking:
         return Persons(unknown=f"the raw table {raw.title} has no column {named(lacking)}")
-    if count_rows(con, released) != count_rows(con, raw):
+    if count_rows(con, released) + tables.unplaced != count_rows(con, raw):
         return Persons(unknown="the release and the raw table have not the same records")
     records, people, unnamed = _number(con, raw, names, policy.null_values)
     same_order, row_map = tables.same_order(policy), setting("row_map=", "--row-map")
     if same_order or people == records:
-        return Persons(people, unnamed, several=people < records, in_order=same_order)
+        there = people - tables.unplaced
+        return Persons(there, min(unnamed, there), several=people < records, in_order=same_order)
     if not (released.in_order and raw.in_order):
         return Persons(
             unknown="records of a database have no numbers; take both tables as files, and name the row map "

@@ -29,11 +29,12 @@ UNRELEASED = ("identifying", "person", "household", "weight")
 KINDS = ("auto", "number", "date", "category")
 WILDCARDS = ("value", "matches-any", "conservative")
 JUDGES = ("released", "original")
+SUPPRESSED_RECORDS = ("judged", "drop", "keep")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
-    "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models", "attackers",
-    "algorithm", "accepted", "profile", "context", "ledger",
+    "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "shuffle", "seed",
+    "set_limit", "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models",
+    "attackers", "algorithm", "accepted", "profile", "context", "ledger",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
@@ -125,6 +126,9 @@ class Policy:
         The rule profile that it chose, and the context that it answers for; None where it has none.
     m
         How many sensitive values a group has at least in an m-invariant release; None for another one.
+    suppressed
+        Which suppressed records are in the file: those that satisfy the models as a class of their own
+        (``judged``), none (``drop``), or all (``keep``).
     """
 
     columns: tuple[Column, ...]
@@ -143,6 +147,7 @@ class Policy:
     profile: Choice | None = None
     context: Context | None = None
     m: int | None = None
+    suppressed: str = "keep"
 
     def reason_of(self, finding: str, columns: Collection[str]) -> str | None:
         """Return why a finding of the gate is accepted; None where it is not."""
@@ -183,7 +188,7 @@ class Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy file (TOML, version 1, 2 or 3).
+    """Read a policy file (TOML, version 1, 2, 3 or 4).
 
     Raises
     ------
@@ -211,8 +216,8 @@ def read_policy(path: Path) -> Policy:
 
 def _policy(data: dict[str, Any], folder: Path) -> Policy:
     version = data.get("version")
-    if version not in (1, 2, 3) or type(version) is not int:
-        raise PolicyError("needs 'version = 3' (or 2, or 1), a version that verify reads")
+    if version not in (1, 2, 3, 4) or type(version) is not int:
+        raise PolicyError("needs 'version = 4' (or 3, 2 or 1), a version that verify reads")
     _refuse_unknown(data, _SETTINGS, "")
     nulls = data.get("null_values", [])
     if not isinstance(nulls, list) or not all(isinstance(text, str) for text in nulls):
@@ -257,6 +262,9 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         profile=Choice.of(data["profile"], folder) if "profile" in data else None,
         context=Context.of(data["context"]) if "context" in data else None,
         m=ledger.get("m"),
+        suppressed=_choice(
+            data.get("suppressed", "judged" if version > 3 else "keep"), SUPPRESSED_RECORDS, "suppressed"
+        ),
     )
 
 

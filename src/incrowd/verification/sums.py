@@ -21,6 +21,7 @@ from incrowd.errors import ParameterError, setting
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.forms import decimal_of
+from incrowd.verification.loading import Tables
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.treatments import Treatment
@@ -32,7 +33,7 @@ _SLACK = Decimal("1e-9")
 """What a number may be off, as a share of the base and of the number: releases round doubles."""
 
 
-def check_sums(con: Checks, column: Column, policy: Policy, released: Table, raw: Table | None) -> None:
+def check_sums(con: Checks, column: Column, policy: Policy, tables: Tables) -> None:
     """Check that the sum of a column and those of its groups stayed, where they should.
 
     Raises
@@ -40,13 +41,16 @@ def check_sums(con: Checks, column: Column, policy: Policy, released: Table, raw
     ParameterError
         The numbers are too large, or too many differ, for a script.
     """
-    treatment = column.treatment
+    treatment, released, raw = column.treatment, tables.released, tables.raw
     assert treatment is not None
     if treatment.name != "round" or treatment.settings.get("how") != "controlled":
         return
     what = f"whether the sum of column {column.name!r} stayed when it was rounded: "
     if raw is None:
         con.remarks.unchecked.append(f"{what}that takes the raw table ({setting('against', '--against')})")
+        return
+    if tables.missing:
+        con.remarks.unchecked.append(f"{what}{tables.missing} records are not in the release")
         return
     within = treatment.settings.get("within")
     wanted = [column.name] if within is None else [column.name, str(within)]

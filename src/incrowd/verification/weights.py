@@ -6,7 +6,8 @@ release.
 Table made here
 ---------------
 standing
-    class, millionths: the sum of the weights of each class's records, in millionths of a person.
+    class, millionths: the sum of the weights of each class's records, in millionths of a person. That of the
+    suppressed records has the class NULL.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def _add_up(
     )
     same = " AND ".join(f"e.q{place} IS NOT DISTINCT FROM classes.q{place}" for place in range(len(quasi)))
     con.execute(
-        "CREATE TABLE standing AS SELECT class, sum(weight)::HUGEINT AS millionths FROM classes "
-        f"JOIN (SELECT {keys}, greatest(round({number} * {_MILLION}), 1)::HUGEINT AS weight "
-        f"FROM {released.name} AS r JOIN {raw.name} AS w ON r.rowid = w.rowid) AS e ON {same} GROUP BY class"
+        "CREATE TABLE standing AS SELECT class, sum(weight)::HUGEINT AS millionths FROM "
+        f"(SELECT {keys}, greatest(round({number} * {_MILLION}), 1)::HUGEINT AS weight "
+        f"FROM {released.name} AS r JOIN {raw.name} AS w ON r.rowid = w.rowid) AS e "
+        f"LEFT JOIN classes ON {same} GROUP BY class"
     )

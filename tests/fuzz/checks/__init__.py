@@ -25,6 +25,7 @@ from fuzz.checks.made import (
 from fuzz.checks.people import nobody, one_row_each
 from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types, values
 from fuzz.checks.series import series
+from fuzz.checks.suppressed import judged
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
 
@@ -78,7 +79,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
         # Values are drawn anew for every release, so no second one is like the first.
         checks += [recoding_back, written]
     elif thorough:
-        checks += [policy_back, recoding_back, engines, written, applied, one_row_each, series]
+        checks += [policy_back, recoding_back, engines, written, applied, one_row_each, series, judged]
     for check in checks:
         try:
             outcome.findings += list(check(made, services, outcome))

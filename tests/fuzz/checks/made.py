@@ -130,7 +130,8 @@ def policy_of(case: Case) -> Policy:
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
         case.get("set_limit", LISTED), case.get("wildcards", "value"), judge=case.get("judge", "released"),
-        ends=case.get("ends", "exact"),
+        # Every row is there to be compared; `suppressed.judged` looks at what is left out.
+        ends=case.get("ends", "exact"), suppressed="keep",
     )  # fmt: skip
 
 

@@ -62,6 +62,7 @@ def _anonymize(
         population=None if subset is None else frame,
         keep_order=True,
         ends="exact",
+        suppressed="keep",
         force=True,
         unanswered="write",
     )

@@ -145,7 +145,7 @@ class SparkEngine(Engine):
         """Recode the rows where they are; see `Counted.apply`.
 
         A DataFrame is made anew whenever Spark is asked for its rows. A row that was not there when the rows
-        were counted, with a combination that nobody knows, is suppressed.
+        were counted, with a combination that nobody knows, is suppressed, or left out where such are.
         """
         from incrowd.recoding import FullDomain
 
@@ -161,6 +161,8 @@ class SparkEngine(Engine):
             frame, cells = self._with_leaving(frame, counted.leaving, [*released, *keyed])
             others = [name for name in released if name not in names]
             rows = frame.select(*self._shown(others, cells), *(WORD.format(j) for j in range(len(words))))
+            if recoding.left_out:
+                rows = rows.filter(found.texts.leave)
             packed = Packed(rows, found.texts, names, others, released)
             # Words take less than the texts to shuffle and to sort.
             return Released(packed.table, lambda _: packed.unpacked(in_random_order(packed.rows)))

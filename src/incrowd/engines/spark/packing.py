@@ -88,6 +88,23 @@ class CellTexts:
 
         return [(texts == SUPPRESSED).arg_true().to_list() for texts in self._texts]
 
+    @property
+    def leave(self) -> Any:
+        """A column that says of rows that have the words whether a cell of theirs is not ``*``."""
+        words, known = self._words_of_rows()
+        starred = sf.lit(True)
+        for number, stars in enumerate(self.stars):
+            starred = starred & self.words.read(words, number).isin(stars)
+        return known & ~starred
+
+    def _words_of_rows(self) -> tuple[list[Any], Any]:
+        """Return the words of rows, and a column that says whether a row has them."""
+        words = [sf.col(WORD.format(word)) for word in range(self.words.count)]
+        known = sf.lit(True)
+        for word in words:
+            known = known & word.isNotNull()
+        return words, known
+
     def looked_up(self, session: Any) -> list[Any]:
         """Return a column for each cell of rows that have the words; one without is suppressed.
 
@@ -103,10 +120,7 @@ class CellTexts:
         kind = st.ArrayType(st.StringType())
         fields = st.StructType([st.StructField(name, kind) for name in names])
         only = session.createDataFrame(row.to_arrow(), schema=fields)
-        words = [sf.col(WORD.format(word)) for word in range(self.words.count)]
-        known = sf.lit(True)
-        for word in words:
-            known = known & word.isNotNull()
+        words, known = self._words_of_rows()
         cells = []
         for number, texts in enumerate(names):
             text = sf.get(only.select(texts).scalar(), self.words.read(words, number))

@@ -75,7 +75,9 @@ class SqlEngine(Engine):
         if isinstance(self.rows, TableRows):
             return count_fetched(self, self.combinations, schema, self._release, joint=joint, target=target)
         rows = FetchedRows(self.combinations, schema.null_values)
-        frequency, _ = fold(rows, schema, self.columns, joint=joint, target=target)
+        frequency, _ = fold(
+            rows, schema, self.columns, joint=joint, target=target, starred=self.settings.starred
+        )
         return Unwritten(self, schema, frequency)
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -95,6 +97,7 @@ class SqlEngine(Engine):
             schema.released(self.columns),
             counted.recoded_keys(schema, recoding),
             counted,
+            left_out=recoding.left_out,
         )
         of = self.rows.table
         table = recoded if isinstance(of, DatabaseTable) else recoded.relation(of)

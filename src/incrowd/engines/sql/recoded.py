@@ -44,6 +44,8 @@ class RecodedTable:
         The combinations of the rows, treated as they were counted.
     leaving
         The columns that are treated besides.
+    left_out
+        Whether rows whose texts are all ``*`` are left out.
     drawn
         What columns become whose values do not follow from those before; None where there are none. It is
         made now, so that a column that cannot be treated is refused before anything is written.
@@ -59,7 +61,10 @@ class RecodedTable:
         columns: Sequence[str],
         keys: pl.DataFrame,
         counted: FetchedCount | None = None,
+        *,
+        left_out: bool = False,
     ) -> None:
+        self.left_out = left_out
         self.rows, self.table, self.sources = rows, rows.table, rows.sources
         self.combinations = Combinations(rows.raw_combinations) if counted is None else counted.combinations
         self.leaving = LeavingColumns(rows.raw_combinations) if counted is None else counted.leaving
@@ -76,9 +81,19 @@ class RecodedTable:
         """Recode the combinations of the rows before; see `Combinations.raw`."""
         quasi = [name for name in names if name in self.quasi]
         passed = [name for name in names if name not in self.quasi]
+        if self.left_out:
+            # All of a row's texts say whether it leaves.
+            quasi = self.quasi
         raw, made = self.beside(self.keyed if quasi else [], passed)
         cells = [self.recoded(raw, quasi)] if quasi else []
-        return added_up(pl.concat([made, *cells], how="horizontal"), names)
+        return added_up(self._leaving(pl.concat([made, *cells], how="horizontal")), names)
+
+    def _leaving(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Leave out the rows whose texts are all ``*``, where such do not leave."""
+        if not self.left_out:
+            return rows
+        gone = pl.all_horizontal(column_named(name).eq_missing(pl.lit(SUPPRESSED)) for name in self.quasi)
+        return rows.filter(~gone)
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Give rows the released texts of some quasi-identifiers; rows without a key are suppressed."""
@@ -145,7 +160,7 @@ class RecodedTable:
             if self.drawn is not None:
                 numbered = came.select(columns_named(self.leaving.drawn_from)).with_columns(batch[NUMBER])
                 made.append(self._drawn_for(numbered, by_row))
-            yield pl.concat(made, how="horizontal").select(columns_named(self.columns))
+            yield self._leaving(pl.concat(made, how="horizontal")).select(columns_named(self.columns))
 
     def _drawn_for(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Return the drawn values of some columns for rows, which have the columns they depend on and a
@@ -260,6 +275,10 @@ class RecodedTable:
             for column in self.columns
         )
         rows = f"{self._source()} {' '.join(clauses)}"
+        if self.left_out:
+            gone = " AND ".join(f"{texts[name]} = '{SUPPRESSED}'" for name in self.quasi)
+            # A text may be missing, and a comparison with it is neither true nor false.
+            rows += f" WHERE CASE WHEN {gone} THEN 0 ELSE 1 END = 1"
         # A table has no order, but its rows lie in that in which they were written.
         return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
 

@@ -69,6 +69,19 @@ class _Counts:
         return fetched.filter(fetched["set"] == sum(1 << (last - place) for place in absent))
 
 
+def without_suppressed(table: Any, quasi: Sequence[str]) -> tuple[Any, int]:
+    """Leave out the rows of a DataFrame that came in suppressed; also return how many they are."""
+    engine = SparkEngine(table)
+    if not quasi or any(name not in engine.columns for name in quasi):
+        return table, 0
+    if not all(isinstance(engine.kind(name), st.StringType) for name in quasi):
+        return table, 0
+    frame, _ = positional(table)
+    gone = all_suppressed([f"c{engine.columns.index(name)}" for name in quasi])
+    came = frame.filter(gone).count()
+    return (frame.filter(~gone).toDF(*engine.columns), came) if came else (table, 0)
+
+
 class Blocks:
     """The steps of one release; each leaves its rows on Spark."""
 

@@ -17,12 +17,13 @@ from incrowd.engines.spark import (
 )
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
-from incrowd.errors import ParameterError, UnavailableError, setting
-from incrowd.jobs.distributed.blocks import Blocks
+from incrowd.errors import InfeasibleError, ParameterError, UnavailableError, setting
+from incrowd.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.jobs.distributed.rows import losses
 from incrowd.jobs.distributed.scale import TableStatistics
 from incrowd.jobs.release import Release
+from incrowd.jobs.suppressed_records import Suppression
 from incrowd.jobs.treating import refuse_untreatable
 from incrowd.policy.policy import search_problem, terms_of
 from incrowd.policy.set_limit import check_values
@@ -96,7 +97,8 @@ class DistributedRelease(InNotebooks, Release):
         raise AttributeError(name)
 
     def __repr__(self) -> str:
-        counts = f"{self.privacy.records:,} records in {self.blocks:,} blocks"
+        left_out = f", {self.left_out:,} left out" if self.left_out else ""
+        counts = f"{self.privacy.records:,} records in {self.blocks:,} blocks{left_out}"
         return f"DistributedRelease({counts}; every model holds; {self.verdict.state})"
 
     def undivided(self) -> dict[str, MetricResult]:
@@ -125,6 +127,8 @@ class DistributedRelease(InNotebooks, Release):
             **({"treatments": list(self.treatments)} if self.treatments else {}),
             "blocks": {"count": self.blocks, "largest": self.sizes[0], "smallest": self.sizes[-1]},
             "verdict": self.verdict.to_dict(),
+            "suppression": self.suppression.to_dict(),
+            "left_out": self.left_out,
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "seconds": self.seconds,
@@ -160,7 +164,8 @@ class DistributedRelease(InNotebooks, Release):
                 names = [a.name for a in self.policy.schema.attributes if a.role in ("quasi", "sensitive")]
                 refuse_other_rows(written, self.named, names)
                 written = self.named
-            judge(measure(written, self.policy, self.driver_keys, self.scale), self.policy)
+            found = measure(written, self.policy, self.driver_keys, self.scale)
+            judge(found, self.policy, self.suppression)
 
         replace_folder(self.table, path, check, force=force, source=self.source)
 
@@ -237,7 +242,15 @@ def in_blocks(
     from incrowd.jobs.checks import judge
 
     clock = Clock(progress or Silent())
+    source = table
     with guarded(table.sparkSession):
+        suppression = Suppression(policy.suppressed)
+        if policy.suppressed != "keep":
+            with clock.stage("count"):
+                table, came = without_suppressed(table, [each.name for each in searched.quasi])
+            # No model judges records that came in suppressed, so all of them are named.
+            failing = tuple(dict.fromkeys(model.name for model in policy.models)) if came else ()
+            suppression = Suppression(policy.suppressed, came, came, came, failing)
         job = Blocks(table, policy, searched, driver_keys)
         held: list[Any] = []
         try:
@@ -264,10 +277,16 @@ def in_blocks(
             named = kept.select(*columns).toDF(*names, *job.person)
             with clock.stage("check"):
                 after = measure(named, policy, driver_keys, scale)
-            judge(after, policy)
+            judge(after, policy, suppression)
+            if policy.suppressed == "drop" and after.suppressed:
+                # Classes that satisfy the models, and so does what they are together.
+                raise InfeasibleError(
+                    f"nothing was released: {after.suppressed:,} records are in classes of * alone, "
+                    f"and blocks cannot drop them; set {setting('suppressed', '--suppressed')} to 'judged'"
+                )
             with clock.stage("points"):
                 leaving = SparkEngine(released, EngineSettings(driver_keys))
-                points = tuple(points_of_columns(leaving, policy.schema, after.records))
+                points = answered(points_of_columns(leaving, policy.schema, after.records), policy.accepted)
             released = in_random_order(released)
             held.remove(kept)
         finally:
@@ -283,7 +302,8 @@ def in_blocks(
         utility=utility,
         seconds=clock.seconds,
         driver_keys=driver_keys,
-        source=table,
+        suppression=suppression,
+        source=source,
         kept=kept,
         named=named,
         scale=scale,

@@ -63,6 +63,8 @@ def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Seq
     series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
     require_columns([*whose, *quasi], came.columns, f"{asked}: ")
+    if release.places is not None:
+        came = came[release.places] if len(came) == len(leaves) + release.left_out else came
     if len(came) != len(leaves):
         raise TableError(f"{asked}: the raw table has {len(came):,} rows and the release {len(leaves):,}")
     if release.order is not None:

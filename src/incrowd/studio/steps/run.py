@@ -21,7 +21,7 @@ from incrowd.studio.steps.step import Step
 from incrowd.studio.work import Work, policy_settings
 
 _SHARE = "max_suppression"
-_MORE = ("keep_order", "output", "ends", "set_limit", "wildcards", "judge", "seed")
+_MORE = ("keep_order", "output", "ends", "suppressed", "set_limit", "wildcards", "judge", "seed")
 
 
 class Run(Step):

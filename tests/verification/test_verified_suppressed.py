@@ -1,0 +1,184 @@
+"""The verifier judges the suppressed records of a release as a class of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from emitted_sql import verdict
+from incrowd.verification import checks_as_sql, verify
+
+MODELS = ["k-anonymity:3", "l-diversity:2"]
+POLICY = """version = 4
+max_suppression = 0.3
+ends = "exact"
+{setting}
+[columns.side]
+role = "quasi"
+[columns.ill]
+role = "sensitive"
+[[models]]
+model = "k-anonymity"
+k = 3
+[[models]]
+model = "l-diversity"
+l = 2
+"""
+
+
+def rows(*others: tuple[str, str]) -> list[tuple[str, str]]:
+    return [*((side, "abc"[n % 3]) for side in "LRB" for n in range(8)), *others]
+
+
+ONE = [("*", "HIV")]
+ALIKE = [("*", "HIV")] * 5
+MIXED = [("*", ill) for ill in ("HIV", "a", "b", "HIV", "c")]
+
+
+def placed(folder, others, setting="", raw=None):
+    """Write a release and its policy, and its raw table where there is one."""
+    pl.DataFrame(rows(*others), ["side", "ill"], orient="row").write_csv(folder / "release.csv")
+    (folder / "policy.toml").write_text(POLICY.format(setting=setting))
+    if raw is not None:
+        pl.DataFrame(raw, ["side", "ill"], orient="row").write_csv(folder / "raw.csv")
+    return str(folder / "release.csv"), str(folder / "policy.toml")
+
+
+@pytest.mark.parametrize(
+    ("others", "setting", "problem"),
+    [
+        (ONE, "", "1 suppressed record does not satisfy k-anonymity and l-diversity as a class of its own"),
+        (ALIKE, "", "5 suppressed records do not satisfy l-diversity as a class of their own"),
+        (MIXED, "", None),
+        ([], "", None),
+        (ONE, 'suppressed = "keep"', None),
+        (MIXED, 'suppressed = "drop"', "5 suppressed records are in the file, and the policy drops them"),
+        ([], 'suppressed = "drop"', None),
+    ],
+)
+def test_suppressed_records_satisfy_the_limits_as_a_class(tmp_path, others, setting, problem):
+    files = placed(tmp_path, others, setting)
+    found = verify(*files)
+    assert found.problems == (() if problem is None else (problem,))
+    assert found.ok is (problem is None)
+    assert all(each.holds for each in found.findings)
+    assert verdict(checks_as_sql(*files)) is (problem is None)
+
+
+def test_files_of_older_versions_keep_suppressed_records(tmp_path):
+    files = placed(tmp_path, ONE)
+    text = (tmp_path / "policy.toml").read_text()
+    (tmp_path / "policy.toml").write_text(text.replace("version = 4", "version = 3"))
+    assert verify(*files).ok
+    (tmp_path / "policy.toml").write_text(text.replace("version = 4", "version = 5"))
+    with pytest.raises(ic.PolicyError, match="version = 4"):
+        verify(*files)
+
+
+def test_attackers_are_shown_a_class_of_its_own(tmp_path):
+    """A record of which the side alone is suppressed does not stand by the suppressed ones."""
+    table = pl.DataFrame(
+        [*((side, sex, "ab"[n % 2]) for side in "LR*" for sex in "mf" for n in range(6)), *[("*", "*", ill) for ill in "abab"]],
+        ["side", "sex", "ill"],
+        orient="row",
+    )  # fmt: skip
+    table.write_csv(tmp_path / "release.csv")
+    body = POLICY.format(setting="") + '[columns.sex]\nrole = "quasi"\n'
+    body += '[[attackers]]\nname = "insurer"\nknows = ["side"]\nk = 5\n'
+    (tmp_path / "policy.toml").write_text(body)
+    found = verify(tmp_path / "release.csv", tmp_path / "policy.toml")
+    assert found.problems == (
+        "4 suppressed records do not satisfy k-anonymity against 'insurer' as a class of their own",
+    )
+    assert not verdict(checks_as_sql(tmp_path / "release.csv", tmp_path / "policy.toml"))
+
+
+RAW = rows(("P", "HIV"), ("Q", "HIV"))
+
+
+@pytest.mark.parametrize("setting", ["", 'suppressed = "drop"'])
+def test_records_that_are_left_out_count_as_suppressed(tmp_path, setting):
+    files = placed(tmp_path, [], setting, RAW)
+    found = verify(*files, against=tmp_path / "raw.csv")
+    assert found.problems == ()
+    assert "2 records of the raw table are not in the release; they count as suppressed" in found.notes
+    assert verdict(checks_as_sql(*files, against=tmp_path / "raw.csv"))
+    text = (tmp_path / "policy.toml").read_text()
+    (tmp_path / "policy.toml").write_text(text.replace("max_suppression = 0.3", "max_suppression = 0.07"))
+    [problem] = verify(*files, against=tmp_path / "raw.csv").problems
+    assert problem == (
+        "2 of 26 records are suppressed (2 of them are not in the release), more than the share of 0.07"
+    )
+
+
+def test_no_record_of_a_release_that_keeps_them_is_missing(tmp_path):
+    files = placed(tmp_path, [], 'suppressed = "keep"', RAW)
+    [problem] = verify(*files, against=tmp_path / "raw.csv").problems
+    assert problem == "the release has 24 records and the raw table 26"
+    assert not verdict(checks_as_sql(*files, against=tmp_path / "raw.csv"))
+
+
+def test_a_row_map_tells_which_records_are_left_out(tmp_path):
+    files = placed(tmp_path, [], "", [RAW[24], *RAW[:24], RAW[25]])
+    pl.DataFrame({"row": range(2, 26)}).write_parquet(tmp_path / "rows.parquet")
+    given = {"against": tmp_path / "raw.csv", "row_map": tmp_path / "rows.parquet"}
+    assert verify(*files, **given).problems == ()
+    assert verdict(checks_as_sql(*files, **given))
+    pl.DataFrame({"row": [1, *range(3, 26)]}).write_parquet(tmp_path / "rows.parquet")
+    assert verify(*files, **given).problems
+    pl.DataFrame({"row": range(4, 28)}).write_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ic.TableError, match="does not name each of 24 records once"):
+        verify(*files, **given)
+
+
+def test_records_added_in_place_of_those_left_out_are_noticed(tmp_path):
+    """As many records may be missing as the policy allows, and none may be another."""
+    files = placed(tmp_path, [("L", "d")], "", RAW)
+    found = verify(*files, against=tmp_path / "raw.csv")
+    assert found.problems
+
+
+@pytest.mark.parametrize("person", [False, True])
+@pytest.mark.parametrize("models", [MODELS, [*MODELS, "t-closeness:0.4"], [*MODELS, "average-risk:0.2"]])
+@pytest.mark.random_order
+def test_saved_releases_are_verified(tmp_path, person, models):
+    """The verifier and the release agree, with the raw table and without."""
+    others = [("P", "HIV"), ("Q", "HIV"), ("S", "a")]
+    table = pl.DataFrame(rows(*others), ["side", "ill"], orient="row").with_columns(who=pl.int_range(27) // 1)
+    table = (
+        table.with_columns(who=pl.when(pl.col("side") == "S").then(25).otherwise("who")) if person else table
+    )
+    table.write_csv(tmp_path / "raw.csv")
+    schema = ic.Schema(["side"], ["ill"], **({"person": "who"} if person else {"identifying": ["who"]}))
+    for how in ("judged", "drop", "keep"):
+        release = ic.anonymize(
+            tmp_path / "raw.csv", schema, models, "optimal", max_suppression=0.3, suppressed=how
+        )
+        folder = tmp_path / how
+        release.save(folder)
+        given = {"against": tmp_path / "raw.csv", "row_map": folder / "internal" / "rows.parquet"}
+        for beside in ({}, given):
+            found = verify(
+                folder / "release.csv", folder / "policy.toml", account=folder / "release.json", **beside
+            )
+            assert found.problems == ()
+            assert found.ok or found.is_open
+            assert found.records == release.privacy.records
+
+
+def test_the_command_says_so(tmp_path):
+    files = placed(tmp_path, ALIKE)
+    found = subprocess.run(
+        [sys.executable, "-m", "incrowd", "verify", files[0], "--policy", files[1]],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1
+    assert "do not satisfy l-diversity as a class of their own" in " ".join(
+        (found.stdout + found.stderr).split()
+    )
