@@ -240,12 +240,14 @@ def _unprotected(evidence: Evidence) -> Iterator[Finding]:
         sizes = classes.sizes
         alike = int(sizes[classes.most_frequent(attributes[name]) == sizes].sum())
         share = alike / max(int(np.sum(sizes)), 1)
+        lists = evidence.frequency.sensitive[attributes[name]].domain.parts is not None
+        common = "share a part" if lists else "have one value"
         yield Finding(
             "unprotected-sensitive",
             (name,),
             share,
             f"{name} is sensitive, and no model protects it: {percent(share)} of the records are in classes "
-            "in which all have one value of it.",
+            f"in which all {common} of it.",
             "Add a model of sensitive values, such as l-diversity or t-closeness.",
         )
 
