@@ -231,8 +231,8 @@ def _asked(policy: Policy) -> tuple[int, str, Schema]:
     refuse_survey(came, "m-invariance")
     if came.sensitive[0].parts is not None:
         raise SchemaError(
-            f"column {came.sensitive[0].name!r} declares its parts, and m-invariance compares cells whole; leave "
-            "parts out"
+            f"column {came.sensitive[0].name!r} declares its parts, and m-invariance compares cells whole; "
+            "leave parts out"
         )
     if treated := [each.name for each in came.treated]:
         raise SchemaError(f"column {named(treated)} has a treatment, which m-invariance does not know")

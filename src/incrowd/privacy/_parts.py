@@ -9,7 +9,6 @@ from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
-    from incrowd.table.parts import Parts
 
 EXACT = 10
 """Parts up to which `hitting_numbers` counts exactly, beside those that stand alone in a cell."""
@@ -80,24 +79,12 @@ def hitting_numbers(classes: EquivalenceClasses, attribute: int, least: int) -> 
     parts = classes.frequency.sensitive[attribute].domain.parts
     assert parts is not None, "only lists have parts"
     counts = classes.counts(attribute)
-    lists, of_value = _distinct_lists(parts)
+    lists, of_value = parts.distinct
     held = of_value[counts.codes]
     found = np.empty(len(classes), np.int64)
     for number, (start, stop) in enumerate(zip(counts.indptr[:-1], counts.indptr[1:], strict=True)):
         found[number] = hitting_number([lists[code] for code in set(held[start:stop].tolist())], least)
     return found
-
-
-def _distinct_lists(parts: Parts) -> tuple[list[frozenset[int]], NDArray[np.int64]]:
-    """Return the distinct lists of parts, and which of them each value is."""
-    place: dict[frozenset[int], int] = {}
-    bounds = parts.indptr.tolist()
-    codes = parts.codes.tolist()
-    of_value = [
-        place.setdefault(frozenset(codes[start:stop]), len(place))
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
-    return list(place), np.array(of_value, np.int64)
 
 
 def hitting_number(lists: Iterable[frozenset[int]], least: int = 1) -> int:

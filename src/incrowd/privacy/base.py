@@ -413,10 +413,18 @@ class SensitiveModel(PrivacyModel):
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse lists that the model does not judge; see `PrivacyModel`."""
         super().check_table(frequency)
-        if not self.judges_lists:
-            for position in self.positions(frequency):
-                if frequency.sensitive[position].domain.parts is not None:
-                    raise self._no_lists(frequency.sensitive[position].name)
+        self.check_lists(frequency)
+
+    def check_lists(self, frequency: FrequencyTable) -> None:
+        """Refuse sensitive attributes of lists where the model does not judge them.
+
+        Raises
+        ------
+        ParameterError
+        """
+        for position in self.positions(frequency) if not self.judges_lists else ():
+            if frequency.sensitive[position].domain.parts is not None:
+                raise self._no_lists(frequency.sensitive[position].name)
 
     def knows_lists(self, frequency: FrequencyTable) -> bool:
         """Say whether it judges the sensitive attributes that it concerns, of which some may be lists."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError
@@ -90,6 +91,17 @@ class Parts:
             np.concatenate(([0], np.cumsum([len(row) for row in codes]))).astype(np.int64),
             np.array([code for row in codes for code in row], np.int32),
         )
+
+    @cached_property
+    def distinct(self) -> tuple[list[frozenset[int]], NDArray[np.int64]]:
+        """The distinct sets of parts, and which of them each value has: int64[values]."""
+        place: dict[frozenset[int], int] = {}
+        bounds, codes = self.indptr.tolist(), self.codes.tolist()
+        of_value = [
+            place.setdefault(frozenset(codes[start:stop]), len(place))
+            for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
+        return list(place), np.array(of_value, np.int64)
 
     def spread(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Replace values by their parts.

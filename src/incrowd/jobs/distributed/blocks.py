@@ -87,8 +87,8 @@ class Blocks:
         lists = [attribute.name for attribute in self.sensitive if attribute.parts is not None]
         if self.person and lists:
             raise ParameterError(
-                f"column {named(lists)} declares its parts, and people are not counted by parts block by block; "
-                "fetch the table, or leave parts or the role person out"
+                f"column {named(lists)} declares its parts, and people are not counted by parts block by "
+                "block; fetch the table, or leave parts or the role person out"
             )
         engine.check_types([*names, *self.person])
         frame, schema = positional(table)
