@@ -6,6 +6,7 @@ A model that has no reading here is measured by the verifier, which is a second 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +18,12 @@ import incrowd as ic
 from incrowd.engines import engine_for, with_population
 from incrowd.privacy import MODELS, P29, PrivacyModel
 from incrowd.table.classes import EquivalenceClasses
+from list_readings import judges_lists, value_by_parts
 
 KINDS = ("number", "category", "tree")
+WITH_LISTS = (*KINDS, "list")
+LISTS = ("a", "b;a", "c; b", ";a;c;c", " ;")
+"""The values of the kind ``list``. A script of SQL cannot judge them, so it is no other kind."""
 
 
 @st.composite
@@ -34,9 +39,13 @@ def people_of(row: list[int]) -> int:
     return sum(row) + 2 * row[0]
 
 
-def rows_of(table: list[list[int]]) -> list[tuple[str, str]]:
+def rows_like(kind: str, table: list[list[int]]) -> list[tuple[str, str]]:
+    return rows_of(table, LISTS if kind == "list" else "01234")
+
+
+def rows_of(table: list[list[int]], names: Sequence[str] = "01234") -> list[tuple[str, str]]:
     return [
-        (f"c{number}", f"{value}")
+        (f"c{number}", names[value])
         for number, row in enumerate(table)
         for value, n in enumerate(row)
         for _ in range(n)
@@ -45,28 +54,33 @@ def rows_of(table: list[list[int]]) -> list[tuple[str, str]]:
 
 def classes_of(table: list[list[int]], kind: str, outside: int = 0) -> EquivalenceClasses:
     """Make the classes whose counts these are; the sensitive attribute is of the asked kind."""
-    names = [f"{value}" for value in range(len(table[0]))]
-    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
-    spec = {"number": "number", "category": "category", "tree": tree}[kind]
-    schema = ic.Schema(quasi=["q"], sensitive={"s": spec})
-    frame = pl.DataFrame(rows_of(table), schema=["q", "s"], orient="row")
+    schema = ic.Schema(quasi=["q"], sensitive={"s": _spec(kind, len(table[0]))})
+    frame = pl.DataFrame(rows_like(kind, table), schema=["q", "s"], orient="row")
     population = pl.DataFrame({"q": people(table, outside)})
     frequency = with_population(engine_for(frame).count(schema).frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
 
 
+def _spec(kind: str, values: int) -> object:
+    names = [str(value) for value in range(values)]
+    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
+    of_lists = ic.Attribute("s", "sensitive", parts=";")
+    return {"number": "number", "category": "category", "tree": tree, "list": of_lists}[kind]
+
+
 def variants(kind: str) -> list[PrivacyModel]:
     """Every registered model in every kind, and some settings that only some attributes can have."""
-    return [
+    every = [
         *(variant for entry in MODELS for variant in entry.variants()),
         ic.TCloseness(1.0, "equal"),
-        *([ic.TCloseness(1.0, "ordered")] if kind != "category" else []),
+        *([ic.TCloseness(1.0, "ordered")] if kind not in ("category", "list") else []),
         ic.Profitability("none", adversary_gain=0),
         ic.Profitability("none", adversary_cost=50, adversary_gain=200),
         ic.Profitability("allowed", publisher_benefit=60, adversary_cost=40),
         ic.Profitability("allowed", attacker="journalist", publisher_benefit=60),
         P29(0.0, w_k=0.2, w_l=0.3, w_t=0.5),
     ]
+    return [model for model in every if kind != "list" or judges_lists(model)]
 
 
 def limits(model: PrivacyModel) -> list[str]:
@@ -90,6 +104,11 @@ def by_class(model: PrivacyModel, quantity: str) -> bool:
 def class_values(model: PrivacyModel, quantity: str, kind: str, table: list[list[int]]) -> list[float] | None:
     """Value of each class, from the definition; None where the verifier alone reads the model."""
     found = [_class_value(model, quantity, kind, table, row) for row in table]
+    if kind == "list":
+        found = [
+            value if value is None else value_by_parts(model, quantity, value, LISTS, table, row)
+            for value, row in zip(found, table, strict=True)
+        ]
     return [float(value) for value in found if value is not None] or None
 
 
@@ -165,7 +184,7 @@ def verified(model: PrivacyModel, quantity: str, kind: str, table: list[list[int
     """What the verifier measures of a file with these classes; it shares no code with the models."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        write_classes(folder, rows_of(table), people(table, outside), [model], kind, len(table[0]))
+        write_classes(folder, rows_like(kind, table), people(table, outside), [model], kind, len(table[0]))
         found = ic.verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv").findings
     [reached] = [finding.reached for finding in found if finding.quantity == quantity]
     assert reached is not None
@@ -188,12 +207,8 @@ def write_classes(
     person: bool = False,
 ) -> None:
     """Write the files that the verifier reads: table, population and policy; with people the raw table, too."""
-    names = [str(value) for value in range(values)]
-    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
     whose = "who" if person else ()
-    schema = ic.Schema(
-        ["q"], {"s": {"number": "number", "category": "category", "tree": tree}[kind]}, person=whose
-    )
+    schema = ic.Schema(["q"], {"s": _spec(kind, values)}, person=whose)
     table = pl.DataFrame(rows, schema=["q", "s"], orient="row")
     table.write_csv(folder / "t.csv")
     if person:
@@ -273,7 +288,7 @@ def score(model: P29, table: list[list[int]]) -> float:
 def distance(model: ic.TCloseness, kind: str, whole: list[int], gap: list[Fraction]) -> Fraction:
     named = model.distance
     if named == "auto":
-        named = {"number": "ordered", "category": "equal", "tree": "hierarchical"}[kind]
+        named = {"number": "ordered", "tree": "hierarchical"}.get(kind, "equal")
     if named == "equal":
         return sum(map(abs, gap), Fraction(0)) / 2
     if named == "ordered":

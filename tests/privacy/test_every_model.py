@@ -16,7 +16,7 @@ from incrowd.privacy import MODELS, IdentityModel, Monotone, SensitiveModel
 from incrowd.privacy.base import describe_classes
 from incrowd.table.classes import EquivalenceClasses
 from model_readings import (
-    KINDS,
+    WITH_LISTS,
     at_limit,
     by_class,
     class_values,
@@ -34,7 +34,7 @@ def measured_at(model, classes, quantity, *, asked=False):
     return result
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(), outside=st.integers(0, 1))
 def test_measures_are_what_the_definition_says(kind, table, outside):
     classes = classes_of(table, kind, outside)
@@ -55,7 +55,7 @@ def test_measures_are_what_the_definition_says(kind, table, outside):
             assert not math.isnan(result.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts())
 def test_a_limit_is_met_with_equality(kind, table):
     classes = classes_of(table, kind)
@@ -84,7 +84,7 @@ def test_a_limit_is_met_with_equality(kind, table):
                     assert not strict.holds(classes).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(), limit=st.floats(0, 1))
 def test_what_holds_of_every_class_holds_of_the_table(kind, table, limit):
     classes = classes_of(table, kind)
@@ -108,7 +108,7 @@ def asked_at(model, limit):
     return made or [model]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(least_classes=2), limit=st.floats(0, 1))
 def test_monotone_under_generalization(kind, table, limit):
     merged = [[a + b for a, b in zip(table[0], table[1], strict=True)], *table[2:]]
@@ -119,7 +119,7 @@ def test_monotone_under_generalization(kind, table, limit):
                 assert asked.holds(after)[0], asked
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(least_classes=2), limit=st.floats(0, 1))
 def test_absorbing_models(kind, table, limit):
     """A class that satisfies such a model satisfies it whatever is merged into it."""
@@ -135,7 +135,7 @@ def test_absorbing_models(kind, table, limit):
     assert absorbing >= {"k-anonymity", "k-map", "l-diversity", "maximum-risk"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(least_classes=2), data=st.data())
 def test_monotone_under_suppression(kind, table, data):
     classes = classes_of(table, kind)

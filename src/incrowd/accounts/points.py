@@ -95,7 +95,8 @@ def _unprotected(evidence: Evidence) -> Iterator[Point]:
         sizes = classes.sizes
         alike = int(sizes[classes.most_frequent(attributes[name]) == sizes].sum())
         share = alike / max(int(np.sum(sizes)), 1)
-        yield wording.unprotected(name, share)
+        lists = evidence.frequency.sensitive[attributes[name]].domain.parts is not None
+        yield wording.unprotected(name, share, lists=lists)
 
 
 def _derived(evidence: Evidence) -> Iterator[Point]:

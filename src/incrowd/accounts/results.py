@@ -92,7 +92,8 @@ def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) 
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
             for variant in _variants(entry):
-                if wildcards in variant.wildcards and variant.knows_population(frequency):
+                knows = not isinstance(variant, SensitiveModel) or variant.knows_lists(frequency)
+                if knows and wildcards in variant.wildcards and variant.knows_population(frequency):
                     yield variant
     if linked and frequency.people.columns and wildcards in KMAnonymity(1, 0).wildcards:
         yield KMAnonymity(1, 0)

@@ -167,14 +167,21 @@ def list_cells(name: str, share: float) -> Point:
     )
 
 
-def unprotected(name: str, share: float) -> Point:
-    """Return the point of a sensitive column that no model looks at."""
+def unprotected(name: str, share: float, *, lists: bool = False) -> Point:
+    """Return the point of a sensitive column that no model looks at.
+
+    Parameters
+    ----------
+    lists
+        Whether its cells are lists of parts.
+    """
+    common = "share a part" if lists else "have one value"
     return Point(
         "unprotected-sensitive",
         (name,),
         share,
         f"{name} is sensitive, and no model protects it: {percent(share)} of the records are in classes in "
-        "which all have one value of it.",
+        f"which all {common} of it.",
         "Add a model of sensitive values, such as l-diversity or t-closeness.",
     )
 

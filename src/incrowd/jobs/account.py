@@ -167,10 +167,12 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
         whom = "records" if after.people is None else "people at most"
+        lists = any(attribute.parts is not None for attribute in release.policy.schema.sensitive)
+        guessed, single = ("part", "of which all share a part") if lists else ("value", "with a single value")
         yield (
-            "Guessing the most frequent sensitive value of a class is right for "
+            f"Guessing the most frequent sensitive {guessed} of a class is right for "
             f"{percent(disclosure['mean'])} of the {whom}, against {percent(disclosure['baseline'])} without "
-            f"the release; {percent(disclosure['homogeneous'])} of them are in classes with a single value."
+            f"the release; {percent(disclosure['homogeneous'])} of them are in classes {single}."
         )
 
 

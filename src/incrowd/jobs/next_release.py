@@ -233,6 +233,11 @@ def _asked(policy: Policy) -> tuple[int, str, Schema]:
     if (count := len(came.sensitive)) != 1:
         raise SchemaError(f"m-invariance is about one sensitive attribute; the schema names {count}")
     refuse_survey(came, "m-invariance")
+    if came.sensitive[0].parts is not None:
+        raise SchemaError(
+            f"column {came.sensitive[0].name!r} declares its parts, and m-invariance compares cells whole; "
+            "leave parts out"
+        )
     if treated := [each.name for each in came.treated]:
         raise SchemaError(f"column {named(treated)} has a treatment, which m-invariance does not know")
     [attribute] = came.sensitive

@@ -231,6 +231,7 @@ class Policy:
                         format=column.format,
                         decimal=column.decimal,
                         thousands=column.thousands,
+                        parts=column.parts,
                         treatment=None
                         if column.treat is None
                         else treatment_of(column.treat, name, TREATMENTS),
@@ -429,6 +430,8 @@ def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[
     if attribute.kind != "auto":
         lines.append(f"kind = {toml_value(attribute.kind)}")
     lines += toml_settings(attribute.spelling.settings())
+    if attribute.parts is not None:
+        lines.append(f"parts = {toml_value(attribute.parts)}")
     if isinstance(attribute.hierarchy, Builder):
         lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
     elif attribute.hierarchy is not None:

@@ -86,6 +86,9 @@ class ColumnTable(BaseModel):
     )
     decimal: StrictStr | None = Field(None, description="the sign before decimals")
     thousands: StrictStr | None = Field(None, description="what groups digits in threes")
+    parts: StrictStr | None = Field(
+        None, min_length=1, description="the text between the parts of cells that hold lists"
+    )
     levels: list[StrictInt] | None = Field(
         None, min_length=1, max_length=2, description="least and largest level of full-domain recoding"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import Parameter
+from incrowd.privacy._parts import part_shares
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -17,8 +18,8 @@ VALUE = Parameter(str, "the one sensitive value to protect; every value by defau
 """Which sensitive value a model concerns."""
 
 
-def value_code(frequency: FrequencyTable, position: int, value: str) -> int:
-    """Return the rank of a value that a model names.
+def value_code(frequency: FrequencyTable, position: int, value: str) -> int | None:
+    """Return the rank of a value that a model names; None where it is no value but a part of lists.
 
     Raises
     ------
@@ -28,11 +29,35 @@ def value_code(frequency: FrequencyTable, position: int, value: str) -> int:
     counted = frequency.sensitive[position]
     values = counted.domain.values
     if value not in values or not counted.totals[values.index(value)]:
+        if part_code(frequency, position, value) is not None:
+            return None
         raise ParameterError(
             f"the value to protect is none of the {counted.present} values of column {counted.name!r}; "
             "write it as it stands in the table"
         )
     return values.index(value)
+
+
+def part_code(frequency: FrequencyTable, position: int, value: str) -> int | None:
+    """Return the code of the part that a model names; None where values are no lists or have no such part."""
+    counted = frequency.sensitive[position]
+    parts = counted.domain.parts
+    if parts is None or value not in parts.names:
+        return None
+    code = parts.names.index(value)
+    return code if counted.part_totals[code] else None
+
+
+def largest_part_shares(
+    classes: EquivalenceClasses, position: int, value: str | None = None
+) -> NDArray[np.float64]:
+    """Return the share of each class that has its most frequent part, or the named one: float64[classes]."""
+    if value is None:
+        return part_shares(classes, position)
+    code, counts = part_code(classes.frequency, position, value), classes.part_counts(position)
+    amounts = np.where(counts.codes == code, counts.counts, 0) if code is not None else counts.counts * 0
+    shares: NDArray[np.float64] = np.maximum.reduceat(amounts, counts.indptr[:-1]) / classes.sizes
+    return shares
 
 
 def largest_shares(
@@ -43,6 +68,6 @@ def largest_shares(
     amounts = counts.counts
     if value is not None:
         code = value_code(classes.frequency, position, value)
-        amounts = np.where(counts.codes == code, amounts, 0)
+        amounts = np.where(counts.codes == (-1 if code is None else code), amounts, 0)
     shares: NDArray[np.float64] = np.maximum.reduceat(amounts, counts.indptr[:-1]) / classes.sizes
     return shares

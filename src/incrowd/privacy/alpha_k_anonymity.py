@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.privacy._confidence import VALUE, largest_shares, value_code
+from incrowd.privacy._confidence import VALUE, largest_part_shares, largest_shares, value_code
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
@@ -35,6 +35,11 @@ class AlphaKAnonymity(SensitiveModel):
         The sensitive attribute; None protects each of them on its own.
     joint
         Whether the other sensitive attributes count as quasi-identifiers.
+
+    Notes
+    -----
+    Where cells are lists (`Attribute.parts`), the share of the records that have a part counts as that of a
+    value does, and `value` may name a part.
 
     References
     ----------
@@ -87,6 +92,10 @@ class AlphaKAnonymity(SensitiveModel):
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of the most frequent value of each class, or of the named one."""
         return largest_shares(classes, attribute, self.value)
+
+    def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
+        """Return the share of the most frequent part of each class, or of the named one."""
+        return largest_part_shares(classes, attribute, self.value)
 
 
 def alpha_k_anonymity(

@@ -394,12 +394,48 @@ class SensitiveModel(PrivacyModel):
 
     A model of this kind implements `_values` of classes and one sensitive attribute. It may have the
     parameters `attribute` (`ATTRIBUTE`) and `joint` (`JOINT`).
+
+    Where a column declares its cells as lists (`Attribute.parts`), a class is judged by the whole texts and
+    by their parts: its value is the worse of `_values` and `_part_values`. A model that implements no
+    `_part_values` refuses such columns.
     """
 
     @property
     def is_joint(self) -> bool:
         """Whether the other sensitive attributes count as quasi-identifiers."""
         return bool(getattr(self, "joint", False))
+
+    @property
+    def judges_lists(self) -> bool:
+        """Whether it judges columns whose cells are lists, by their parts."""
+        return type(self)._part_values is not SensitiveModel._part_values
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse lists that the model does not judge; see `PrivacyModel`."""
+        super().check_table(frequency)
+        self.check_lists(frequency)
+
+    def check_lists(self, frequency: FrequencyTable) -> None:
+        """Refuse sensitive attributes of lists where the model does not judge them.
+
+        Raises
+        ------
+        ParameterError
+        """
+        for position in self.positions(frequency) if not self.judges_lists else ():
+            if frequency.sensitive[position].domain.parts is not None:
+                raise self._no_lists(frequency.sensitive[position].name)
+
+    def knows_lists(self, frequency: FrequencyTable) -> bool:
+        """Say whether it judges the sensitive attributes that it concerns, of which some may be lists."""
+        looked_at = (frequency.sensitive[position].domain for position in self.positions(frequency))
+        return self.judges_lists or all(domain.parts is None for domain in looked_at)
+
+    def _no_lists(self, column: str) -> ParameterError:
+        return ParameterError(
+            f"{self.name} does not judge lists, and column {column!r} declares its parts; use l-diversity or "
+            "t-closeness there, or leave parts out"
+        )
 
     def positions(self, frequency: FrequencyTable) -> list[int]:
         """Return the positions of the sensitive attributes that the model concerns.
@@ -447,11 +483,13 @@ class SensitiveModel(PrivacyModel):
 
     def counts_records(self, classes: EquivalenceClasses) -> bool:
         """Whether each record of a class counts once, with one value of each attribute, which is its own."""
+        positions = self.positions(classes.frequency)
         return not (
             self.is_joint
             or classes.counted is not classes
             or classes.frequency.people.listed is not None
-            or any(classes.singles(each) is not None for each in self.positions(classes.frequency))
+            or any(classes.singles(each) is not None for each in positions)
+            or any(classes.frequency.sensitive[each].domain.parts is not None for each in positions)
         )
 
     def values(
@@ -473,7 +511,7 @@ class SensitiveModel(PrivacyModel):
             return np.zeros(0)
         if self.needs_cells:
             return self._values(classes, attribute)
-        return self.with_singles(classes, attribute, self._among_others(classes, attribute), self._values)
+        return self.with_singles(classes, attribute, self._among_others(classes, attribute), self._judged)
 
     def with_singles(
         self, classes: EquivalenceClasses, attribute: int, values: NDArray[Any], measure: _Measure
@@ -501,13 +539,33 @@ class SensitiveModel(PrivacyModel):
     def _among_others(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
         """Measure every class; where the model is joint, by the other sensitive attributes, too."""
         if not self.is_joint or len(classes.frequency.sensitive) < 2:
-            return self._values(classes, attribute)
+            return self._judged(classes, attribute)
         parts, first = classes.joined(attribute)
-        return self._worst(self._values(parts, 0), first)
+        return self._worst(self._judged(parts, 0), first)
+
+    def _judged(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
+        """Measure every class by whole texts, and by their parts where they are lists."""
+        values = self._values(classes, attribute)
+        if classes.frequency.sensitive[attribute].domain.parts is None:
+            return values
+        worse = np.minimum if self.more_is_safer else np.maximum
+        return np.asarray(worse(values, self._part_values(classes, attribute)))
 
     @abstractmethod
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Measure every class, of which there is at least one, by one sensitive attribute."""
+
+    def _part_values(
+        self, classes: EquivalenceClasses, attribute: int
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class, of which there is at least one, by the parts of a column of lists.
+
+        Raises
+        ------
+        ParameterError
+            Where the model does not judge lists.
+        """
+        raise self._no_lists(classes.frequency.sensitive[attribute].name)
 
 
 def describe_classes(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy._parts import part_lifts
 from incrowd.privacy.base import ATTRIBUTE, JOINT, TOLERANCE, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ class BetaLikeness(SensitiveModel):
         The sensitive attribute; None protects each of them on its own.
     joint
         Whether the other sensitive attributes count as quasi-identifiers.
+
+    Notes
+    -----
+    Where cells are lists (`Attribute.parts`), the gain of each part counts as that of a value does: p and q
+    are the shares of the records that have the part.
 
     References
     ----------
@@ -74,11 +80,20 @@ class BetaLikeness(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest gain in each class."""
-        ratios, whole = classes.lifts(attribute)
+        return self._largest_gains(*classes.lifts(attribute), classes.counts(attribute).indptr)
+
+    def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
+        """Return the largest gain of a part in each class."""
+        return self._largest_gains(*part_lifts(classes, attribute), classes.part_counts(attribute).indptr)
+
+    def _largest_gains(
+        self, ratios: NDArray[np.float64], whole: NDArray[np.float64], indptr: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         gains = np.maximum(ratios - 1, 0)
         if self.kind == "enhanced":
             gains = np.where(gains > -np.log(whole) + TOLERANCE, np.inf, gains)
-        return np.maximum.reduceat(gains, classes.counts(attribute).indptr[:-1])
+        largest: NDArray[np.float64] = np.maximum.reduceat(gains, indptr[:-1])
+        return largest
 
 
 def beta_likeness(

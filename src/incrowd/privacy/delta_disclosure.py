@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy._parts import part_lifts
 from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class DeltaDisclosure(SensitiveModel):
         The sensitive attribute; None protects each of them on its own.
     joint
         Whether the other sensitive attributes count as quasi-identifiers.
+
+    Notes
+    -----
+    Where cells are lists (`Attribute.parts`), each part counts as a value does: p and q are the shares of the
+    records that have the part.
 
     References
     ----------
@@ -87,10 +93,20 @@ class DeltaDisclosure(SensitiveModel):
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest absolute log ratio in each class."""
         ratios, _ = classes.lifts(attribute)
-        indptr = classes.counts(attribute).indptr
-        largest = np.maximum.reduceat(np.abs(np.log(ratios)), indptr[:-1])
+        present = classes.frequency.sensitive[attribute].present
+        return self._largest_ratios(ratios, classes.counts(attribute).indptr, present)
+
+    def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
+        """Return the largest absolute log ratio of a part in each class."""
+        ratios, _ = part_lifts(classes, attribute)
+        present = int(np.count_nonzero(classes.frequency.sensitive[attribute].part_totals))
+        return self._largest_ratios(ratios, classes.part_counts(attribute).indptr, present)
+
+    def _largest_ratios(
+        self, ratios: NDArray[np.float64], indptr: NDArray[np.int64], present: int
+    ) -> NDArray[np.float64]:
+        largest: NDArray[np.float64] = np.maximum.reduceat(np.abs(np.log(ratios)), indptr[:-1])
         if self.absent == "infinite":
-            present = classes.frequency.sensitive[attribute].present
             largest = np.where(np.diff(indptr) < present, np.inf, largest)
         return largest
 

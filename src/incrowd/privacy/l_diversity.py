@@ -11,6 +11,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy._parts import hitting_numbers, part_shares
 from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ class LDiversity(SensitiveModel):
     joint
         Whether the other sensitive attributes count as quasi-identifiers, so that knowing one of them
         does not give away another.
+
+    Notes
+    -----
+    Where cells are lists (`Attribute.parts`), the diversity of a class is the least of two: that of the whole
+    texts, and that of the parts. By kind, that of the parts is:
+
+    - ``distinct``: the fewest parts such that every record of the class has one of them. If all records share
+      a part, it is 1. A record without a part has the part "missing". Parts that some record has alone are
+      counted all, and of the others at most 10, or as many as reach l.
+    - the other kinds: 1 over the share of the class that has its most frequent part; for ``recursive`` the
+      whole number below. So no part may be in more than 1/l of the records.
 
     References
     ----------
@@ -102,6 +114,14 @@ class LDiversity(SensitiveModel):
                     f"l-diversity: l={self.l} is more than the {counted.present} distinct values of "
                     f"column {counted.name!r}; lower l"
                 )
+            if counted.domain.parts is None:
+                continue
+            parts = int(np.count_nonzero(counted.part_totals))
+            if self.l > parts:
+                raise ParameterError(
+                    f"l-diversity: l={self.l} is more than the {parts} distinct parts of column "
+                    f"{counted.name!r}; lower l"
+                )
 
     @property
     def monotone(self) -> Monotone:
@@ -148,6 +168,16 @@ class LDiversity(SensitiveModel):
         from incrowd.kernels.diversity import recursive_levels
 
         return recursive_levels(counts, float(self.c or 0))
+
+    def _part_values(
+        self, classes: EquivalenceClasses, attribute: int
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return the diversity of each class by parts."""
+        if self.kind == "distinct":
+            return hitting_numbers(classes, attribute, self.least_size)
+        if self.kind == "recursive":
+            return classes.sizes // classes.most_frequent(attribute)
+        return 1 / part_shares(classes, attribute)
 
 
 def l_diversity(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.privacy._confidence import VALUE, largest_shares, value_code
+from incrowd.privacy._confidence import VALUE, largest_part_shares, largest_shares, value_code
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import ATTRIBUTE, IdentityModel, Monotone, PrivacyModel, SensitiveModel
 
@@ -48,6 +48,9 @@ class LKCPrivacy(SensitiveModel):
     Sets of exactly L quasi-identifiers suffice. With fewer known cells groups merge. This makes them larger,
     and their shares no higher. While a search has not decided the cells yet, each class counts as a group of
     its own. This is stricter.
+
+    Where cells are lists (`Attribute.parts`), the share of the records that have a part counts as that of a
+    value does, and `value` may name a part.
 
     References
     ----------
@@ -108,8 +111,15 @@ class LKCPrivacy(SensitiveModel):
             largest = np.maximum(largest, shares[group])
         return largest
 
+    def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
+        """Return the largest share of a part in each class as it is; `_values` asks it of groups."""
+        return largest_part_shares(classes, attribute, self.value)
+
     def _shares(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
-        return largest_shares(classes, attribute, self.value)
+        shares = largest_shares(classes, attribute, self.value)
+        if classes.frequency.sensitive[attribute].domain.parts is None:
+            return shares
+        return np.maximum(shares, self._part_values(classes, attribute))
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,7 @@ class P29(SensitiveModel):
         attribute
             The one attribute to look at; all of them by default.
         """
+        self.check_lists(classes.frequency)
         if not len(classes):
             return np.zeros(0)
         looked_at = self.positions(classes.frequency) if attribute is None else [attribute]
@@ -212,8 +213,10 @@ class P29(SensitiveModel):
         ------
         SchemaError
             When there is no sensitive attribute.
+        ParameterError
+            When a sensitive attribute has lists.
         """
-        self.positions(classes.frequency)
+        self.check_lists(classes.frequency)
         names = [counts.name for counts in classes.frequency.sensitive]
         conditions: dict[str, NDArray[np.bool_]] = {"a class of one record": classes.sizes == 1}
         entropies: dict[str, float] = {}

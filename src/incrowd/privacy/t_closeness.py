@@ -10,6 +10,7 @@ from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy._parts import part_distances
 from incrowd.privacy.base import ATTRIBUTE, JOINT, TOLERANCE, Monotone, PrivacyModel, SensitiveModel
 
 if TYPE_CHECKING:
@@ -49,6 +50,13 @@ class TCloseness(SensitiveModel):
         The sensitive attribute; None protects each of them on its own.
     joint
         Whether the other sensitive attributes count as quasi-identifiers.
+
+    Notes
+    -----
+    Where cells are lists (`Attribute.parts`), each part is an attribute of its own, which a record has or
+    not. The distance of a class is the largest of that of the whole texts, and of the differences between
+    the shares of a part in the class and in the table. The maximal frequency difference looks only at parts
+    that occur in the class.
 
     References
     ----------
@@ -118,7 +126,9 @@ class TCloseness(SensitiveModel):
     def bounds_people(self, frequency: FrequencyTable) -> bool:
         """Whether all values are equally far apart, of which a bound is known."""
         domains = (frequency.sensitive[position].domain for position in self.positions(frequency))
-        return not self.is_joint and all(self.distance_of(domain) == "equal" for domain in domains)
+        return not self.is_joint and all(
+            self.distance_of(domain) == "equal" and domain.parts is None for domain in domains
+        )
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """Return the records that must leave so that the others can be close enough; see `most_kept`.
@@ -132,7 +142,9 @@ class TCloseness(SensitiveModel):
         attributes = self.positions(classes.frequency)
         people = classes.counted
         several = people.frequency.people.listed is not None and not self.bounds_people(people.frequency)
-        if self.is_joint or several or any(people.singles(each) is not None for each in attributes):
+        lists = any(people.frequency.sensitive[each].domain.parts is not None for each in attributes)
+        apart = any(people.singles(each) is not None for each in attributes)
+        if self.is_joint or several or lists or apart:
             return super().certain_losses(classes)
         lost = np.zeros(len(classes), np.int64)
         for attribute in attributes:
@@ -196,6 +208,10 @@ class TCloseness(SensitiveModel):
             # Somebody who writes a number in two ways counts once.
             sizes = np.add.reduceat(counts.counts, counts.indptr[:-1])
         return distances.ordered_distances(counts, sizes, totals)
+
+    def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
+        """Return the largest difference of a part's shares."""
+        return part_distances(classes, attribute, absent=self.distance != MAXIMAL)
 
 
 def t_closeness(

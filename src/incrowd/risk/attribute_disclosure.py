@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.lazy import NDArray, np
 from incrowd.risk.base import RiskModel
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.sensitive import SensitiveCounts
 
 
 class AttributeDisclosure(RiskModel):
@@ -16,6 +18,9 @@ class AttributeDisclosure(RiskModel):
 
     Example: 4 of 5 records of a class have the flu. Whoever knows that a person is in this class is 80 % sure
     of the flu.
+
+    Where cells are lists (`Attribute.parts`), it is the share of the most frequent part: of four records with
+    F32;E11, F32, I10;F32 and E11, three have F32.
 
     It is measured for every sensitive attribute, and the largest figure is reported. The *baseline* is the
     share of the most frequent value in the whole table. It can be known without the release.
@@ -48,7 +53,12 @@ class AttributeDisclosure(RiskModel):
                 "max": float(confidence.max()),
                 "mean": mean,
                 "homogeneous": homogeneous,
-                "baseline": int(attribute.totals.max()) / max(attribute.everybody, 1),
+                "baseline": int(_totals(attribute).max()) / max(attribute.everybody, 1),
             }
             figures = {name: max(value, here[name]) for name, value in figures.items()}
         return figures
+
+
+def _totals(counted: SensitiveCounts) -> NDArray[np.int64]:
+    """Return how often each value, or each part of lists, occurs in the whole table."""
+    return counted.totals if counted.domain.parts is None else counted.part_totals

@@ -12,6 +12,7 @@ from incrowd.lazy import np
 from incrowd.parameters import Parameter, check_fields
 from incrowd.reading.spellings import Spelling, check_spelling
 from incrowd.table.grids import ENDS, Ends, check_grid
+from incrowd.table.parts import check_parts
 from incrowd.table.treatment_rules import check_treatment
 from incrowd.treatments.base import Treatment
 
@@ -80,6 +81,9 @@ class Attribute:
     grid
         What the ends of its ranges, and its means, are rounded to: a number whose multiples they are, or
         ``day``, ``month`` or ``year``. The ends are then ``outward``.
+    parts
+        The text between the parts of a cell, where the cells of a sensitive column hold lists: ``";"`` for
+        ``F32;E11``. Models then judge a class by the parts, too. The cells leave as they are.
     """
 
     name: str
@@ -95,6 +99,7 @@ class Attribute:
     treatment: Treatment | None = None
     ends: Ends | None = None
     grid: float | str | None = None
+    parts: str | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -128,6 +133,14 @@ class Attribute:
                 "other values, use a treatment"
             )
         check_spelling(self.name, self.spelling, self.kind)
+        if self.parts is not None:
+            beside = {
+                "hierarchy": self.hierarchy is not None,
+                "format, decimal or thousands": bool(self.spelling),
+                "treatment": self.treatment is not None,
+            }
+            others = [what for what, declared in beside.items() if declared]
+            check_parts(self.name, self.role, self.kind, self.parts, others)
         if self.treatment is not None:
             check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from incrowd.errors import ParameterError, setting
 from incrowd.lazy import NDArray, np
+from incrowd.table.part_counts import people_counts, record_counts
+from incrowd.table.parts import Parts
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class ClassCounts:
         self.members = members
         self._people: tuple[NDArray[np.int64], int] | None = None
         self._counts: dict[int, Counts] = {}
+        self._part_counts: dict[int, Counts] = {}
         self._occurrences: dict[int, NDArray[np.int64]] = {}
         self._quasi: dict[int, QuasiValues] = {}
         self._effective: dict[int, NDArray[np.float64]] = {}
@@ -224,9 +227,39 @@ class ClassCounts:
             )
         return self._counts[attribute]
 
-    def most_frequent(self, attribute: int) -> NDArray[np.int64]:
-        """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
+    def part_counts(self, attribute: int, parts: Parts | None = None) -> Counts:
+        """Count the records (or people) of each class that have each part of a sensitive attribute's lists.
+
+        Parameters
+        ----------
+        attribute
+            Its position in the frequency table.
+        parts
+            The parts of its values, where its column does not declare them.
+        """
         counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
+        if parts is None and attribute in self._part_counts:
+            return self._part_counts[attribute]
+        looked_at = counted.domain.parts if parts is None else parts
+        assert looked_at is not None, "only lists have parts"
+        found = (
+            record_counts(self.counts(attribute), looked_at)
+            if listed is None
+            else people_counts((self.indptr, self.members), counted.keys, listed, attribute, looked_at)
+        )
+        if parts is None:
+            self._part_counts[attribute] = found
+        return found
+
+    def most_frequent(self, attribute: int) -> NDArray[np.int64]:
+        """Return how often the most frequent value of a sensitive attribute occurs: int64[classes].
+
+        Of lists it is the most frequent part, which is as frequent as any list that it is in.
+        """
+        counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
+        if counted.domain.parts is not None and len(self):
+            held = self.part_counts(attribute)
+            return np.maximum.reduceat(held.counts, held.indptr[:-1])
         if listed is None or attribute in self._counts or not len(self):
             counts = self.counts(attribute)
             return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes

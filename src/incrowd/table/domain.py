@@ -21,6 +21,7 @@ from incrowd.reading.spellings import read_spelled, with_comma, without_comma
 from incrowd.reading.texts import column_of, picked
 from incrowd.table.attribute import WithCommas
 from incrowd.table.grids import Grid, grid_of
+from incrowd.table.parts import Parts
 from incrowd.table.schema import Attribute
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
@@ -108,6 +109,8 @@ class Domain:
         What made the hierarchy, where a recipe did; it says where values go that the column has not got.
     commas
         Whether released cells have decimal commas; in all texts here, the sign is a point.
+    separator
+        The text between the parts of a value, where values are lists.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Domain:
     grid: Grid | None = None
     recipe: Builder | None = None
     commas: bool = False
+    separator: str | None = None
 
     def __repr__(self) -> str:
         return f"Domain({self.name!r}, {self.size:,} values)"
@@ -133,6 +137,11 @@ class Domain:
     def values(self) -> tuple[str | None, ...]:
         """The text of each rank; None is the missing value."""
         return tuple(self.texts) if self.missing < 0 else (*self.texts, None)
+
+    @cached_property
+    def parts(self) -> Parts | None:
+        """The parts of each value; None where values are no lists."""
+        return None if self.separator is None else Parts.of(self.values, self.separator)
 
     @cached_property
     def same_number(self) -> NDArray[np.int32] | None:
@@ -226,7 +235,8 @@ class Domain:
         if attribute.rounded and by_number and found.texts:
             grid = grid_of(attribute.grid, kind, values[: len(found.texts)], attribute.name)
         commas = isinstance(attribute, WithCommas)
-        return cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas), ranks
+        domain = cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas)
+        return (domain if attribute.parts is None else replace(domain, separator=attribute.parts)), ranks
 
     @classmethod
     def _spelled(
@@ -428,7 +438,7 @@ def _kind(
 ) -> tuple[Literal["number", "date", "category"], NDArray[np.float64] | None]:
     """Decide how the values are read, and read them."""
     asked = attribute.kind
-    if asked == "category" or (asked == "auto" and found.kind == "category"):
+    if attribute.parts is not None or asked == "category" or (asked == "auto" and found.kind == "category"):
         return "category", None
     if found.kind in ("number", "date") and asked in ("auto", found.kind):
         return found.kind, found.numbers

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.lazy import NDArray, np
 from incrowd.table.classes import EquivalenceClasses, Singles
 from incrowd.table.frequency import FrequencyTable, People
+from incrowd.table.parts import Parts
 from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
@@ -184,6 +185,11 @@ class WildcardClasses(EquivalenceClasses):
         Where each record counts alone, it is one with the class's most frequent value.
         """
         counts = self._wide.counts(attribute)
+        return _of_one(counts, self.alone) if self.alone.any() else counts
+
+    def part_counts(self, attribute: int, parts: Parts | None = None) -> Counts:
+        """Count the parts of a sensitive attribute's lists among the records that each class matches."""
+        counts = self._wide.part_counts(attribute, parts)
         return _of_one(counts, self.alone) if self.alone.any() else counts
 
     def most_frequent(self, attribute: int) -> NDArray[np.int64]:

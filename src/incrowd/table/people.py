@@ -313,8 +313,14 @@ def count_people(
         if same is not None:
             merged = _people_of_values(listed.person, same[ranks], size)
             by_number = (merged + _sums(same[codes], them, size))[same]
-        totals = totals + _sums(codes, them, size)
-        found.append(SensitiveCounts(before.domain, counted[j], totals, None, number, by_number))
+        amounts = _sums(codes, them, size)
+        by_part = None
+        if (parts := before.domain.parts) is not None:
+            place, held = parts.spread(ranks)
+            by_part = _people_of_values(listed.person[place], held, len(parts.names)) + parts.totals(amounts)
+        found.append(
+            SensitiveCounts(before.domain, counted[j], totals + amounts, None, number, by_number, by_part)
+        )
     combined = None if joint is None else JointCounts(joint.codes, counted[-1])
     return weights, tuple(found), combined, entries
 

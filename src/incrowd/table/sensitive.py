@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError
@@ -39,6 +40,9 @@ class SensitiveCounts:
     by_number
         int64[domain.size]: people who have the number that each value writes, where values count once for
         each person and some write the same one, as 1 and 1.0; else None.
+    by_part
+        int64[parts]: people who have each part of the domain's lists, where values count once for each
+        person and are lists; else None.
     """
 
     domain: Domain
@@ -47,6 +51,7 @@ class SensitiveCounts:
     rows: NDArray[np.integer] | None = None
     people: int | None = None
     by_number: NDArray[np.int64] | None = None
+    by_part: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"SensitiveCounts({self.domain.name!r}, {self.domain.size:,} values)"
@@ -96,6 +101,13 @@ class SensitiveCounts:
     def everybody(self) -> int:
         """Those of whom a value's total is a share: the records of the table, or its people."""
         return int(self.totals.sum()) if self.people is None else self.people
+
+    @cached_property
+    def part_totals(self) -> NDArray[np.int64]:
+        """Those in the whole table who have each part of the domain's lists: int64[parts]."""
+        parts = self.domain.parts
+        assert parts is not None, "only lists have parts"
+        return parts.totals(self.totals) if self.by_part is None else self.by_part
 
     @property
     def present(self) -> int:

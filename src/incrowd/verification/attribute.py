@@ -65,6 +65,8 @@ class Attribute:
         self._made: dict[bool, str] = {}
         self._mark = ""
         self._height: int | None = None  # of the hierarchy, once it was read
+        self._parted: Attribute | None = None
+        self.part_codes: dict[str | None, int] | None = None  # set where lists are counted by their parts
 
     def again(self, mark: str = "") -> Attribute:
         """Return the same column for other classes, of which no table was made yet.
@@ -75,9 +77,16 @@ class Attribute:
             What the names of their tables have besides, where these are not in a schema of their own.
         """
         other = copy(self)
-        other._made, other._height = {}, None
+        other._made, other._height, other._parted = {}, None, None
         other._mark = mark and f"_{mark}"
         return other
+
+    def parted(self) -> Attribute:
+        """Return the same column of lists, whose tables have parts in place of values; see `lists`."""
+        if self._parted is None:
+            self._parted = self.again()
+            self._parted.part_codes = {}
+        return self._parted
 
     def distance_named(self, name: str) -> str:
         """Say which distance is meant; 'auto': hierarchical with a hierarchy, ordered for numbers, dates.
@@ -108,6 +117,10 @@ class Attribute:
         if as_text in self._made:
             return self._made[as_text]
         ending = f"{self.cell}_{'text' if as_text else 'value'}{self._mark}"
+        if self.part_codes is not None:
+            ending = f"{self.cell}_part{self._mark}"
+            self._code_parts(ending, self.part_codes)
+            return self._count(ending, as_text=as_text)
         order = "value"
         numbers_as_text = self._kind == "number" and self._stored == "text" and not as_text
         if numbers_as_text:
@@ -123,6 +136,24 @@ class Attribute:
             f"CREATE TABLE texts_{ending} AS SELECT value, "
             f"dense_rank() OVER (ORDER BY value IS NULL, {order}) - 1 AS v FROM ({distinct})"
         )
+        return self._count(ending, as_text=as_text)
+
+    def _code_parts(self, ending: str, codes: dict[str | None, int]) -> None:
+        """Make the texts of a column of lists: a row for each part of each value."""
+        distinct = f"(SELECT DISTINCT {self.cell} AS value FROM main.member)"
+        text = as_written(self.con, "value", self._declared, distinct)
+        rows = []
+        for (cell,) in self.con.execute(f"SELECT {text} FROM {distinct}").fetchall():
+            parts = sorted(self.column.parts_of(cell), key=str)
+            rows += [(cell, codes.setdefault(part, len(codes))) for part in parts]
+        self.con.fill(f"listed_{ending}", "written VARCHAR, v BIGINT", rows)
+        self.con.execute(
+            f"CREATE TABLE texts_{ending} AS SELECT value, v FROM {distinct} "
+            f"JOIN listed_{ending} ON {text} IS NOT DISTINCT FROM written"
+        )
+
+    def _count(self, ending: str, *, as_text: bool) -> str:
+        """Make the other tables of this module, given the texts; return the ending."""
         same = f"member.{self.cell} IS NOT DISTINCT FROM texts.value"
         joined = f"member JOIN texts_{ending} AS texts ON {same}"
         amount, total = ("count(DISTINCT person)" if self.by_person else "count(*)"), "size"
@@ -148,11 +179,16 @@ class Attribute:
         PolicyError
             The column has no such value: a slip of the pen must not count as protection.
         """
+        if self.part_codes is not None:
+            self.coded()
+            return str(self.part_codes.get(text, -1))
         tables = f"texts_{self.coded()}"
         rows = self.con.execute(
             f"SELECT CAST(value AS VARCHAR) FROM {tables} WHERE value IS NOT NULL"
         ).fetchall()
         found = self._spelled_in([spelling for (spelling,) in rows], text)
+        if found is None and self.column.parts is not None and self.parted().code_of(text) != "-1":
+            return "-1"
         if found is None:
             raise PolicyError(
                 f"column {self.column.name!r} has no value that is written as the value to protect"
@@ -284,6 +320,8 @@ class Attribute:
 
     def _find_kind(self) -> str:
         asked, name = self.column.kind, self.column.name
+        if self.column.parts is not None:
+            return "category"
         if self._stored != "text":
             stored = "date" if self._stored == "date" else "number"
             if asked not in ("auto", "category", stored):
@@ -331,6 +369,12 @@ def split_by_others(
     others = ", ".join(f"v{other.place}" for other in attributes if other is not attribute)
     own, amount, whole = "", "count(*)", "counted"
     size = total = "(sum(n) OVER (PARTITION BY part))::HUGEINT"
+    if attribute.part_codes is not None and not by_person:
+        # A record counts for each of its parts, so counts do not add up to the records.
+        columns.append("member.rowid AS record")
+        own, size, total = "record, ", "size", "size"
+        sizes = "SELECT part, count(DISTINCT record)::HUGEINT AS size FROM parts GROUP BY part"
+        whole = f"counted JOIN ({sizes}) USING (part)"
     if by_person:
         own, amount, size = "person, ", "count(DISTINCT person)", "size"
         sizes = "SELECT part, count(DISTINCT person)::HUGEINT AS size FROM parts GROUP BY part"

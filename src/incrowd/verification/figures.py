@@ -54,6 +54,11 @@ def find_figures(
     )
     con.check("classes", "SELECT count(*) FROM classes", "reached > 0", 1)
     attributes = {}
+    lists = [column.name for column in sensitive if column.parts is not None]
+    if con.is_script and lists:
+        raise ParameterError(
+            f"no SQL script can judge column {named(lists)} by the parts of its cells; use verify"
+        )
     for place, column in enumerate(sensitive):
         stored = released.type_of(column.name)
         stored = write_plainly(con, "member", f"s{place}", stored, column, policy.null_values)

@@ -83,6 +83,13 @@ def _unprotected(con: Checks, policy: Policy, released: Table) -> Iterator[_Foun
     for column in policy.named("sensitive"):
         if column.name in looked_at:
             continue
+        if column.parts is not None:
+            yield (
+                "unprotected-sensitive",
+                (column.name,),
+                _sharing(con, policy, released, column, quasi, kept),
+            )
+            continue
         value = f"coalesce('v' || {_cell(released, column.name, policy)}, 'm')"
         classes = (
             f"SELECT count(*) AS n, count(DISTINCT {value}) AS kinds FROM {released.name} WHERE {kept} "
@@ -92,6 +99,20 @@ def _unprotected(con: Checks, policy: Policy, released: Table) -> Iterator[_Foun
             f"SELECT sum(n), coalesce(sum(n) FILTER (kinds = 1), 0) FROM ({classes})"
         )
         yield "unprotected-sensitive", (column.name,), float(alike) / float(all_records or 1)
+
+
+def _sharing(
+    con: Checks, policy: Policy, released: Table, column: Column, quasi: Sequence[str], kept: str
+) -> float:
+    """Return the share of records in classes of which all records share a part of a list."""
+    classes = con.execute(
+        f"SELECT list({_cell(released, column.name, policy)}), count(*) FROM {released.name} WHERE {kept} "
+        f"GROUP BY {', '.join(quasi)}"
+    ).fetchall()
+    sharing = sum(
+        size for cells, size in classes if frozenset.intersection(*map(column.parts_of, set(cells)))
+    )
+    return float(sharing) / float(sum(size for _, size in classes) or 1)
 
 
 class _Values(NamedTuple):

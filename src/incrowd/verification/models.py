@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from incrowd.errors import PolicyError, setting
+from incrowd.errors import PolicyError, named, setting
 from incrowd.verification import quantities
 from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.demands import MODELS, Demand
 from incrowd.verification.histories import who_share
+from incrowd.verification.lists import UNKNOWN, by_parts, counts_of, fewest_parts
 from incrowd.verification.people import sizes_and_people
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import Policy
@@ -112,6 +113,7 @@ class Measuring:
                 f"{demand.model} compares the release with a population; name it with "
                 + setting("population=", "--population")
             )
+        self._refuse_lists(demand)
         distance = None
         if demand.model == "t-closeness" and demand.attribute is not None:
             distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
@@ -137,6 +139,15 @@ class Measuring:
         with replace(self, against=whom + self.against)._seen(known) as groups:
             found = [groups.find(demand) for demand in attacker.demands]
         return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
+
+    def _refuse_lists(self, demand: Demand) -> None:
+        """Refuse a model that is not defined for lists."""
+        lists = [name for name, each in self.attributes.items() if each.column.parts is not None]
+        if demand.model in UNKNOWN and lists and (demand.attribute is None or demand.attribute in lists):
+            raise PolicyError(
+                f"{demand.model} is not defined for lists, and the policy declares parts of column "
+                f"{named([demand.attribute] if demand.attribute else lists)}"
+            )
 
     @property
     def _by_person(self) -> bool:
@@ -183,7 +194,23 @@ class Measuring:
     # --- sensitive values -------------------------------------------------------------------------------
 
     def _values(self, demand: Demand, distance: str | None) -> str:
-        """Write the query of the counts of every part of a class."""
+        """Write the query of the value of every part of a class, of lists by their parts, too."""
+        assert demand.attribute is not None
+        attribute, settings = self.attributes[demand.attribute], demand.settings
+        whole = self._of_texts(demand, distance)
+        if attribute.column.parts is None:
+            return whole
+        joint = bool(settings.get("joint")) and len(self.attributes) > 1
+        if demand.model == "l-diversity" and settings["kind"] == "distinct":
+            texts = counts_of(self.attributes.values(), attribute, joint=joint)
+            return fewest_parts(attribute, texts, math.ceil(demand.limit))
+        parted = attribute.parted()
+        counts = counts_of(self.attributes.values(), parted, joint=joint)
+        parts = by_parts(parted, counts, demand.model, settings)
+        return f"SELECT home, value FROM ({whole}) UNION ALL SELECT home, value FROM ({parts})"
+
+    def _of_texts(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of the value of every part of a class by its whole texts."""
         assert demand.attribute is not None
         attribute = self.attributes[demand.attribute]
         settings = demand.settings
@@ -215,8 +242,11 @@ class Measuring:
 
         def largest(groups: Measuring, merge: str | None) -> str:
             own = groups.attributes[demand.attribute or ""]
-            counts = f"counts_{own.coded()}" if merge is None else self._merged(own, merge)
-            return f"SELECT max(value) FROM ({quantities.share(own, counts, value)})"
+            shares = []
+            for each in (own,) if own.column.parts is None else (own, own.parted()):
+                counts = f"counts_{each.coded()}" if merge is None else self._merged(each, merge)
+                shares.append(f"SELECT value FROM ({quantities.share(each, counts, value)})")
+            return f"SELECT max(value) FROM ({' UNION ALL '.join(shares)})"
 
         return self._worst_of_subsets(demand.settings["L"], "max", "DOUBLE", largest)
 
@@ -249,11 +279,11 @@ class Measuring:
         ending = attribute.coded()
         if not self._by_person:
             return (
-                f"(WITH joined AS (SELECT {part}, v, n FROM counts_{ending} AS c "
-                "JOIN classes ON c.part = classes.class), "
-                "summed AS (SELECT part, v, sum(n)::HUGEINT AS n FROM joined GROUP BY part, v) "
-                "SELECT part, part AS home, (sum(n) OVER (PARTITION BY part))::HUGEINT AS size, v, n "
-                "FROM summed)"
+                f"(WITH merged AS (SELECT class, classes.size, {part} FROM classes), "
+                "sizes AS (SELECT part, sum(size)::HUGEINT AS size FROM merged GROUP BY part), "
+                f"summed AS (SELECT m.part, v, sum(n)::HUGEINT AS n FROM counts_{ending} AS c "
+                "JOIN merged AS m ON c.part = m.class GROUP BY m.part, v) "
+                "SELECT part, part AS home, size, v, n FROM summed JOIN sizes USING (part))"
             )
         # Somebody may be in several of the classes that merge: people are united, not added.
         people = "count(DISTINCT person)::HUGEINT"

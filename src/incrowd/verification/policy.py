@@ -38,7 +38,7 @@ _SETTINGS = (
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
-    "thousands", "treat",
+    "thousands", "treat", "parts",
 )  # fmt: skip
 ENDS = ("outward", "exact")
 CALENDAR = ("day", "month", "year")
@@ -63,6 +63,8 @@ class Column:
     grid
         What the ends of its ranges are rounded to: a width, a part of the calendar or `USUAL`; None where
         they are exact.
+    parts
+        The text between the parts of cells that hold lists; None where cells are no lists.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Column:
     spelling: Spelling | None = None
     treatment: Treatment | None = None
     grid: Fraction | str | None = None
+    parts: str | None = None
 
     @property
     def is_by_number(self) -> bool:
@@ -85,6 +88,11 @@ class Column:
     def tree_over(self, *, ordered: bool) -> Path | dict[str, Any] | None:
         """Return the hierarchy that cells follow, over values that are numbers or dates or over others."""
         return None if self.is_by_number and (ordered or self.kind != "auto") else self.hierarchy
+
+    def parts_of(self, cell: str | None) -> frozenset[str | None]:
+        """Return the parts of a cell that holds a list; None stands for a cell without any."""
+        found = {part.strip() for part in (cell or "").split(self.parts or "\0")} - {""}
+        return frozenset[str | None](found) or frozenset([None])
 
     @property
     def has_commas(self) -> bool:
@@ -373,6 +381,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
                 spelling=None if changed else spelling,
                 treatment=treatment,
                 grid=_grid(entry, ends, where),
+                parts=_parts(entry, where),
             )
         )
     return _with_linked(columns)
@@ -418,6 +427,21 @@ def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None
     if not _number(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
         raise PolicyError(f"grid of {where} must be above 0")
     return Fraction(str(grid))
+
+
+def _parts(entry: dict[str, Any], where: str) -> str | None:
+    """Read the text between the parts of cells that hold lists."""
+    parts = entry.get("parts")
+    if parts is None:
+        return None
+    if not isinstance(parts, str) or not parts:
+        raise PolicyError(f"parts of {where} must be the text between the parts of a cell")
+    if entry.get("role") != "sensitive":
+        raise PolicyError(f"{where}: parts is a setting of sensitive columns")
+    whole = [name for name in ("hierarchy", "format", "decimal", "thousands", "treat") if name in entry]
+    if whole or entry.get("kind") in ("number", "date"):
+        raise PolicyError(f"{where}: parts goes with no {whole[0] if whole else 'kind of numbers or dates'}")
+    return parts
 
 
 def _levels(data: object, where: str) -> tuple[int, int | None] | None:

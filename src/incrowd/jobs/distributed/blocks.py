@@ -15,7 +15,7 @@ from incrowd.engines import SparkEngine
 from incrowd.engines.fold import CHANGED
 from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
 from incrowd.engines.spark.fetching import fetched_within
-from incrowd.errors import TableError, named
+from incrowd.errors import ParameterError, TableError, named
 from incrowd.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.people import WholePeople, listed_people, people_of_blocks, person_columns
 from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches, recode_block
@@ -97,6 +97,12 @@ class Blocks:
         if not self.quasi:
             engine.count(searched)  # which refuses it in its own words
         self.person = policy.schema.person
+        lists = [attribute.name for attribute in self.sensitive if attribute.parts is not None]
+        if self.person and lists:
+            raise ParameterError(
+                f"column {named(lists)} declares its parts, and people are not counted by parts block by "
+                "block; fetch the table, or leave parts or the role person out"
+            )
         engine.check_types([*names, *self.person])
         frame, schema = positional(table)
         self.session = table.sparkSession

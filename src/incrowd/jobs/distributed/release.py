@@ -18,6 +18,7 @@ from incrowd.engines.spark import (
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.errors import InfeasibleError, ParameterError, UnavailableError, setting
+from incrowd.gate.points import answered
 from incrowd.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.jobs.distributed.rows import losses

@@ -181,7 +181,7 @@ class Roles(Step):
     # --- the roles --------------------------------------------------------------------------------
 
     def _give(self, names: Collection[str], role: str) -> None:
-        """Give columns a role; a treatment that the role cannot have goes."""
+        """Give columns a role; what the role cannot have goes: a treatment, or the parts of lists."""
         changed = [name for name in names if self._columns[name]["role"] != role]
         if not changed:
             return
@@ -192,6 +192,8 @@ class Roles(Step):
             known = [each.name for each in declared.treatments_for(role)]
             if "treat" in settings and declared.read_treatment(settings["treat"], name)[0] not in known:
                 del settings["treat"]
+            if role != "sensitive":
+                settings.pop("parts", None)
         self._show(changed)
 
     def _undo(self) -> None:
