@@ -27,6 +27,7 @@ from incrowd.policy.policy import Policy, search_problem
 from incrowd.policy.set_limit import check_sets
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.recoding import check_cells
+from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import Schema, Style
 from incrowd.utility import measure_all
 
@@ -59,7 +60,7 @@ def anonymize(  # noqa: PLR0913
     set_limit: int = 8,
     wildcards: Wildcards = "value",
     judge: Judge = "released",
-    ends: Ends = "exact",
+    ends: Ends = DEFAULT_ENDS,
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -102,7 +103,8 @@ def anonymize(  # noqa: PLR0913
         Whether models judge perturbed values as they are released, too (``released``), or only those before
         (``original``), see `Policy`.
     ends
-        Ends of the ranges of numbers and dates: ``outward`` or ``exact``, see `Policy`.
+        Ends of the ranges of numbers and dates: ``outward`` (rounded) or ``exact`` (values of people), see
+        `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
