@@ -189,7 +189,7 @@ EndsName = Annotated[
     typer.Option(
         "--ends",
         metavar="ENDS",
-        help="Ends of ranges: outward (rounded, open at the tails; the default) or exact (of people).",
+        help="Ends of ranges: outward (rounded, open at the tails; the default) or exact (values of people).",
     ),
 ]
 SetLimit = Annotated[
