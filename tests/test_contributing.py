@@ -208,7 +208,11 @@ def test_new_entries_of_other_kinds_are_on_the_command_line(package, tmp_path):
     assert "sex is written in upper case" in treated.replace("\n", " ")
     assert "usual-value" in attacked
     assert (rows.strip(), kept.strip()) == ("4 rows", "4 rows")
-    assert {line.split(",")[1] for line in (tmp_path / "upper.csv").read_text().split()} == {"sex", "F", "M"}
+    assert {line.split(",")[1] for line in (tmp_path / "upper.csv").read_text().splitlines()} == {
+        "sex",
+        "F",
+        "M",
+    }
 
 
 def test_the_public_names_are_made_from_the_list(package, tmp_path):

@@ -326,12 +326,12 @@ def test_a_table_of_pandas_with_categories_is_released_in_stata(tmp_path):
     assert found["education"].tolist() == frame["education"].tolist()
     assert list(found["education"].cat.categories) == ["none", "school"]
     assert found["when"].tolist() == frame["when"].tolist()
-    assert set(found["age"]) <= {"[30-31]", "[32-33]", "[30-33]"}
+    assert set(found["age"]) <= {"31 or less", "32 or more", "*"}
     assert b"Quetzal" not in (tmp_path / "b.dta").read_bytes()
 
 
 def test_means_leave_as_numbers(tmp_path):
-    release = ic.anonymize(stata(tmp_path / "a.dta"), SCHEMA, "k-anonymity:4", output="mean")
+    release = ic.anonymize(stata(tmp_path / "a.dta"), SCHEMA, "k-anonymity:4", output="mean", ends="exact")
     release.write(tmp_path / "b.dta")
     found, said = pyreadstat.read_dta(tmp_path / "b.dta", output_format="dict")
     assert said.readstat_variable_types["age"] in ("double", "int32")

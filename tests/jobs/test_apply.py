@@ -16,6 +16,7 @@ import incrowd as ic
 from engine_tables import MAKERS
 from examples import examples
 from incrowd.policy.policy import Policy
+from incrowd.recoding.labels import read_range
 from incrowd.samples import hospital
 
 allowing = partial(ic.apply_recoding, max_suppression=1.0)
@@ -37,10 +38,10 @@ def tables(draw, least=4):
     )
 
 
-def policy(algorithm, k, models=(), most=1.0):
+def policy(algorithm, k, models=(), most=1.0, **settings):
     schema = ic.Schema(quasi={"n": None, "t": TREE}, sensitive=["s"], unlisted="keep")
     # Suppressed rows stay, so that each row says what became of it.
-    return Policy(schema, (ic.KAnonymity(k), *models), algorithm, most, suppressed="keep")
+    return Policy(schema, (ic.KAnonymity(k), *models), algorithm, most, suppressed="keep", **settings)
 
 
 def covers(cell: str, value: object, name: str) -> bool:
@@ -51,10 +52,8 @@ def covers(cell: str, value: object, name: str) -> bool:
             cell in {"A": ("a1", "a2"), "B": ("b1", "b2")}
             and value in {"A": ("a1", "a2"), "B": ("b1", "b2")}[cell]
         )
-    if cell.startswith("["):
-        low, high = map(float, cell[1:-1].split("-"))
-        return low <= value <= high
-    return float(cell) == value
+    ends = read_range(cell, "number")
+    return float(cell) == value if ends is None else ends[0] <= value <= ends[1]
 
 
 def applied_or_nothing(*arguments, **settings):
@@ -128,7 +127,7 @@ def test_what_is_outside_and_what_is_too_small(tmp_path):
     table = pl.DataFrame(
         {"n": [1.0, 2, 3, 10, 11, 12], "t": ["a1", "a1", "a2", "b1", "b2", "b1"], "s": list("xyzxyz")}
     )
-    asked = policy(ic.Mondrian(), 3)
+    asked = policy(ic.Mondrian(), 3, ends="exact")
     release = ic.anonymize(table, asked)
     assert release.table["n"].to_list() == ["[1-3]"] * 3 + ["[10-12]"] * 3
     release.recoding.save(tmp_path / "recoding")
@@ -334,9 +333,9 @@ def says(cell: str | None, value: object) -> bool:
         return ("<missing>" if value is None else str(value)) in parts(cell[1:-1])
     if isinstance(value, str):
         return value in LEAVES.get(cell, [])
-    if value is not None and cell.startswith("["):
-        low, high = map(int, cell[1:-1].split("-"))
-        return low <= value <= high
+    ends = read_range(cell, "number")
+    if value is not None and ends is not None:
+        return ends[0] <= value <= ends[1]
     return value is not None and cell == str(value)
 
 
@@ -413,7 +412,13 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
         return pl.DataFrame({"q": column * 2, "other": ["o"] * (2 * len(column))}, strict=False)
 
     asked = Policy(
-        ic.Schema(quasi=["q", "other"]), (ic.KAnonymity(2),), ic.Mondrian(), 1.0, style, suppressed="keep"
+        ic.Schema(quasi=["q", "other"]),
+        (ic.KAnonymity(2),),
+        ic.Mondrian(),
+        1.0,
+        style,
+        ends="exact",
+        suppressed="keep",
     )
     release = ic.anonymize(frame(values), replace(asked, models=(ic.KAnonymity(4),)))
     if set(expected) == {"*"} and style == "mean":

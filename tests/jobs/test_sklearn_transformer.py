@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import incrowd as ic
+from incrowd.recoding.labels import read_range
 from incrowd.sklearn import Anonymizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "scikit-learn.md"
@@ -56,13 +57,23 @@ def test_the_rows_it_is_fitted_on_satisfy_the_models_and_keep_their_order():
     )
     assert made == Counter(release.table.rows())
     for row, cell in zip(NUMBERS[:, 0], estimator.transform(NUMBERS)[:, 0], strict=True):
-        low, high = map(float, re.findall(r"[0-9.]+", cell)[:2])
+        low, high = read_range(cell, "number")
         assert low <= row <= high
 
 
-def test_a_number_is_the_middle_of_its_cell_and_what_no_class_covers_the_middle_of_all():
+def test_a_number_tells_no_more_than_the_text_of_its_cell():
+    pays = np.array([[1003], [1007], [1111], [1177], [1333], [1377], [5004], [987654]])
+    texts = Anonymizer("k-anonymity:2", encoding="cells").fit(pays).transform(pays)
+    assert texts[::2, 0].tolist() == ["1100 or less", "[1100-1200]", "[1300-1400]", "5000 or more"]
+    estimator = Anonymizer("k-anonymity:2").fit(pays)
+    assert estimator.transform(pays)[::2].tolist() == [[1100.0], [1150.0], [1350.0], [5000.0]]
+    # No class covers it, and the ends of the cells lie between 1100 and 5000.
+    assert estimator.transform([[2500]]).tolist() == [[3050.0]]
+
+
+def test_with_exact_ends_a_number_is_the_middle_of_the_values_of_its_class():
     ages = np.array([[20], [22], [30], [32]])
-    estimator = Anonymizer("k-anonymity:2").fit(ages)
+    estimator = Anonymizer("k-anonymity:2", ends="exact").fit(ages)
     assert estimator.transform(ages).tolist() == [[21.0], [21.0], [31.0], [31.0]]
     assert estimator.transform([[25], [90]]).tolist() == [[26.0], [26.0]]
     assert np.isnan(Anonymizer("k-anonymity:2").fit([[1.0], [1.0], [np.nan], [np.nan]]).transform([[np.nan]]))

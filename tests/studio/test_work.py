@@ -347,3 +347,16 @@ def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
         assert given.choices.having("?") == [f"q{number}" for number in range(8)]
     finally:
         given.close()
+
+
+@pytest.mark.parametrize(("version", "ends"), [(2, "exact"), (3, "outward")])
+def test_the_fields_show_the_ends_that_a_policy_file_means(window, people, tmp_path, version, ends):
+    """A field without an entry shows the default, which files of earlier versions do not mean."""
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        f'version = {version}\nunlisted = "drop"\n[columns.age]\nrole = "quasi"\n'
+        '[[models]]\nmodel = "k-anonymity"\nk = 5\n'
+    )
+    window.begin_from(path, "policy.toml")
+    window.open(Source(people, people.name))
+    assert window.choices.document["ends"] == window.policy().ends == ends

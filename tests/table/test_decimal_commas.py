@@ -30,7 +30,7 @@ RAW = pl.DataFrame({"alter": comma(AGE), "rate": comma(RATE), "pay": comma(PAY)}
 PLAIN = RAW.with_columns(pl.all().str.replace(r",0$", "").str.replace(",", ".", literal=True))
 NUMBER = r"-?[0-9]+(,[0-9]+)?"
 STYLES = {
-    "ranges": ({}, rf"\[{NUMBER}-{NUMBER}\]|{NUMBER}"),
+    "ranges": ({"ends": "exact"}, rf"\[{NUMBER}-{NUMBER}\]|{NUMBER}"),
     "outward": ({"ends": "outward"}, rf"\[{NUMBER}-{NUMBER}\]|{NUMBER} or (more|less)|{NUMBER}"),
     "means": ({"output": "mean"}, NUMBER),
     "sets": ({"output": "set", "set_limit": 99}, rf"\{{{NUMBER}(; {NUMBER})+\}}|{NUMBER}"),

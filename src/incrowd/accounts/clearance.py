@@ -52,7 +52,7 @@ def points_of_columns(engine: Engine, schema: Schema, rows: int) -> Iterator[Poi
     others = [name for name in names if name not in quasi]
     yield from _unique_columns(engine, others, rows)
     yield from _unique_pairs(engine, others, rows)
-    compared = {attribute.name for attribute in schema.sensitive}
+    compared = {attribute.name for attribute in schema.sensitive if attribute.parts is None}
     for name in others:
         yield from _texts(engine, name, compared=name in compared)
 

@@ -189,7 +189,9 @@ StyleName = Annotated[
 EndsName = Annotated[
     str | None,
     typer.Option(
-        "--ends", metavar="ENDS", help="Ends of ranges as outward (rounded, open at the tails) or exact."
+        "--ends",
+        metavar="ENDS",
+        help="Ends of ranges: outward (rounded, open at the tails; the default) or exact (values of people).",
     ),
 ]
 SetLimit = Annotated[

@@ -108,7 +108,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         *_clause_sentences(release),
         *_risk_sentences(release),
         *_loss_sentences(release),
-        *_ends_sentences(release),
+        *ends_sentences(release.recoding, release.policy),
         *_passed_sentences(release),
         *treatment_sentences(schema, release.policy.judge),
         *(() if release.values is None else release.values.sentences()),
@@ -188,21 +188,21 @@ def _loss_sentences(release: Accountable) -> Iterator[str]:
         )
 
 
-def _ends_sentences(release: Accountable) -> Iterator[str]:
+def ends_sentences(recoding: Recoding, policy: Policy) -> Iterator[str]:
     """Say whether ends of ranges, and means, are values of people."""
-    styles = {each.name: each.output or release.policy.output for each in release.policy.schema.quasi}
+    styles = {each.name: each.output or policy.output for each in policy.schema.quasi}
     found: dict[tuple[bool, bool], list[str]] = {}
-    for domain, cells in zip(release.recoding.domains, release.recoding.cells, strict=True):
+    for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
         style = effective_style(styles[domain.name], domain)
         wide = any(
             lo < hi and label != SUPPRESSED
             for lo, hi, label in zip(cells.lo.tolist(), cells.hi.tolist(), cells.labels, strict=True)
         )
-        if domain.ordered and style in ("range", "mean") and wide and release.recoding.kind != "full-domain":
+        if domain.ordered and style in ("range", "mean") and wide and recoding.kind != "full-domain":
             found.setdefault((style == "mean", domain.grid is not None), []).append(domain.name)
     sentences = {
         (False, True): "The ends of the ranges of {} are rounded outward, and open where the column ends.",
-        (False, False): "The ends of the ranges of {} are values of people.",
+        (False, False): "The ends of the ranges of {} are exact: they are values of people.",
         (True, True): "The means of {} are rounded, and none is of fewer than three known values.",
         (True, False): "The means of {} are exact: who knows the other values of a class computes the last.",
     }
@@ -331,6 +331,7 @@ def _policy_entry(policy: Policy) -> dict[str, Any]:
                 if attribute.hierarchy is None
                 else type(attribute.hierarchy).__name__.lower(),
                 "weight": attribute.weight,
+                **({} if attribute.ends is None else {"ends": attribute.ends}),
             }
             for attribute in policy.schema.attributes
             if attribute.leaves

@@ -28,6 +28,7 @@ from incrowd.policy.policy import Policy, search_problem
 from incrowd.policy.set_limit import check_sets
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.recoding import check_cells
+from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import Schema, Style
 from incrowd.utility import measure_all
 
@@ -61,7 +62,7 @@ def anonymize(  # noqa: PLR0913
     set_limit: int = 8,
     wildcards: Wildcards = "value",
     judge: Judge = "released",
-    ends: Ends = "exact",
+    ends: Ends = DEFAULT_ENDS,
     suppressed: SuppressedRecords = "judged",
     levels: Mapping[str, int] | None = None,
     population: Any = None,
@@ -105,7 +106,8 @@ def anonymize(  # noqa: PLR0913
         Whether models judge perturbed values as they are released, too (``released``), or only those before
         (``original``), see `Policy`.
     ends
-        Ends of the ranges of numbers and dates: ``outward`` or ``exact``, see `Policy`.
+        Ends of the ranges of numbers and dates: ``outward`` (rounded) or ``exact`` (values of people), see
+        `Policy`.
     suppressed
         Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
         ``drop`` or ``keep``, see `Policy`.

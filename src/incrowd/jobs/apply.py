@@ -14,6 +14,7 @@ from incrowd.gate.kinds import UNANSWERED, Unanswered
 from incrowd.gate.points import Point
 from incrowd.gate.verdict import Verdict
 from incrowd.io.shuffle import RandomOrder
+from incrowd.jobs.account import ends_sentences
 from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.judging import Judging
@@ -116,6 +117,7 @@ class AppliedBatch(InNotebooks):
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
     _judging: Judging | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
+    _ends: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         waits = f"{self.held:,} held, " if self.held else ""
@@ -246,16 +248,19 @@ class AppliedBatch(InNotebooks):
             )
 
     def sentences(self) -> list[str]:
-        """Say how easily survey records and households are found, and which risks are not measured."""
+        """Say whether ends of ranges are values of people, how easily survey records and households are
+        found, and which risks are not measured.
+        """
         alone, both = (
             [] if each is None else [*survey_sentences(each.estimates, each.risk), *each.notes]
             for each in (self.privacy, self.together)
         )
         suppressed = self.suppression.sentences()
         if self.published_as_one:
-            return [*suppressed, *both]
+            return [*suppressed, *self._ends, *both]
         drawn = () if self.values is None else self.values.sentences()
-        return [*suppressed, *alone, *drawn, *(f"With the earlier release: {text}" for text in both)]
+        together = (f"With the earlier release: {text}" for text in both)
+        return [*suppressed, *self._ends, *alone, *drawn, *together]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -459,6 +464,7 @@ def apply_recoding(  # noqa: PLR0913
         _reason_of_row=decided.reasons_by(fate),
         _judging=judging,
         _texts=None if typed is released else released,
+        _ends=tuple(ends_sentences(recoding, policy)),
     )
 
 

@@ -25,6 +25,7 @@ from incrowd.lazy import pl
 from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.reading.spellings import Spelling
 from incrowd.recoding.labels import is_nearly_unique
+from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def _written(
         "# Released cells: auto, range, ancestor, set or mean.",
         'output = "auto"',
         "# Ends of ranges of numbers and dates: outward (rounded, open at the tails) or exact.",
-        'ends = "outward"',
+        f"ends = {toml_value(DEFAULT_ENDS)}",
         "seed = 0",
         "# Texts that mean missing in every column; an empty field without quotes does anyway.",
         *_filler_lines(fillers, null_values),

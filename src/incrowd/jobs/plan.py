@@ -100,7 +100,6 @@ class Plan(InNotebooks):
             **envelope("plan"),
             **terms_of(self.policy),
             "output": self.policy.output,
-            "ends": self.policy.ends,
             "keep_order": self.policy.keep_order,
             "records": self.records,
             "people": self.people,

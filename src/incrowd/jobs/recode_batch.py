@@ -55,6 +55,30 @@ def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
     return NewCells(labels, covered, unknown)
 
 
+def with_own_cells(found: NewCells, recoding: Recoding, frequency: FrequencyTable) -> NewCells:
+    """Give each key that the recoding was made for the cells that it had there.
+
+    Rounded ranges overlap, so another class may cover the key as well.
+    """
+    first: dict[tuple[int, ...], int] = {}
+    for key, ranks in enumerate(np.column_stack(recoding.keys).tolist()):
+        first.setdefault(tuple(ranks), key)
+    known = [
+        _exactly(*_places(domain, new))[codes]
+        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    ]
+    own = np.array([first.get(tuple(ranks), -1) for ranks in np.column_stack(known).tolist()], np.int64)
+    labels: Labels = [
+        [
+            text if key < 0 else cells.labels[cells.codes[key]]
+            for text, key in zip(column, own.tolist(), strict=True)
+        ]
+        for column, cells in zip(found.labels, recoding.cells, strict=True)
+    ]
+    unknown = [none & (own < 0) for none in found.unknown]
+    return NewCells(labels, found.covered | (own >= 0), unknown)
+
+
 class RecodedBatch(Recoding):
     """The cells of other keys than those for which a recoding was made."""
 

@@ -22,7 +22,7 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.profiles import Choice
 from incrowd.profiles.context import Context
-from incrowd.table.grids import ENDS, Ends
+from incrowd.table.grids import DEFAULT_ENDS, ENDS, Ends
 from incrowd.table.judged_values import JUDGE, Judge
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 from incrowd.table.suppressed_records import SUPPRESSED_SETTING, SuppressedRecords
@@ -118,7 +118,7 @@ class Policy:
     wildcards: Wildcards = WILDCARD.field("value")
     accepted: tuple[Accepted, ...] = ()
     judge: Judge = JUDGE.field("released")
-    ends: Ends = ENDS.field("exact")
+    ends: Ends = ENDS.field(DEFAULT_ENDS)
     profile: Choice | None = None
     context: Context | None = None
     ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
@@ -260,7 +260,7 @@ class Policy:
                 checked.wildcards,
                 tuple(Accepted(each.point, each.column, each.why) for each in checked.accepted),
                 checked.judge,
-                checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
+                checked.ends or (DEFAULT_ENDS if checked.version >= _ROUNDED else "exact"),
                 None if checked.profile is None else Choice.of(checked.profile, folder),
                 None if checked.context is None else Context.of(checked.context),
                 None if checked.ledger is None else checked.ledger.epsilon,
@@ -367,13 +367,21 @@ def _profile_lines(chosen: Choice) -> list[str]:
 
 
 def terms_of(policy: Policy) -> dict[str, Any]:
-    """Return the terms of a policy, as reports of a release begin: algorithm, models, limit and wildcards."""
+    """Return the terms of a policy, as reports of a release begin.
+
+    These are the algorithm, the models, the limit of suppression, wildcards and the ends of ranges, also
+    those of the columns that have ends of their own.
+    """
+    own = {each.name for each in policy.schema.quasi if each.ends is not None or each.rounded}
+    column_ends = {each.name: each.ends for each in policy.written.quasi if each.name in own}
     return {
         "algorithm": str(policy.algorithm),
         "models": [str(model) for model in policy.models],
         "max_suppression": policy.max_suppression,
         "suppressed_records": policy.suppressed,
         "wildcards": policy.wildcards,
+        "ends": policy.ends,
+        **({"column_ends": column_ends} if column_ends else {}),
     }
 
 

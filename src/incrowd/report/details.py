@@ -173,7 +173,8 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
     ]
     for each in policy["columns"]:
         hierarchy = f", hierarchy: {each['hierarchy']}" if each["hierarchy"] else ""
-        rows.append([f"column {each['name']}", f"{each['role']}, {each['kind']}{hierarchy}"])
+        ends = f", ends: {each['ends']}" if "ends" in each else ""
+        rows.append([f"column {each['name']}", f"{each['role']}, {each['kind']}{hierarchy}{ends}"])
     return Table("Policy", ["", ""], rows)
 
 

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from incrowd.engines import engine_for
 from incrowd.errors import MissingExtraError, ParameterError, named
 from incrowd.jobs.anonymize import anonymize
-from incrowd.jobs.recode_batch import labels_of
+from incrowd.jobs.recode_batch import labels_of, with_own_cells
 from incrowd.lazy import NDArray, np, pl
 from incrowd.recoding import SUPPRESSED
+from incrowd.recoding.labels import read_range
 from incrowd.recoding.observed import ranks_of
+from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import Schema
 
 try:
@@ -30,7 +32,9 @@ except ImportError:
     raise MissingExtraError("scikit-learn 1.6", "sklearn", "incrowd.sklearn") from None
 
 if TYPE_CHECKING:
+    from incrowd.recoding import Cells
     from incrowd.table.domain import Domain
+    from incrowd.table.grids import Ends
 
 __all__ = ["Anonymizer"]
 
@@ -44,8 +48,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
     `fit` searches a recoding of these rows. `transform` recodes any rows by it, each by itself. So what was
     learned from the training rows of a fold knows nothing of its test rows. What `transform` gives of other
-    rows is for the model behind it and is no release: nobody checked the models on them. So ranges of numbers
-    keep exact ends.
+    rows is for the model behind it and is no release: nobody checked the models on them.
 
     To recode some columns alone, put it into a `ColumnTransformer`.
 
@@ -62,10 +65,13 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     protect_y
         Whether y is a sensitive attribute, for models such as l-diversity.
     encoding
-        ``auto``: a column of numbers becomes the middle of its cells, any other the texts of its cells.
+        ``auto``: a column of numbers becomes the middle of its cells, any other the texts of its cells. An
+        open range becomes its one end. So the number tells no more than the text, unless ends are exact.
         ``cells``: texts for all columns.
     seed
         Seed of what is random in the search.
+    ends
+        Ends of the ranges of numbers: ``outward`` or ``exact``, see `incrowd.Policy`.
 
     Attributes
     ----------
@@ -93,6 +99,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         protect_y: bool = False,
         encoding: str = "auto",
         seed: int = 0,
+        ends: Ends = DEFAULT_ENDS,
     ) -> None:
         self.models = models
         self.algorithm = algorithm
@@ -101,6 +108,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         self.protect_y = protect_y
         self.encoding = encoding
         self.seed = seed
+        self.ends = ends
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -165,7 +173,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             self.algorithm,
             max_suppression=self.max_suppression,
             seed=self.seed,
-            ends="exact",
+            ends=self.ends,
             # The release stays here: what leaves is what the model behind it learns.
             unanswered="write",
             # Rows are recoded one by one, and none is left out of X.
@@ -181,7 +189,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     def transform(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Recode rows, each by itself and in the order they have.
 
-        A row that no class covers has ``*`` in every column; as a number this is the middle of the column.
+        A row that no class covers has ``*`` in every column. As a number this is the middle of the column: of
+        its values where ends are exact, else of the ends that its cells have.
 
         Returns
         -------
@@ -193,14 +202,19 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         kinds = [domain.kind if domain.hierarchy is None else "category" for domain in domains]
         schema = Schema(quasi={domain.name: kind for domain, kind in zip(domains, kinds, strict=True)})
         counted = engine_for(frame).count(schema).frequency
-        labels, covered, _ = labels_of(self.recoding_, counted)
+        # The models hold of the classes that the rows had when it was fitted.
+        labels, covered, _ = with_own_cells(labels_of(self.recoding_, counted), self.recoding_, counted)
         rows = counted.key_of_row("Anonymizer")
         columns = []
-        for domain, cells, is_numeric in zip(domains, labels, self.numeric_, strict=True):
-            texts = [cell if good else SUPPRESSED for cell, good in zip(cells, covered.tolist(), strict=True)]
+        for domain, cells, column, is_numeric in zip(
+            domains, self.recoding_.cells, labels, self.numeric_, strict=True
+        ):
+            texts = [
+                cell if good else SUPPRESSED for cell, good in zip(column, covered.tolist(), strict=True)
+            ]
             # A row that came in as * has no key: it takes the last place.
             texts.append(SUPPRESSED)
-            values = _middles(domain, texts) if is_numeric else np.array(texts, object)
+            values = _middles(domain, cells, texts) if is_numeric else np.array(texts, object)
             columns.append(values[rows])
         kind = np.float64 if all(self.numeric_) else object
         return np.column_stack([column.astype(kind) for column in columns])
@@ -264,9 +278,12 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)  # noqa: PLR0124
 
 
-def _middles(domain: Domain, texts: Sequence[str | None]) -> NDArray[np.float64]:
+def _middles(domain: Domain, cells: Cells, texts: Sequence[str | None]) -> NDArray[np.float64]:
     """Return the middle of each cell; a missing value is not-a-number."""
     known = domain.numbers[~np.isnan(domain.numbers)]
+    if domain.grid is not None:
+        # The smallest and the largest value of the column are values of people, and no text tells them.
+        known = np.array([end for label in cells.labels for end in _ends(label)])
     everything = (known.min() + known.max()) / 2 if len(known) else 0.0
     distinct = list(dict.fromkeys(texts))
     found: dict[str | None, float] = {}
@@ -278,5 +295,12 @@ def _middles(domain: Domain, texts: Sequence[str | None]) -> NDArray[np.float64]
         elif text == SUPPRESSED or not len(covered):
             found[text] = everything
         else:
-            found[text] = (covered.min() + covered.max()) / 2
+            ends = covered if domain.grid is None else _ends(text) or covered
+            found[text] = (min(ends) + max(ends)) / 2
     return np.array([found[text] for text in texts], np.float64)
+
+
+def _ends(text: str | None) -> list[float]:
+    """Return the ends that the text of a range has: two, one of an open range, none of another text."""
+    ends = read_range(text or "", "number") or ()
+    return [float(end) for end in ends if end.is_finite()]

@@ -19,6 +19,8 @@ Ends = Literal["outward", "exact"]
 ENDS = Parameter(
     str, "ends of ranges, and means: rounded (outward) or as they are (exact)", choices=("outward", "exact")
 )
+DEFAULT_ENDS: Ends = "outward"
+"""Ends of the ranges of every release that does not say them, whichever way it is made."""
 CALENDAR = ("day", "month", "year")
 """Grids of dates."""
 _DIGITS = "digits"

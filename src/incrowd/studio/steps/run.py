@@ -63,8 +63,7 @@ class Run(Step):
         self._suppression()
         general = policy_settings(_MORE)
         _, known = declared.parameters_of(ALGORITHMS.get(settings["name"]))
-        # Every draft rounds the ends of ranges, so nobody has to see that.
-        set_now = {**choices.document, **settings, "ends": general["ends"][1]}
+        set_now = {**choices.document, **settings}
         with advanced("advanced-run", set_now, general | known):
             further = ui.element("div").classes("fields")
             with ui.element("div").classes("fields"):
