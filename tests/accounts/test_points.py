@@ -262,19 +262,29 @@ def test_lists_in_sensitive_cells_are_found():
     assert found(release)["list-cells", "codes"].share == 1
 
 
+def test_suppressed_records_that_leave_unprotected_are_a_point():
+    table = pl.DataFrame({"side": list("LRB") * 7 + ["F"], "ill": list("aabbcc") * 3 + list("abc") + ["z"]})
+    asked = ic.Schema(quasi=["side"], sensitive=["ill"])
+    models, settings = ["k-anonymity:3", "l-diversity:2"], {"max_suppression": 0.2}
+    release = write(table, asked, models, "cell-suppression", suppressed="keep", **settings)
+    point = found(release)["suppressed-records",]
+    assert "1 suppressed record leaves, and of them nothing is promised" in point.text
+    judged = write(table, asked, models, "cell-suppression", **settings)
+    assert judged.left_out == 1
+    assert ("suppressed-records",) not in found(judged)
+
+
 def test_a_release_of_stars_alone_is_broken(tmp_path):
-    table = pl.DataFrame(
-        {"a": [str(number) for number in range(8)], "b": [str(number) for number in range(8)]}
-    )
-    flat = ic.Schema(quasi={"a": ic.Hierarchy.flat(), "b": ic.Hierarchy.flat()})
+    table = pl.DataFrame({"a": [str(number) for number in range(8)], "one": ["same"] * 8})
+    flat = ic.Schema(quasi={"a": ic.Hierarchy.flat(), "one": ic.Hierarchy.flat()})
     with pytest.raises(ic.VerdictError, match="BROKEN"):
-        ic.anonymize(table, flat, "k-anonymity:5", "optimal", max_suppression=1)
-    release = write(table, flat, "k-anonymity:5", "optimal", max_suppression=1)
+        ic.anonymize(table, flat, "k-anonymity:5", "optimal")
+    release = write(table, flat, "k-anonymity:5", "optimal")
     assert release.verdict.state == "broken"
     with pytest.raises(ic.VerdictError, match="nothing-left"):
         release.write(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
-    policy = ic.Policy(flat, (ic.KAnonymity(5),), ic.Optimal(), max_suppression=1)
+    policy = ic.Policy(flat, (ic.KAnonymity(5),), ic.Optimal())
     assert not ic.suggest(table, policy).feasible
 
 
@@ -282,7 +292,7 @@ def test_much_suppression_is_found():
     table = pl.DataFrame({"code": ["a"] * 7 + list("bcd")})
     flat = ic.Schema(quasi={"code": ic.Hierarchy.flat()})
     release = write(table, flat, K, "cell-suppression", max_suppression=0.3)
-    assert release.privacy.suppressed == 3
+    assert (release.privacy.suppressed, release.left_out) == (0, 3)
     assert ("much-suppressed",) in found(release)
 
 

@@ -31,7 +31,7 @@ def columns_that_leave(engine: Engine, schema: Schema) -> list[str]:
     return [
         name
         for name in engine.columns
-        if (after[name].leaves if name in after else schema.unlisted != "drop")
+        if (after[name].leaves if name in after else schema.unlisted == "keep")
     ]
 
 

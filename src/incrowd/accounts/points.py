@@ -176,7 +176,10 @@ def _suppressed(evidence: Evidence) -> Iterator[Point]:
         share = evidence.exposed / max(evidence.records, 1)
         yield wording.suppressed_records(evidence.exposed, share, evidence.failing)
     kept = ~evidence.recoding.suppressed & (evidence.frequency.weights > 0)
-    if all(cells.starred[kept].all() for cells in evidence.recoding.cells):
+    told = zip(evidence.recoding.domains, evidence.recoding.cells, strict=True)
+    # A column of one value had nothing to lose.
+    starred = [bool(cells.starred[kept].all()) for domain, cells in told if domain.size > 1]
+    if starred and all(starred):
         yield wording.nothing_left()
 
 

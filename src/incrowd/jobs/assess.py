@@ -19,6 +19,7 @@ from incrowd.drafting.repeats import repeated_ids
 from incrowd.engines import engine_for, loaded
 from incrowd.errors import ParameterError
 from incrowd.gate import wording
+from incrowd.gate.accepted import Accepted
 from incrowd.gate.points import Point, answered
 from incrowd.gate.verdict import Verdict
 from incrowd.gate.wording import at_most, percent
@@ -130,7 +131,7 @@ class Assessment:
     def verdict(self) -> Verdict | None:
         """The verdict on the table as it stands; None where no limit was asked for."""
         asked = [measured for measured in self.results.asked if measured.limit is not None]
-        return Verdict(answered((*points_of_limits(asked), *self.points), ()), "table") if asked else None
+        return Verdict((*points_of_limits(asked), *self.points), "table") if asked else None
 
     @property
     def holds(self) -> bool:
@@ -293,7 +294,7 @@ class Assessment:
 
 @with_bar
 @in_job
-def assess(
+def assess(  # noqa: PLR0913
     table: Any,
     schema: Schema,
     models: PrivacyModel | str | Sequence[PrivacyModel | str] = (),
@@ -303,6 +304,7 @@ def assess(
     driver_keys: int | None = None,
     progress: Progress | None = None,
     wildcards: str = "value",
+    accepted: Sequence[Accepted] = (),
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
 
@@ -329,6 +331,8 @@ def assess(
     wildcards
         What a ``*`` or a missing cell matches, as in `Policy`: ``value``, ``matches-any`` or
         ``conservative``.
+    accepted
+        Answers to points of the verdict, as a policy has them.
 
     Raises
     ------
@@ -351,7 +355,10 @@ def assess(
     notes += [sentence for model in models for sentence in model.remarks(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
     return replace(
-        assessment, notes=tuple(notes), points=tuple(points), _measured=(classes, models, wildcards)
+        assessment,
+        notes=tuple(notes),
+        points=answered(points, accepted),
+        _measured=(classes, models, wildcards),
     )
 
 

@@ -57,6 +57,7 @@ def assess(
             population=population,
             progress=shown,
             wildcards=policy.wildcards,
+            accepted=policy.accepted,
         )
         if page is not None:
             shown.stage("report")
