@@ -168,7 +168,7 @@ def test_the_account_speaks_of_parts():
     for separator in (None, ";"):
         release = ic.anonymize(frame, schema(separator), [ic.KAnonymity(3)], max_suppression=0.3)
         text[separator] = " ".join(sentences_of(release))
-        said = {each.name: each for each in release.findings}["unprotected-sensitive"].text
+        said = {each.name: each for each in release.points}["unprotected-sensitive"].text
         assert ("share a part of it" in said) == (separator is not None)
     assert "in classes with a single value" in text[None]
     assert "in classes of which all share a part" in text[";"]
