@@ -17,6 +17,10 @@ SAMPLE = 1_000
 FEW = 5
 """Fewer candidates than these tell no share, so each is judged alone."""
 
+FROM = r"(?:^|[^\w.,+-])"
+TO = r"(?:$|[^\w.,-]|[.,](?:$|[^0-9]))"
+"""The ends of a number that is no part of a longer one, and no decimal places."""
+
 
 class Sign(ABC):
     """One kind of text by which a person is named, reached or found.
