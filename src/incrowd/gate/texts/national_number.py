@@ -81,11 +81,13 @@ SCHEMES = (
 """Numbers of persons; all but the American one and those with a birth date have a check digit."""
 
 _WORD = (
-    r"(?i:\b(?:ssn|social security|soc\.? sec|nhs|national insurance|bsn|burgerservicenummer|pesel|cpf|rut"
-    r"|run|dni|nie|nif|nir|insee|s[ée]curit[ée] sociale|n[°º] ?s[ée]cu|codice fiscale|cod\.? fisc"
-    r"|c\.?f\.?|steuer-?id|idnr|steueridentifikationsnummer|steuernummer|sozialversicherungsnummer|sv-?nr|svnr|ahv|sin|tfn"
+    # Some are words of daily life in small letters.
+    r"\b(?:SIN|RUN|RUT|NIE|CF|C\.F\.|RČ)\b|(?i:\b(?:ssn"
+    r"|social security|soc\.? sec|nhs|national insurance|bsn|burgerservicenummer|pesel|cpf"
+    r"|dni|nif|nir|insee|s[ée]curit[ée] sociale|n[°º] ?s[ée]cu|codice fiscale|cod\.? fisc"
+    r"|steuer-?id|idnr|steueridentifikationsnummer|steuernummer|sozialversicherungsnummer|sv-?nr|svnr|ahv|tfn"
     r"|aadhaar|personnummer|personnr|pnr|cpr|f[øo]dselsnummer|hetu|henkil[öo]tunnus|kennitala|egn|amka|oib|cnp|emso"
-    r"|rodn[ée] [čc][íi]slo|r\.?č|isikukood|asmens kodas|pps|ppsn|curp|cuit|cuil|tc kimlik|rijksregister"
+    r"|rodn[ée] [čc][íi]slo|isikukood|asmens kodas|pps|ppsn|curp|cuit|cuil|tc kimlik|rijksregister"
     r"|rijksregisternummer|niss|national id|id number|identity (?:card|number)|personal (?:id|number|code)"
     r"|tax (?:id|number|file)|insurance (?:no|number)|nric)\b|マイナンバー|身份证|주민등록번호)"
 )
@@ -141,7 +143,7 @@ def _of_digits_alone(texts: pl.Series) -> pl.Series:
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
-    found = pieces(texts, rf"{_WORD}{_GAP}[0-9A-Z].*")
+    found = pieces(texts, rf"(?:{_WORD}){_GAP}[0-9A-Z].*")
     return at(passing(found, _begins_with_one, 0.0), texts)
 
 
