@@ -31,7 +31,7 @@ class Card(Sign):
         """
         alone = holding(likely, _ALONE)
         inside = passing(pieces(likely, f"{FROM}(?:{_GROUPS}|{_PLAIN}){TO}", ~alone), _valid, _SHARE)
-        whole = passing(pieces(likely, _PLAIN, alone), _valid, _MOST, _LEAST)
+        whole = passing(pieces(likely, rf"^\s*{_PLAIN}\s*$", alone), _valid, _MOST, _LEAST)
         return at(inside, likely) | at(whole, likely)
 
 
