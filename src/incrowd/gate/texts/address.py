@@ -22,7 +22,7 @@ _FORMS = {
         rf" ?{_NUMBER}|\b\p{{Lu}}\p{{Ll}}{{2,}}str\.? ?[1-9]"
     ),
     "French": (
-        r"(?i)\b[1-9][0-9]{0,3},? (?:bis |ter )?(?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse"
+        r"(?i)\b[1-9][0-9]{0,3},? (?:(?:bis|ter),? )?(?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse"
         r"|allées?|quai|route|cours|passage|square|ruelle) "
         r"(?:de |du |des |d'|d’|la |le |les |l'|l’|[A-ZÀ-Ý]\pL+ ?)"
     ),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from incrowd.gate.texts.sign import Sign, at, holding, passing, pieces
+from incrowd.gate.texts.sign import FROM, TO, Sign, at, holding, passing, pieces
 from incrowd.lazy import pl
 
 _ISSUER = r"(?:4[0-9]|5[0-9]|2[2-7]|3[0-9]|6[0-9])"
 _GROUPS = (
-    rf"\b{_ISSUER}[0-9]{{2}}[ -][0-9]{{4}}[ -][0-9]{{4}}[ -][0-9]{{4}}\b"
-    r"|\b3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5}\b"
+    rf"{_ISSUER}[0-9]{{2}}[ -][0-9]{{4}}[ -][0-9]{{4}}[ -][0-9]{{4}}"
+    r"|3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5}"
 )
-_PLAIN = rf"\b{_ISSUER}[0-9]{{11,17}}\b"
+_PLAIN = rf"{_ISSUER}[0-9]{{11,17}}"
 _ALONE = r"^\s*[0-9]+\s*$"
 _SHARE = 0.5
 _MOST = 0.9
@@ -30,8 +30,8 @@ class Card(Sign):
         One in ten numbers passes Luhn by chance. So in a column of plain numbers nearly all have to pass.
         """
         alone = holding(likely, _ALONE)
-        inside = passing(pieces(likely, f"{_GROUPS}|{_PLAIN}", ~alone), _valid, _SHARE)
-        whole = passing(pieces(likely, _PLAIN, alone), _valid, _MOST, _LEAST)
+        inside = passing(pieces(likely, f"{FROM}(?:{_GROUPS}|{_PLAIN}){TO}", ~alone), _valid, _SHARE)
+        whole = passing(pieces(likely, rf"^\s*{_PLAIN}\s*$", alone), _valid, _MOST, _LEAST)
         return at(inside, likely) | at(whole, likely)
 
 

@@ -10,7 +10,9 @@ from incrowd.lazy import pl
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _FOUR = rf"(?:^|[^\w.])(?:{_OCTET}\.){{3}}{_OCTET}(?:$|[^\w./*-]|[.-](?:$|\D))"
 _DOTTED = r"(?:^|[^\w.])(?:[0-9]+\.){3}[0-9]+"
-_SIX = r"(?i)(?:^|[^\w:.])(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){1,6}(?:$|[^\w:./*])"
+_HEX = "[0-9a-f]{1,4}"
+_GROUPS = rf"{_HEX}(?::{_HEX})*"
+_SIX = rf"(?i)(?:^|[^\w:.])(?:(?:{_HEX}:){{7}}{_HEX}|(?:{_GROUPS})?::{_GROUPS})(?:$|[^\w:./*])"
 _VERSION = r"(?i)(?:\bv|version|release|build|section|chapter|clause|§) ?[0-9.]+"
 _SHARE = 0.5
 
@@ -20,7 +22,7 @@ class Ip(Sign):
 
     name = "ip"
     text = "addresses of computers (IP)"
-    needs = r"[0-9]\.[0-9]+\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f:]*:"
+    needs = r"[0-9]\.[0-9]+\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f:]*:|::[0-9A-Fa-f]"
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address, unless most numbers of this form cannot be one."""
@@ -35,7 +37,6 @@ class Ip(Sign):
 def _is_six(piece: str) -> bool:
     text = piece.strip(" \t\r\n,;()[]{}<>\"'=|")
     try:
-        # Times such as 10:20:30 have fewer groups, and are no address.
-        return ip_address(text).version == 6 and not ip_address(text).is_loopback
+        return ip_address(text).version == 6 and any(map(str.isdigit, text))
     except ValueError:
         return False

@@ -18,7 +18,7 @@ class Mac(Sign):
 
     name = "mac"
     text = "addresses of network cards (MAC)"
-    needs = r"[0-9A-Fa-f]{2}[:.-][0-9A-Fa-f]{2}[0-9A-Fa-f:.-]{8}"
+    needs = r"[0-9A-Fa-f]{2}[:.-][0-9A-Fa-f]{2}[0-9A-Fa-f:.-]{7}"
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address."""

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from incrowd.gate.texts.sign import Sign, at, holding, passing, pieces
+from incrowd.gate.texts.sign import FROM, TO, Sign, at, holding, passing, pieces
 from incrowd.lazy import pl
 
 
@@ -67,7 +67,7 @@ SCHEMES = (
     Scheme("nl.bsn", r"\b[0-9]{4}\.[0-9]{2}\.[0-9]{3}\b", 9),
     Scheme("no.fodselsnummer", r"\b[0-7][0-9][0-9]{4} [0-9]{5}\b", 11),
     Scheme("pl.pesel", "", 11),
-    Scheme("pt.cc", r"\b[0-9]{8} ?[0-9] ?[A-Z0-9]{2}[0-9]\b"),
+    Scheme("pt.cc", r"\b[0-9]{8} ?[0-9] ?[A-Z]{2}[0-9]\b"),
     Scheme("ro.cnp", "", 13),
     Scheme("se.personnummer", r"\b(?:[12][0-9])?[0-9]{2}[01][0-9][0-3][0-9][-+][0-9]{4}\b", 12),
     Scheme("si.emso", "", 13),
@@ -81,11 +81,13 @@ SCHEMES = (
 """Numbers of persons; all but the American one and those with a birth date have a check digit."""
 
 _WORD = (
-    r"(?i:\b(?:ssn|social security|soc\.? sec|nhs|national insurance|bsn|burgerservicenummer|pesel|cpf|rut"
-    r"|run|dni|nie|nif|nir|insee|s[ée]curit[ée] sociale|n[°º] ?s[ée]cu|codice fiscale|cod\.? fisc"
-    r"|c\.?f\.?|steuer-?id|idnr|steueridentifikationsnummer|steuernummer|sozialversicherungsnummer|sv-?nr|svnr|ahv|sin|tfn"
+    # Some are words of daily life in small letters.
+    r"\b(?:SIN|RUN|RUT|NIE|CF|C\.F\.|RČ)\b|(?i:\b(?:ssn"
+    r"|social security|soc\.? sec|nhs|national insurance|bsn|burgerservicenummer|pesel|cpf"
+    r"|dni|nif|nir|insee|s[ée]curit[ée] sociale|n[°º] ?s[ée]cu|codice fiscale|cod\.? fisc"
+    r"|steuer-?id|idnr|steueridentifikationsnummer|steuernummer|sozialversicherungsnummer|sv-?nr|svnr|ahv|tfn"
     r"|aadhaar|personnummer|personnr|pnr|cpr|f[øo]dselsnummer|hetu|henkil[öo]tunnus|kennitala|egn|amka|oib|cnp|emso"
-    r"|rodn[ée] [čc][íi]slo|r\.?č|isikukood|asmens kodas|pps|ppsn|curp|cuit|cuil|tc kimlik|rijksregister"
+    r"|rodn[ée] [čc][íi]slo|isikukood|asmens kodas|pps|ppsn|curp|cuit|cuil|tc kimlik|rijksregister"
     r"|rijksregisternummer|niss|national id|id number|identity (?:card|number)|personal (?:id|number|code)"
     r"|tax (?:id|number|file)|insurance (?:no|number)|nric)\b|マイナンバー|身份证|주민등록번호)"
 )
@@ -94,7 +96,7 @@ _MAY = r"[0-9](?:[^0-9]{0,3}[0-9]){5}|(?i:\b[A-Z]{6}[0-9LMNPQRSTUV]{2}[A-Z])"
 _INSURANCE = r"\b[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]\b"
 """The British number of national insurance has no check digit, but a form that little else has."""
 
-_ALONE = r"(?:^|[^\w.,+-])[0-9]{9,18}(?:$|[^\w.,-]|[.,](?:$|[^0-9]))"
+_ALONE = rf"{FROM}[0-9]{{9,18}}{TO}"
 _AROUND = " \t\r\n,;:()[]{}<>|=\"'.#/"
 _SHARE = 0.5
 _MOST = 0.9
@@ -126,7 +128,7 @@ def _in_a_form(texts: pl.Series) -> pl.Series:
     found = at(rows.clear(), here)
     for scheme in SCHEMES:
         if scheme.form and len(rows):
-            found |= at(passing(pieces(here, scheme.form), _check(scheme), _SHARE), here)
+            found |= at(passing(pieces(here, f"{FROM}(?:{scheme.form}){TO}"), _check(scheme), _SHARE), here)
     return at(rows.filter(found), texts)
 
 
@@ -141,7 +143,7 @@ def _of_digits_alone(texts: pl.Series) -> pl.Series:
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
-    found = pieces(texts, rf"{_WORD}{_GAP}[0-9A-Z].*")
+    found = pieces(texts, rf"(?:{_WORD}){_GAP}[0-9A-Z].*")
     return at(passing(found, _begins_with_one, 0.0), texts)
 
 

@@ -17,6 +17,10 @@ SAMPLE = 1_000
 FEW = 5
 """Fewer candidates than these tell no share, so each is judged alone."""
 
+FROM = r"(?:^|[^\w.,+-])"
+TO = r"(?:$|[^\w.,-]|[.,](?:$|[^0-9]))"
+"""The ends of a number that is no part of a longer one, and no decimal places."""
+
 
 class Sign(ABC):
     """One kind of text by which a person is named, reached or found.
@@ -141,9 +145,10 @@ def pieces(texts: pl.Series, pattern: str, among: pl.Series | None = None) -> pl
     -------
     Columns ``row``, the position of the text, and ``piece``.
     """
-    here = holding(texts, pattern) if among is None else holding(texts, pattern) & among
-    found = texts.filter(here).alias("piece").str.extract_all(pattern)
-    return pl.DataFrame({"row": here.arg_true(), "piece": found}).explode("piece", empty_as_null=False)
+    rows = pl.int_range(len(texts), eager=True, dtype=pl.UInt32) if among is None else among.arg_true()
+    rows = rows.filter(holding(texts.gather(rows), pattern))
+    found = texts.gather(rows).alias("piece").str.extract_all(pattern)
+    return pl.DataFrame({"row": rows, "piece": found}).explode("piece", empty_as_null=False)
 
 
 def passing(

@@ -38,6 +38,7 @@ _BETWEEN = (
 )
 _NUMBER = r"\(?\+?[0-9](?:[ ()./-]{0,3}[0-9]){5,14}"
 _WORLD = r"\+ ?[1-9](?:[ ()./-]{0,3}[0-9]){6,16}"
+_ABROAD = r"(?:^|[^\w.,+-])00 ?[1-9][0-9]{0,2}[ ./-](?:[ ()./-]{0,3}[0-9]){6,14}"
 _ZERO = (
     r"(?:^|[^\w.,/+-])(?:0[0-9]{1,4}[ ./-]|\(0[0-9]{1,5}\) ?|0[0-9]{1,4} ?/ ?)[0-9]{2,8}"
     r"(?:[ ./-]{1,2}[0-9]{2,6}){0,4}(?:$|[^\w/-])"
@@ -77,7 +78,9 @@ class Telephone(Sign):
         """
         undated = likely.str.replace_all(DATES, ",").str.replace_all(_MONTHS, ",")
         whole = ~holding(undated, r"\pL")
-        found = _behind_a_word(undated) | _international(undated) | _local(undated, whole)
+        # Parts of a number may look like a date, and a date may follow a number.
+        found = _international(likely) | _international(undated)
+        found |= _behind_a_word(undated) | _local(undated.str.replace_all(_WORLD, ","), whole)
         return found | _plain_numbers(undated, whole, texts)
 
 
@@ -87,9 +90,13 @@ def _behind_a_word(texts: pl.Series) -> pl.Series:
 
 def _international(texts: pl.Series) -> pl.Series:
     found = pieces(texts, _WORLD)
+    return at(found["row"].filter(_valid_abroad(found["piece"])), texts)
+
+
+def _valid_abroad(found: pl.Series) -> pl.Series:
     # The zero of "+49 (0)30" is not dialled.
-    digits = found["piece"].str.replace(r"\(0\)", "").str.replace_all(r"[^0-9]", "")
-    return at(found["row"].filter(_valid_international(digits)), texts)
+    digits = found.str.replace(r"\(0\)", "").str.replace_all(r"[^0-9]", "").str.replace("^00", "")
+    return _valid_international(digits)
 
 
 def _local(texts: pl.Series, whole: pl.Series) -> pl.Series:
@@ -102,6 +109,8 @@ def _local(texts: pl.Series, whole: pl.Series) -> pl.Series:
         )
         for found in [pieces(texts, pattern).filter(~pl.col("piece").str.contains(_NO_NUMBERS))]
     ]
+    abroad = pieces(texts, _ABROAD)
+    rows.append(abroad["row"].filter(_valid_abroad(abroad["piece"])))
     found = at(pl.concat(rows), texts)
     cells = found & whole
     if share(cells) < _HALF * share(whole):

@@ -7,11 +7,11 @@ from incrowd.lazy import pl
 
 _SURNAME = r"\p{Lu}[\pL'’]*\p{Ll}[\pL'’-]*"
 _ANYWHERE = (
-    "Mr", "Mrs", "Ms", "Miss", "Mx", "Dr", "Doctor", "Prof", "Professor", "Rev", "Sir", "Lady",
+    "Mr", "Mrs", "Ms", "Miss", "Mx", "Dr", "Doctor", "Prof", "Professor", "Rev", "Sir",
     "Frau", "Herr", "Herrn", "Fräulein", "Mme", "Mmes", "Mlle", "MM", "Monsieur", "Madame", "Mademoiselle",
     "Sra", "Srta", "Señor", "Señora", "Señorita", "Dra", "Doña", "Sig", "Sig\\.ra", "Signor", "Signora",
     "Signorina", "Dott", "Dott\\.ssa", "Dottor", "Senhor", "Senhora", "Dhr", "Mevr", "Mevrouw", "Meneer",
-    "Pan", "Pani", "Fru", "Hr", "Fröken", "Господин", "Госпожа", "г-н", "г-жа", "Bay", "Bayan",
+    "Pan", "Pani", "Fru", "Hr", "Fröken", "Господин", "Госпожа", "г-н", "г-жа",
 )  # fmt: skip
 _NAMED = (
     rf"(?:^|[^\pL\pN_-])(?:{'|'.join(_ANYWHERE)})\.? ?(?:(?:Dr|Prof|med|phil)\.? ?){{0,3}}(?:\b|^)"
@@ -19,7 +19,7 @@ _NAMED = (
 )
 _AFTER_SMALL = (
     # "M. Dupont" is a name at the start or behind a small word, and not in "Edgar M. Poe".
-    rf"(?:^|[.!?;:,(] ?|(?:^|[\s(])\p{{Ll}}+ )(?:M|Fr|Don)\. {_SURNAME}"
+    rf"(?:^|[.!?;:,] |\(|(?:^|[\s(])\p{{Ll}}+ )(?:M|Fr|Don)\. {_SURNAME}"
     # "Sr. Director" is a senior one.
     rf"|\b(?:[Ee]l|[Aa]l|[Dd]el|[Oo]|[Aa]o|[Dd]o|[Ee]stimado|[Cc]aro|[Pp]rezado) Sr\.? {_SURNAME}"
 )
@@ -29,7 +29,7 @@ _JAPANESE = r"[\p{Han}\p{Hiragana}\p{Katakana}](?:さん|さま|様|先生|氏)(
 _OTHERS = (
     r"\b(?:Dr\.? (?:Pepper|Martens|Oetker|Scholl\S*|Who|No|Congo)"
     r"|Mr\.? (?:Clean|Bean|Robot|Coffee)|Mrs\.? (?:Dash|Doubtfire)"
-    r"|Miss (?:World|Universe|America|Piggy)|Herr der Ringe|Lady (?:Gaga|Bird)"
+    r"|Miss (?:World|Universe|America|Piggy)|Herr der Ringe"
     r"|(?:Asst|Assistant|Assoc|Associate|Adjunct)\.? Prof(?:essor)?\.?|Pan (?:Am|American|Asian|European))"
 )
 """Brands and works that look like persons."""
