@@ -20,6 +20,7 @@ from incrowd.treatments.keep_end import KeepFirst as KeepFirst, KeepLast as Keep
 from incrowd.treatments.mask import Mask as Mask
 from incrowd.treatments.email_domain import EmailDomain as EmailDomain
 from incrowd.treatments.redact import Redact as Redact
+from incrowd.treatments.presidio import Presidio as Presidio
 from incrowd.treatments.constant import Constant as Constant
 from incrowd.treatments.round import Round as Round
 from incrowd.treatments.top_bottom import Top as Top, Bottom as Bottom

@@ -27,6 +27,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "mask": ("mark", "linked"),
     "email-domain": ("linked",),
     "redact": (),
+    "presidio": (),
     "constant": (),
     "round": ("how", "top", "bottom", "within", "linked", *_CODING),
     "top": ("bottom", "linked", *_CODING),

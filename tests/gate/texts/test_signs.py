@@ -322,7 +322,7 @@ def analyzer(monkeypatch) -> Analyzer:
         name_module, "find_spec", lambda name: SimpleNamespace() if name in installed else None
     )
     monkeypatch.setattr(
-        name_module, "_analyzer", lambda models: made if models == (("en", "en_core_web_sm"),) else None
+        name_module, "analyzer", lambda models: made if models == (("en", "en_core_web_sm"),) else None
     )
     return made
 

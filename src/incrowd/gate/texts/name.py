@@ -39,25 +39,25 @@ class Name(Sign):
 
     def available(self) -> bool:
         """Say whether presidio-analyzer and a model of spaCy are installed; nothing is downloaded."""
-        return find_spec("presidio_analyzer") is not None and bool(_models())
+        return find_spec("presidio_analyzer") is not None and bool(models())
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with a person, in the languages whose models are installed."""
         rows = spaced(holding(likely, r"\p{Lu}|\p{Lo}").arg_true(), READ)
         if not len(rows):
             return at(rows, likely)
-        analyzer = _analyzer(tuple(_models().items()))
+        reader = analyzer(tuple(models().items()))
         named = [
             any(
-                analyzer.analyze(text=text, language=language, entities=["PERSON"], score_threshold=_SCORE)
-                for language in _models()
+                reader.analyze(text=text, language=language, entities=["PERSON"], score_threshold=_SCORE)
+                for language in models()
             )
             for text in likely.gather(rows)
         ]
         return at(rows.filter(pl.Series(named, dtype=pl.Boolean)), likely)
 
 
-def _models() -> dict[str, str]:
+def models() -> dict[str, str]:
     """Return the best installed model of each language."""
     best = {
         language: next((model for model in models if find_spec(model) is not None), None)
@@ -67,13 +67,14 @@ def _models() -> dict[str, str]:
 
 
 @cache
-def _analyzer(models: tuple[tuple[str, str], ...]) -> Any:
+def analyzer(installed: tuple[tuple[str, str], ...]) -> Any:
+    """Return the analyzer of presidio for the installed models, as `models` has them."""
     from presidio_analyzer import AnalyzerEngine
     from presidio_analyzer.nlp_engine import NlpEngineProvider
 
     settings = {
         "nlp_engine_name": "spacy",
-        "models": [{"lang_code": language, "model_name": model} for language, model in models],
+        "models": [{"lang_code": language, "model_name": model} for language, model in installed],
     }
     engine = NlpEngineProvider(nlp_configuration=settings).create_engine()
-    return AnalyzerEngine(nlp_engine=engine, supported_languages=[language for language, _ in models])
+    return AnalyzerEngine(nlp_engine=engine, supported_languages=[language for language, _ in installed])
