@@ -23,6 +23,7 @@ from incrowd.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refus
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, refuse_types
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
+from incrowd.io.nesting import flat
 from incrowd.io.targets import writing
 from incrowd.lazy import NDArray, np, pl
 
@@ -127,8 +128,9 @@ def read_table(
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed, two rows
         of names.
     """
-    table, used = _read(file_path(path), csv_format or CsvFormat(), written=written)
-    _READ[id(table)] = table
+    table, used, headed = _read(file_path(path), csv_format or CsvFormat(), written=written)
+    if headed:
+        _READ[id(table)] = table
     return table, used
 
 
@@ -136,16 +138,17 @@ _READ: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
 
 
 def was_read(table: Any) -> bool:
-    """Say whether a table is one that `read_table` returned, so that its names may be a row."""
+    """Say whether `read_table` took the names of a table from a line, so that they may be a row."""
     return _READ.get(id(table)) is table
 
 
-def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat]:
+def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat, bool]:
+    """Read a file; say at last whether its names come from a line."""
     kind = kind_of(path)
     if kind is not None:
         table, kept = read_kind(kind, path, csv_format.sheet)
         # What else is read in the same way is a file of its own, with sheets of its own.
-        return table, replace(csv_format, kept=kept, sheet=None)
+        return table, replace(csv_format, kept=kept, sheet=None), kind.sheets
     refuse_sheet(path, csv_format.sheet)
     try:
         data = read_bytes(path)
@@ -153,9 +156,10 @@ def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataF
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if is_parquet(path) or has_parquet_ends(data[:4], data[-8:], len(data)):
         try:
-            return pl.read_parquet(data, hive_partitioning=False), csv_format
+            table = pl.read_parquet(data, hive_partitioning=False)
         except pl.exceptions.PolarsError:
             raise TableError(f"{path}: not a readable Parquet file") from None
+        return flat(table, str(path)), csv_format, False
     refuse_content(path, data[:LONGEST_SIGNATURE])
     if data[:2] == _GZIP:
         try:
@@ -165,7 +169,7 @@ def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataF
     table, used = _read_csv(data, path, csv_format)
     if not written:
         refuse_double_header(table, str(path), named=bool(used.names))
-    return table, used
+    return table, used, not used.names
 
 
 def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, CsvFormat]:

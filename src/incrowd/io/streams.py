@@ -37,6 +37,7 @@ from incrowd.io.files import (
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
+from incrowd.io.nesting import flat
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
 from incrowd.lazy import NDArray, duckdb, np, pl
@@ -244,6 +245,8 @@ def scan(
         csv_format = None
     partitions = _partitions(text, found)
     try:
+        if not csvs:
+            kept, stored = _flat_copies(found)
         frames = _rows_of_each(found, stored, partitions)
     except (pl.exceptions.PolarsError, OSError):
         raise TableError(f"{path}: not readable Parquet files") from None
@@ -300,6 +303,23 @@ def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None,
         if partitions[-1].keys() != partitions[0].keys():
             raise TableError(f"{file}: its folders do not tell the columns that those of {found[0]} tell")
     return {name: tuple(values[name] for values in partitions) for name in partitions[0]}
+
+
+def _flat_copies(found: list[Path]) -> tuple[PrivateFolder | None, list[Path]]:
+    """Copy Parquet files that have objects or short lists into a private folder, without them."""
+    kept: PrivateFolder | None = None
+    stored: list[Path] = []
+    for number, file in enumerate(found):
+        rows = _rows_of(file)
+        table = flat(rows, str(file))
+        if table is rows:
+            stored.append(file)
+            continue
+        kept = kept or PrivateFolder()
+        copy = kept.path / f"{number:06}.parquet"
+        passing(table).sink_parquet(copy, maintain_order=True)
+        stored.append(copy)
+    return kept, stored
 
 
 def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:

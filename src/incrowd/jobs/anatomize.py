@@ -189,7 +189,7 @@ def anatomize(
     engine, plain = treated_table(engine, came.schema, "anatomize")
     policy = replace(came, schema=plain)
     [attribute] = plain.sensitive
-    table = engine.native if came.schema.treated else table
+    table = engine.native
     columns = plain.released(engine.columns)
     frequency = records_of(engine, columns, policy, "anatomize")
     l, group_of, groups = _groups(frequency, policy)  # noqa: E741

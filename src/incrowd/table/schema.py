@@ -364,7 +364,10 @@ def require_columns(
     missing = [name for name in wanted if name not in have]
     if not missing:
         return
-    if have.intersection(wanted) or have.intersection(known):
+    fields = [name for name in columns if name.startswith(f"{missing[0]}.")]
+    if fields:
+        has = f"{missing[0]!r} is an object; its fields are columns, as {fields[0]!r}"
+    elif have.intersection(wanted) or have.intersection(known):
         has = f"it has {named(columns)}{did_you_mean(missing[0], columns)}"
     elif alike := alike_of(missing, columns):
         has = f"capitals and signs count{alike}"

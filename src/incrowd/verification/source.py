@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from incrowd.errors import ParameterError, TableError
+from incrowd.verification.nesting import flat_columns
 from incrowd.verification.other_kinds import as_parquet, is_json_lines
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def _json_lines(part: Part) -> Part:
 
     It does not tell names apart that differ in case alone.
     """
-    if len({name.lower() for name in part.names}) < len(part.names):
+    if part.plainly is None or len({name.lower() for name in part.names}) < len(part.names):
         return replace(part, plainly=None, header=None)
     columns = ", ".join(
         f"{literal(name)}: {literal(declared)}" for name, declared in zip(part.names, part.types, strict=True)
@@ -304,13 +305,21 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
             raise TableError(f"{path}: the file has no columns")
         aliases = ", ".join(f"c{place}" for place in range(len(names)))
         relation = f"read_parquet({file}, hive_partitioning = false) AS file({aliases})"
+        nested = any(children for _, children in schema[1:])
+        if nested:
+            columns = flat_columns(con, relation, names)
+            names = _distinct(tuple(name for name, _ in columns), path)
+            listed = ", ".join(f"{cell} AS c{place}" for place, (_, cell) in enumerate(columns))
+            relation = f"(SELECT {listed} FROM {relation})"
         types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    if nested:
+        return Part(relation, names, tuple(str(row[1]) for row in types))
     return Part(
         relation,
         names,
         tuple(str(row[1]) for row in types),
         plainly="read_parquet({}, hive_partitioning = false)",
-        header=None if any(children for _, children in schema[1:]) else _PARQUET_NAMES,
+        header=_PARQUET_NAMES,
     )
 
 

@@ -10,6 +10,7 @@ from incrowd.io.double_header import refuse_double_header
 from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind
+from incrowd.io.nesting import flat
 from incrowd.lazy import pl
 
 
@@ -83,6 +84,7 @@ def read_kind(kind: Kind, path: Path, sheet: str | None) -> tuple[pl.DataFrame, 
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if not table.height or not table.width:
         raise TableError(f"{path}: the table has no rows")
+    table = flat(table, str(path))
     if kind.sheets:
         # Files of the other kinds say by themselves what their columns are called.
         refuse_double_header(table, f"{path}, sheet {kept.sheet!r}", row="row 2")
