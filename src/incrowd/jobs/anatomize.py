@@ -17,6 +17,7 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw
+from incrowd.parameters import with_keyword_hints
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.policy import Policy
 from incrowd.presentation.documents import envelope
@@ -129,6 +130,7 @@ def outputs_of(outputs: Outputs, folder: str | os.PathLike[str], source: object)
     return quasi, sensitive
 
 
+@with_keyword_hints
 def anatomize(
     table: Any,
     schema: Schema | Policy,

@@ -17,6 +17,7 @@ from incrowd.accounts.value_warnings import doubts
 from incrowd.drafting.repeats import repeated_id_words, repeated_ids
 from incrowd.engines import engine_for, loaded
 from incrowd.errors import ParameterError
+from incrowd.parameters import with_keyword_hints
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.linked import of_histories
 from incrowd.presentation.documents import envelope
@@ -275,6 +276,7 @@ class Assessment:
         }
 
 
+@with_keyword_hints
 @with_bar
 @in_job
 def assess(

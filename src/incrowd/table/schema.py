@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from incrowd.errors import SchemaError, alike_of, did_you_mean, named, setting
 from incrowd.io.columns import FrameNames, repeated_columns
-from incrowd.parameters import Parameter
+from incrowd.parameters import Parameter, with_keyword_hints
 from incrowd.table.attribute import (
     KINDS,
     OPEN_ROLE,
@@ -91,6 +91,7 @@ class Schema:
         When a column is in two roles, or a role, kind or path is not known.
     """
 
+    @with_keyword_hints
     def __init__(  # noqa: PLR0913
         self,
         quasi: Mapping[str, object] | Iterable[str] = (),
