@@ -67,18 +67,6 @@ def test_verify_names_the_call_that_counts_people(run, people):
     assert "holds" in named.out
 
 
-@pytest.mark.random_order
-def test_utility_says_where_a_row_map_comes_from(run, people):
-    run("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--row-map", "rows.parquet")
-    refused = run("utility", "raw.csv", "out.csv", "--policy", "policy.toml")
-    assert refused.status == 2
-    assert "the file that `anonymize --row-map FILE` wrote" in refused.err
-    assert (
-        run("utility", "raw.csv", "out.csv", "--policy", "policy.toml", "--row-map", "rows.parquet").status
-        == 0
-    )
-
-
 def test_a_profile_is_judged_that_the_policy_does_not_name(run, people):
     run("anonymize", "raw.csv", "--policy", "single.toml", "-o", "out.csv")
     call = ("verify", "out.csv", "--policy", "single.toml", "--against", "raw.csv")

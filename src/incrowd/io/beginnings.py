@@ -30,7 +30,7 @@ def utf16_of(start: bytes) -> str | None:
 
     Examples
     --------
-    >>> utf16_of("age,sex".encode("utf-16-le")), utf16_of(b"age,sex")
+    >>> utf16_of("age,sex\\n".encode("utf-16-le")), utf16_of(b"age,sex\\n")
     ('utf-16-le', None)
     """
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -39,7 +39,10 @@ def utf16_of(start: bytes) -> str | None:
     even, odd = start[: 2 * half : 2].count(0), start[1 : 2 * half : 2].count(0)
     if min(even, odd) or max(even, odd) <= _FEWEST_NULS * half:
         return None
-    return "utf-16-le" if odd else "utf-16-be"
+    name = "utf-16-le" if odd else "utf-16-be"
+    text = codecs.getincrementaldecoder(name)("ignore").decode(start[:_HEAD_BYTES])
+    # A file of bytes may have some that are zero, but hardly ends of lines and delimiters beside them.
+    return name if _has_any(text, "\r\n") and _has_any(text, ",;\t|") else None
 
 
 def has_lone_returns(start: bytes) -> bool:
@@ -140,6 +143,10 @@ def _records(text: str, mark: str, *, whole: bool) -> tuple[list[int], list[list
     # The last one may be cut off.
     cut = len(rows) > HEAD_ROWS or not whole
     return (numbers[:-1], rows[:-1] or [[]]) if cut else (numbers, rows or [[]])
+
+
+def _has_any(text: str, signs: str) -> bool:
+    return any(sign in text for sign in signs)
 
 
 def _filled(row: Sequence[str]) -> int:

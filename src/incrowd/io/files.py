@@ -317,8 +317,10 @@ def checked_csv(
 
 def no_text(path: Path) -> EncodingError:
     """Say that a file has NUL bytes."""
-    another = setting("CsvFormat(encoding=...)", "--encoding")
-    return EncodingError(f"{path}: the file has NUL bytes; is it text, and in another encoding ({another})?")
+    another = setting("CsvFormat(encoding='utf-16-le')", "--encoding utf-16-le")
+    return EncodingError(
+        f"{path}: the file has NUL bytes; is it text, and in another encoding such as UTF-16 ({another})?"
+    )
 
 
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:

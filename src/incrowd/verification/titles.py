@@ -21,7 +21,9 @@ def encoding_of(start: bytes) -> str:
     # Latin letters and signs between cells have one byte of two that is zero, always the same one.
     kinds = {bytes(byte != 0 for byte in pair) for pair in pairs} - {b"\x01\x01"}
     rare = 20 * sum(0 in pair for pair in pairs) < len(pairs)
-    return "utf-8" if rare or len(kinds) != 1 else _NAMES.get(kinds.pop(), "utf-8")
+    signs = {pair.strip(b"\0") for pair in pairs if 0 in pair}
+    is_table = signs.intersection((b"\n", b"\r")) and signs.intersection((b",", b";", b"\t", b"|"))
+    return "utf-8" if rare or not is_table or len(kinds) != 1 else _NAMES.get(kinds.pop(), "utf-8")
 
 
 def named_row(rows: Sequence[Sequence[str | None]], wanted: Collection[str], asked: int | None) -> int:

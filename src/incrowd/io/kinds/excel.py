@@ -49,8 +49,10 @@ class Excel(Kind):
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
             book = fastexcel.read_excel(path)
-            row = _row_of_names(book, place, chosen) if header_row is None else header_row
+            row = _row_of_names(book, chosen) if header_row is None else header_row
             require_values(place, chosen, row)
+            if row != header_row and row > 1:
+                say_row_of_names(place, "row", row)
             first = _texts(book, sheet, row - 1, 1)
             below = book.load_sheet(
                 sheet, header_row=None, skip_rows=row, schema_sample_rows=None
@@ -119,14 +121,11 @@ def _texts(book: Any, sheet: str, skipped: int, rows: int) -> pl.DataFrame:
     return some
 
 
-def _row_of_names(book: Any, place: str, sheet: Sheet) -> int:
-    """Find the row that names the columns, and say so where it is not the first."""
+def _row_of_names(book: Any, sheet: Sheet) -> int:
+    """Find the row that names the columns, from 1."""
     head = _texts(book, sheet.name, sheet.top - 1, HEAD_ROWS)
     rows = [[(cell or "").strip() for cell in cells] for cells in head.rows()]
-    found = sheet.top + place_of_names(rows)
-    if found > 1:
-        say_row_of_names(place, "row", found)
-    return found
+    return sheet.top + place_of_names(rows)
 
 
 def _names(place: str, first: pl.DataFrame, below: pl.DataFrame) -> list[str]:
