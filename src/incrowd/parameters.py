@@ -8,11 +8,13 @@ file and the docs.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Generic, ParamSpec, Self, SupportsIndex, TypeVar
 
 from incrowd.errors import ParameterError, PolicyError, did_you_mean, quoted
 
@@ -20,6 +22,64 @@ _BEYOND = 2**128
 """Numbers from here on, of up to thousands of digits, are slips; seeds and limits of 2^64 are not."""
 
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+_KEYWORDS = {
+    "k": ("models", "models=[ic.KAnonymity({})]"),
+    "l": ("models", "models=[ic.LDiversity({})]"),
+    "t": ("models", "models=[ic.TCloseness({})]"),
+    "model": ("models", "models=[...]"),
+    **dict.fromkeys(
+        ("qi", "qis", "quasi", "quasi_identifiers", "sensitive", "sensitive_attributes", "identifying",
+         "insensitive", "person", "hierarchies", "unlisted", "null_values", "treatments"),
+        ("schema", "schema=ic.Schema(quasi=[...], sensitive=[...])"),
+    ),
+    "policy": ("schema", "schema=ic.Policy.read(FILE)"),
+    "suppression": ("max_suppression", "max_suppression"),
+}  # fmt: skip
+"""Keywords that other tools have: the parameter that takes the same here, and how it is written."""
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def with_keyword_hints(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function that names the right keyword where a call has one that it lacks.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> ic.anonymize({}, k=5)
+    Traceback (most recent call last):
+    ...
+    TypeError: anonymize() has no keyword 'k'; write models=[ic.KAnonymity(5)]
+    """
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for name, value in kwargs.items():
+            if name not in known:
+                raise TypeError(
+                    f"{_title(function)} has no keyword {quoted(name)}{_hint(name, value, known)}"
+                )
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _title(function: Callable[..., object]) -> str:
+    return f"{function.__qualname__.removesuffix('.__init__')}()"
+
+
+def _hint(name: str, value: object, known: Iterable[str]) -> str:
+    """Say how a keyword is written that a function lacks."""
+    own = (("quasi", "quasi=[...]"),) if name.startswith(("qi", "quasi")) else ()
+    for taking, written in (*((_KEYWORDS[name],) if name in _KEYWORDS else ()), *own):
+        if taking in known:
+            # Only a number is a limit; anything else may be a table's.
+            shown = value if isinstance(value, int | float) else "..."
+            return f"; write {written.format(shown)}"
+    return did_you_mean(name, known)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -253,10 +253,11 @@ def test_tables(run, people, content, stream):
 
 
 COLUMNS = {
-    "lists": pl.Series([[1, 2]] * 12),
-    "lists of texts": pl.Series([[SECRET]] * 12),
-    "arrays": pl.Series([[1, 2]] * 12, dtype=pl.Array(pl.Int64, 2)),
-    "structs": pl.Series([{"a": SECRET}] * 12),
+    "lists of fractions": pl.Series([[1.5, 2]] * 12),
+    "lists of lists": pl.Series([[[SECRET]]] * 12),
+    "arrays": pl.Series([[1.5, 2]] * 12, dtype=pl.Array(pl.Float64, 2)),
+    "lists of objects": pl.Series([[{"a": SECRET}]] * 12),
+    "objects": pl.Series([{"a": SECRET}] * 12),
     "bytes": pl.Series([b"\xff"] * 12),
     "durations": pl.Series([timedelta(1)] * 12),
 }
@@ -271,14 +272,14 @@ def test_columns_that_are_neither_text_number_nor_date(run, people, column, role
     given = dict(zip(ROLES[::2], ROLES[1::2], strict=True))
     given[role] = f"{given[role]},x" if role in given else "x"
     message = anonymize(run, file, *(part for pair in given.items() for part in pair), "-k", "2", *stream)
-    assert "column 'x' is of type" in message
+    assert "column 'x' " in message or "'x' is an object" in message
 
 
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 def test_times_of_day_are_no_quasi_identifier(run, people, stream):
     file = people.with_name("people.parquet")
     pl.DataFrame({"x": [time(1)] * 12, "age": [1] * 12}).write_parquet(file)
-    assert "of type Time" in anonymize(run, file, "--qi", "x,age", "-k", "2", *stream)
+    assert "column 'x' has times of day" in anonymize(run, file, "--qi", "x,age", "-k", "2", *stream)
 
 
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])

@@ -264,10 +264,10 @@ BAD = {
         None,
         "sheet 'people': row 2 looks like a second row of names",
     ),
-    "title above": ({"rows": [["People"], ["age", "zip"], [30, "a"]]}, None, "column 2 has no name"),
+    "title above": ({"rows": [["People"], ["age", "zip"], ["x", "a"]]}, None, "column 2 has no name"),
     "hole in the header": ({"rows": [["a", None, "b"], [1, 2, 3]]}, None, "column 2 has no name"),
     "same names": ({"rows": [["a", "b", "a"], [1, 2, 3]]}, None, "columns 1 and 3 have the same name"),
-    "elsewhere": ({"at": (2, 1)}, None, "the table begins in B3 and not in A1"),
+    "elsewhere": ({"at": (2, 1)}, None, "the table begins in B3 and not in column A"),
     "only a header": ({"rows": [["a", "b"]]}, None, "the table has no rows"),
     "nothing": ({"rows": []}, None, "its sheets are empty"),
 }

@@ -17,11 +17,11 @@ ODD = {
     "complex numbers": pd.DataFrame({"odd": [1 + 2j, 1j, 2j, 3j]}),
     "a lone surrogate": pd.DataFrame({"odd": pd.Series(["\ud800", "a", "b", "c"], dtype=object)}),
     "mixed": pd.DataFrame({"odd": pd.Series([1, "a", 2.5, None], dtype=object)}),
-    "lists": pl.DataFrame({"odd": [[1], [2], [3], None]}),
+    "lists": pl.DataFrame({"odd": [[1.5], [2], [3], None]}),
     "structs": pl.DataFrame({"odd": [{"a": 1}] * 4}),
     "bytes": pl.DataFrame({"odd": [b"x"] * 4}),
     "objects": pl.DataFrame({"odd": pl.Series([object()] * 4, dtype=pl.Object)}),
-    "lists of Arrow": pa.table({"odd": [[1], [2], [3], None]}),
+    "lists of Arrow": pa.table({"odd": [[1.5], [2], [3], None]}),
 }
 
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.io.files import read_table
 from incrowd.jobs.draft import Draft, draft_policy
 
 ROWS = 2_000
@@ -194,8 +195,39 @@ def test_a_draft_never_shows_a_value():
 
 def test_a_flag_that_is_set_to_its_own_name_is_no_missing_header():
     assert roles(MDC=some("MDC", "other"), race=some("A", "B"))["race"] == "quasi"
-    with pytest.raises(ic.TableError, match="column 2 of 2"):
-        draft_of(Alice=some("Bob", "Carol"), flu=some("flu", "cold"))
+
+
+def draft_of_file(folder, **columns):
+    pl.DataFrame(columns).write_csv(folder / "people.csv")
+    return draft_policy(read_table(folder / "people.csv")[0], "people.csv")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"Alice": some("Bob", "Carol"), "flu": some("flu", "cold")},
+        {"K17": texts("K{}", np.arange(ROWS) % 89 + 10), "Main Street 5": some("Elm Road 7", "Oak Way 2"), "x": some("y", "z")},
+        {"34": texts("{}", np.arange(ROWS) % 40 + 20), "F": some("F", "M"), "Quetzal": some("a", "b")},
+    ],
+)  # fmt: skip
+def test_a_row_in_the_place_of_names_is_refused_where_most_look_like_values(tmp_path, columns):
+    with pytest.raises(ic.TableError, match="the first line looks like a row") as caught:
+        draft_of_file(tmp_path, **columns)
+    assert not any(name in str(caught.value) for name in ("Alice", "K17", "Main", "Quetzal"))
+
+
+def test_a_column_named_as_one_of_its_values_is_none(tmp_path):
+    columns = {
+        "x1": texts("{}", np.arange(ROWS) % 40 + 20),
+        "x2": some("a", "b"),
+        "dead": some("dead", "alive"),
+    }
+    assert len(draft_of_file(tmp_path, **columns).guesses) == 3
+
+
+def test_names_that_no_line_told_are_names():
+    """Those of a Parquet file or a frame, even if all are numbers."""
+    assert len(draft_of(**{"2019": some("1", "2"), "2020": some("2020", "2")}).guesses) == 2
 
 
 def test_spellings_are_written_and_what_the_texts_do_not_tell_is_asked():

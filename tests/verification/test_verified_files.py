@@ -169,7 +169,7 @@ def test_parquet_with_types(tmp_path):
     )
     sensitive = ("cost", "day", "yes", "big", "text")
     columns = [entry("Zip", "quasi")] + [entry(name, "sensitive") for name in sensitive]
-    columns += [entry(name, "insensitive") for name in ("zip", "nested")]
+    columns += [entry(name, "insensitive") for name in ("zip", "nested.a", "nested.b")]
     models = [K2, 'model = "l-diversity"\nl = 1', t()]
     head = "max_suppression = 0.2\nnull_values = ['?']"
     (tmp_path / "p.toml").write_text(policy_text(columns, models, head))

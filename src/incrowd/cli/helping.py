@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from incrowd.cli.commands import PURPOSES
+from incrowd.cli.commands import ELSEWHERE, PURPOSES
 
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "--hierarchy", "-k", "--algorithms"),
@@ -21,7 +21,9 @@ HEADINGS = {
         "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--population",
     ),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
-    "Reading": ("--table", "--sheet", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
+    "Reading": (
+        "--table", "--sheet", "--header-row", "--delimiter", "--encoding", "--names", "--stream", "--memory",
+    ),
     "Ledger": ("--ledger", "--recipient", "--ledger-keys"),
     "Writing": (
         "--into", "--keep-order", "--row-map", "--recoding", "--save-policy", "--report", "--internal",
@@ -122,6 +124,15 @@ def _place(parameter: Any) -> int:
 
 class GroupHelp(TyperGroup):
     """A group whose commands are listed by purpose."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; of a word that is none, name the command that does it."""
+        word = args[0].lower() if args else ""
+        if self.get_command(ctx, word) is None and (
+            instead := ELSEWHERE.get(word) or ELSEWHERE.get(word + "s")
+        ):
+            ctx.fail(f"There is no command {args[0]!r}; {instead}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under headings by their purpose."""

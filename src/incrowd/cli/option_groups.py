@@ -19,6 +19,7 @@ from incrowd.cli.options import (
     Delimiter,
     Encoding,
     EndsName,
+    HeaderRow,
     Hierarchies,
     Household,
     Identifying,
@@ -87,6 +88,7 @@ class CsvOptions:
     encoding: Encoding = "utf-8"
     names: Names = None
     sheet: Sheet = None
+    header_row: HeaderRow = None
 
     def check(self) -> None:
         """Refuse an encoding or a delimiter that there is not."""
@@ -97,7 +99,9 @@ class CsvOptions:
         from incrowd.io.files import CsvFormat
 
         delimiter = None if self.delimiter is None else self.delimiter.replace("\\t", "\t")
-        return CsvFormat(delimiter, self.encoding, tuple(listed(self.names)), sheet=self.sheet)
+        return CsvFormat(
+            delimiter, self.encoding, tuple(listed(self.names)), sheet=self.sheet, header_row=self.header_row
+        )
 
     def read(self, data: Path) -> tuple[pl.DataFrame, CsvFormat | None]:
         """Read a file whole.

@@ -117,6 +117,15 @@ Names = Annotated[
 Sheet = Annotated[
     str | None, typer.Option("--sheet", help="The sheet of an Excel workbook, where it has several.")
 ]
+HeaderRow = Annotated[
+    int | None,
+    typer.Option(
+        "--header-row",
+        metavar="N",
+        min=1,
+        help="The line of a CSV, or the row of a workbook, that names the columns; found out by default.",
+    ),
+]
 FileOrAddress = Annotated[
     Any,
     typer.Argument(

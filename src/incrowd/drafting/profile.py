@@ -140,7 +140,8 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
                 domain, ranks = Domain.build(spelled, found, null_values)
                 totals = np.bincount(ranks[places], minlength=domain.size)
     except InputError:
-        return Profile(name, rows, rows - series.null_count(), series.n_unique(), None)
+        filled = rows - series.null_count()
+        return Profile(name, rows, filled, filled if series.dtype.is_nested() else series.n_unique(), None)
     known = np.array([value is not None for value in domain.values], np.bool_)
     records, distinct = int(totals[known].sum()), int(known.sum())
     kind: str = domain.kind

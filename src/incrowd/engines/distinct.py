@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 from incrowd.errors import SchemaError
 from incrowd.io.frames import without_negative_zero
+from incrowd.io.nesting import has_objects, is_nested
 from incrowd.lazy import NDArray, np, pl
+from incrowd.table.schema import UNRELEASED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from incrowd.reading.texts import Texts
     from incrowd.table.domain import Dictionary
+    from incrowd.table.schema import Schema
 
 _FEW = 1000
 """Texts that become texts of Python at once."""
@@ -31,9 +34,38 @@ def require_countable(column: str, dtype: pl.DataType) -> None:
     """
     texts = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
     if not (dtype.is_numeric() or dtype in (*texts, pl.Date, pl.Datetime)):
-        raise SchemaError(
-            f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
+        raise SchemaError(f"column {column!r} {_unread(dtype)}")
+
+
+def _unread(dtype: pl.DataType) -> str:
+    """Say why values of a type are not read, and name the way out."""
+    leave = "or leave the column out"
+    if has_objects(dtype):
+        return f"has lists of objects, whose fields have no role; make a table of a row per object, {leave}"
+    if is_nested(dtype):
+        return (
+            f"has lists of type {dtype}, which are no single values; turn them into texts or numbers, {leave}"
         )
+    if dtype == pl.Duration:
+        return f"has spans of time; turn them into numbers first, such as days, {leave}"
+    if dtype == pl.Binary:
+        return f"has bytes, which are neither text, number nor date; turn them into text first, {leave}"
+    if dtype == pl.Time:
+        return f"has times of day; turn them into text or numbers first, such as hours, {leave}"
+    return f"is of type {str(dtype)[:80]}, which is neither text, number nor date; convert it first, {leave}"
+
+
+def refuse_objects(types: Mapping[str, pl.DataType], schema: Schema) -> None:
+    """Refuse to release lists of objects as they are: their fields have no roles.
+
+    Raises
+    ------
+    SchemaError
+    """
+    for name, dtype in types.items():
+        leaves = schema[name].role not in UNRELEASED if name in schema else schema.unlisted == "keep"
+        if leaves and has_objects(dtype):
+            raise SchemaError(f"column {name!r} {_unread(dtype)}")
 
 
 def dictionary(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from incrowd.engines.distinct import dictionary, require_countable
+from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
 from incrowd.engines.key_lookup import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
@@ -327,6 +327,7 @@ def _look(rows: GroupedRows, schema: Schema) -> None:
         *schema.person,
         *of_survey(schema),
     ]
+    refuse_objects(rows.values.types, schema)
     for name in looked_at:
         if name in rows.values.types:
             require_countable(name, rows.values.types[name])

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released
-from incrowd.engines.distinct import dictionary, require_countable
+from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import FrameNames, repeated_columns
@@ -50,6 +50,7 @@ class MemoryEngine(Engine):
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         super().__init__(table, settings)
         from incrowd.io.files import was_read
+        from incrowd.io.nesting import frame_without_objects
 
         names = _column_names(table)
         wrong = sum(1 for name in names if not isinstance(name, str))
@@ -57,8 +58,8 @@ class MemoryEngine(Engine):
             raise TableError(f"{wrong} column names are no texts; rename them first")
         if repeated := repeated_columns(names):
             raise SchemaError(f"the table has {repeated}")
-        self._names = names if was_read(table) else FrameNames(names)
-        self.frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+        self.frame: nw.DataFrame[Any] = frame_without_objects(nw.from_native(table, eager_only=True))
+        self._names = names if was_read(table) else FrameNames(self.frame.columns)
         self._codes = Codes()
 
     @property
@@ -74,6 +75,7 @@ class MemoryEngine(Engine):
         schema.check_columns(self._names)
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
+        refuse_objects({name: self._series(name).dtype for name in self._nested()}, schema)
         rows = len(self.frame)
         if not rows:
             raise TableError("the table has no rows")
@@ -177,18 +179,35 @@ class MemoryEngine(Engine):
         written_as = Format(mark, csv_format.encoding, escaped=csv_format.escaped)
         return read_table(path, written_as, written=True)[0]
 
+    def _nested(self) -> list[str]:
+        """Name the columns that may hold lists."""
+        from incrowd.io.nesting import first_value
+
+        kinds = (nw.List, nw.Array, nw.Struct)
+        held = (list, tuple, set, np.ndarray)
+        return [
+            name
+            for name, kind in self.frame.schema.items()
+            if isinstance(kind, kinds)
+            or (kind == nw.Object and isinstance(first_value(self.frame, name), held))
+        ]
+
     def _all(self, names: Sequence[str]) -> list[pl.Series]:
         return [self._series(name) for name in names]
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""
         from incrowd.io.columns import nameless
+        from incrowd.io.nesting import joined
+        from incrowd.io.pandas_types import readable
 
         column = self.frame[name]
         if str(column.dtype) == "Object" and self.frame.implementation.is_polars():
             raise _unreadable(name, TypeError())
+        if self.frame.implementation.is_pandas():
+            column = nw.from_native(readable(column.to_native()), series_only=True)
         try:
-            return nameless(column.to_polars()).rechunk()
+            return joined(nameless(column.to_polars())).rechunk()
         except ImportError:
             raise MissingExtraError("pyarrow", "pandas", "reading a pandas frame") from None
         except (

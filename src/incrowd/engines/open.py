@@ -239,5 +239,6 @@ def open_table(
 
 
 def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
-    """Return the table of `open_table` alone."""
-    return open_table(table, csv_format)[0]
+    """Return the table of `open_table` alone; the fields of a frame's objects are columns."""
+    found = open_table(table, csv_format)[0]
+    return MemoryEngine(found).native if MemoryEngine.takes(found) else found

@@ -54,7 +54,10 @@ class ScanEngine(Engine):
         return isinstance(table, pl.LazyFrame)
 
     def __init__(self, table: pl.LazyFrame, settings: EngineSettings | None = None) -> None:
+        from incrowd.io.nesting import flat
+
         super().__init__(table, settings)
+        table = flat(table, "the frame")
         self.types = dict(table.collect_schema())
         self.frame = table
 

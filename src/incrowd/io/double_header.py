@@ -15,7 +15,7 @@ from incrowd.io.columns import column_named
 from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.lazy import pl
 
-_DIGITS = r"^ *[-+]?\.?[0-9][-+0-9.,:/ TZeE%'\u{a0}\u{202f}]*$"
+DIGITS = "^ *[-+]?[.]?[0-9][-+0-9.,:/ TZeE%'\u00a0\u202f]*$"
 """A number or a date, in whatever spelling."""
 _NO_ANSWER = {text.casefold() for text in MISSING_TEXTS} | {
     "", "unknown", "not known", "not available", "not applicable", "not stated", "no answer", "none",
@@ -108,16 +108,18 @@ def _words(table: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     filled = {
         name: cell
         for name, cell in zip(first.columns, first.row(0), strict=True)
-        if cell is not None and not (isinstance(cell, str) and _is_no_answer(cell))
+        if cell is not None and not (isinstance(cell, str) and is_no_answer(cell))
     }
-    return filled if all(isinstance(cell, str) and _is_word(cell) for cell in filled.values()) else {}
+    return filled if all(isinstance(cell, str) and is_name(cell) for cell in filled.values()) else {}
 
 
-def _is_no_answer(text: str) -> bool:
+def is_no_answer(text: str) -> bool:
+    """Say whether a text is what a person has where nothing is known, such as ``unknown``."""
     return text.strip().casefold() in _NO_ANSWER
 
 
-def _is_word(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Say whether a text that is not empty may name a column: it has a letter or a unit, no digit first."""
     written = text.strip()
     return not written[0].isdigit() and any(mark.isalpha() or mark in _UNITS for mark in written)
 
@@ -132,7 +134,7 @@ def _below(rows: pl.LazyFrame, words: Mapping[str, str]) -> dict[str, _Below]:
         asked += [
             values.len().alias(f"values{number}"),
             (values.min() != values.max()).fill_null(value=False).alias(f"various{number}"),
-            values.str.contains(_DIGITS).all().alias(f"digits{number}"),
+            values.str.contains(DIGITS).all().alias(f"digits{number}"),
             (values == word).any().alias(f"again{number}"),
         ]
     texts = rows.slice(1).select(column_named(name).cast(pl.String) for name in words)

@@ -17,14 +17,25 @@ from weakref import WeakValueDictionary
 
 from incrowd.errors import EncodingError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
+from incrowd.io.beginnings import (
+    HEAD_ROWS,
+    bytes_of_lines,
+    has_lone_returns,
+    header_row_setting,
+    line_of_names,
+    say_row_of_names,
+    utf16_of,
+)
 from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, refuse_types
-from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
+from incrowd.io.kinds.files import kind_of, read_kind, refuse_header_row, refuse_sheet, write_kind
+from incrowd.io.nesting import flat
 from incrowd.io.targets import writing
 from incrowd.lazy import NDArray, np, pl
+from incrowd.parameters import COUNT
 
 DELIMITERS = ",;\t|"
 _GZIP = b"\x1f\x8b"
@@ -49,6 +60,9 @@ class CsvFormat:
         Whether texts that a spreadsheet would run as formulas have ``'`` in front in the file.
     sheet
         The sheet of a workbook that is read, where it has several.
+    header_row
+        The line of a CSV, or the row of a workbook, that names the columns, from 1; None finds it out. The
+        lines above it are not read.
     kept
         What a file of another kind said beside its cells; it is found out when the file is read.
     """
@@ -58,6 +72,7 @@ class CsvFormat:
     names: tuple[str, ...] = ()
     escaped: bool = False
     sheet: str | None = None
+    header_row: int | None = None
     kept: Kept | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,6 +83,13 @@ class CsvFormat:
             raise TableError(
                 f"delimiter {quoted(mark)} is not one ASCII character, or one followed by a blank"
             )
+        if self.header_row is not None:
+            COUNT.check(self.header_row, "CsvFormat", "header_row")
+            if self.names:
+                raise TableError(
+                    f"{setting('names', '--names')} is for a file without a header, and "
+                    f"{setting('header_row', '--header-row')} says where it is; leave one out"
+                )
         if not _writes_text(self.encoding):
             raise TableError(
                 f"encoding {quoted(self.encoding)} is not known as one of text files; try utf-8 or latin-1"
@@ -127,8 +149,9 @@ def read_table(
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed, two rows
         of names.
     """
-    table, used = _read(file_path(path), csv_format or CsvFormat(), written=written)
-    _READ[id(table)] = table
+    table, used, headed = _read(file_path(path), csv_format or CsvFormat(), written=written)
+    if headed:
+        _READ[id(table)] = table
     return table, used
 
 
@@ -136,16 +159,18 @@ _READ: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
 
 
 def was_read(table: Any) -> bool:
-    """Say whether a table is one that `read_table` returned, so that its names may be a row."""
+    """Say whether `read_table` took the names of a table from a line, so that they may be a row."""
     return _READ.get(id(table)) is table
 
 
-def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat]:
+def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat, bool]:
+    """Read a file; say at last whether its names come from a line."""
     kind = kind_of(path)
     if kind is not None:
-        table, kept = read_kind(kind, path, csv_format.sheet)
+        row = 1 if written else csv_format.header_row
+        table, kept = read_kind(kind, path, csv_format.sheet, row)
         # What else is read in the same way is a file of its own, with sheets of its own.
-        return table, replace(csv_format, kept=kept, sheet=None)
+        return table, replace(csv_format, kept=kept, sheet=None, header_row=None), kind.sheets
     refuse_sheet(path, csv_format.sheet)
     try:
         data = read_bytes(path)
@@ -153,31 +178,38 @@ def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataF
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if is_parquet(path) or has_parquet_ends(data[:4], data[-8:], len(data)):
         try:
-            return pl.read_parquet(data, hive_partitioning=False), csv_format
+            refuse_header_row(path, csv_format.header_row)
+            table = pl.read_parquet(data, hive_partitioning=False)
         except pl.exceptions.PolarsError:
             raise TableError(f"{path}: not a readable Parquet file") from None
+        return flat(table, str(path)), csv_format, False
     refuse_content(path, data[:LONGEST_SIGNATURE])
     if data[:2] == _GZIP:
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error):
             raise TableError(f"{path}: the gzip file is damaged or cut off") from None
-    table, used = _read_csv(data, path, csv_format)
+    table, used = _read_csv(data, path, csv_format, written=written)
     if not written:
         refuse_double_header(table, str(path), named=bool(used.names))
-    return table, used
+    return table, used, not used.names
 
 
-def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, CsvFormat]:
+def _read_csv(data: bytes, path: Path, asked: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat]:
     from incrowd.kernels.lines import without_blank_lines
 
     data = _as_utf8(data, path, asked.encoding)
+    if has_lone_returns(data[: 1 << 20]):
+        data = data.replace(b"\r", b"\n")
     # Neither of these copies the file.
     if not data or data.isspace():
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
         raise no_text(path)
-    used, names, expected, blank = checked_csv(np.frombuffer(data, np.uint8), data[: 1 << 20], path, asked)
+    line = 1 if written else header_line(data[: 1 << 20], path, asked)
+    data = data[bytes_of_lines(data, line - 1, path) :]
+    content = np.frombuffer(data, np.uint8)
+    used, names, expected, blank = checked_csv(content, data[: 1 << 20], path, asked, above=line - 1)
     mark = (used.delimiter or ",")[0]
     fields = len(names)
     if fields > 1 and blank:
@@ -205,8 +237,18 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     return (unescape(table) if used.escaped else table), used
 
 
+def header_line(start: bytes, path: Path, asked: CsvFormat) -> int:
+    """Return the line that names the columns, as asked for or found below titles, which is said."""
+    if asked.header_row is not None:
+        return asked.header_row
+    line = 1 if asked.names else line_of_names(start, asked.delimiter, DELIMITERS)
+    if line > 1:
+        say_row_of_names(str(path), "line", line)
+    return line
+
+
 def checked_csv(
-    content: NDArray[np.uint8], start: bytes, path: Path, asked: CsvFormat
+    content: NDArray[np.uint8], start: bytes, path: Path, asked: CsvFormat, *, above: int = 0
 ) -> tuple[CsvFormat, list[str], int, int]:
     """Check the shape of a CSV, since parsers fill short lines up without a word.
 
@@ -216,6 +258,8 @@ def checked_csv(
         uint8[bytes]: the file in UTF-8, without a byte order mark; it may be mapped into memory.
     start
         Its beginning, with the header.
+    above
+        Lines of the file above the content.
 
     Returns
     -------
@@ -237,14 +281,17 @@ def checked_csv(
     delimiter = asked.delimiter or _sniff(content)
     mark = delimiter[0]
     fields, records, line, found, blank = scan(content, mark)
+    titles = f"; below titles, say which line names the columns ({header_row_setting()})"
     if not records and not line:
         raise TableError(f"{path}: the file is empty")
     if found == -1:
-        raise TableError(f"{path}, line {line}: a quote is opened here and never closed")
+        raise TableError(f"{path}, line {line + above}: a quote is opened here and never closed")
     if line:
+        row = titles if line <= HEAD_ROWS and found > fields and not asked.names else ""
+        first = f"line {above + 1}" if above else "the first line"
         raise TableError(
-            f"{path}, line {line}: {found} fields where the first line has {fields}; "
-            f"mend the line, or name the delimiter if it is not {mark!r}"
+            f"{path}, line {line + above}: {found} fields where {first} has {fields}; "
+            f"mend the line, or name the delimiter if it is not {mark!r}{row}"
         )
     try:
         names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
@@ -253,7 +300,7 @@ def checked_csv(
     if len(names) != fields:
         raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
     if repeated := repeated_columns(names, asked.names):
-        raise TableError(f"{path}: {repeated}")
+        raise TableError(f"{path}: {repeated}{titles if names.count('') > 1 else ''}")
     if fields == 1:
         # A blank line is a missing value where there is one column, but not above the header.
         above = len(re.match(rb"(?:\r?\n)*", start)[0].splitlines())  # type: ignore[index]
@@ -270,14 +317,18 @@ def checked_csv(
 
 def no_text(path: Path) -> EncodingError:
     """Say that a file has NUL bytes."""
-    another = setting("CsvFormat(encoding=...)", "--encoding")
-    return EncodingError(f"{path}: the file has NUL bytes; is it text, and in another encoding ({another})?")
+    another = setting("CsvFormat(encoding='utf-16-le')", "--encoding utf-16-le")
+    return EncodingError(
+        f"{path}: the file has NUL bytes; is it text, and in another encoding such as UTF-16 ({another})?"
+    )
 
 
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     # Programs that add a byte order mark to a file that has one leave two.
     while data[:3] == codecs.BOM_UTF8:
         data = data[3:]
+    if _is_utf8(encoding):
+        encoding = utf16_of(data[: 1 << 16]) or encoding
     # ASCII is UTF-8, and this is said ten times as fast as it is decoded.
     if _is_utf8(encoding) and data.isascii():
         return data

@@ -12,7 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from urllib.parse import unquote
 
 from incrowd.errors import EncodingError, ParameterError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, require_regular
+from incrowd.io.beginnings import bytes_of_lines, has_lone_returns, utf16_of
 from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
 from incrowd.io.double_header import refuse_double_header
@@ -27,6 +28,7 @@ from incrowd.io.files import (
     CsvFormat,
     checked_csv,
     has_parquet_ends,
+    header_line,
     is_parquet,
     missing_alone,
     no_text,
@@ -36,7 +38,8 @@ from incrowd.io.files import (
 )
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
-from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
+from incrowd.io.kinds.files import refuse_header_row, refuse_sheet, refuse_streamed
+from incrowd.io.nesting import flat
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
 from incrowd.lazy import NDArray, duckdb, np, pl
@@ -241,9 +244,13 @@ def scan(
         kept = PrivateFolder()
         stored, csv_format = _staged(found, kept.path, csv_format or CsvFormat(), progress, written=written)
     else:
+        if csv_format is not None:
+            refuse_header_row(Path(path), csv_format.header_row)
         csv_format = None
     partitions = _partitions(text, found)
     try:
+        if not csvs:
+            kept, stored = _flat_copies(found)
         frames = _rows_of_each(found, stored, partitions)
     except (pl.exceptions.PolarsError, OSError):
         raise TableError(f"{path}: not readable Parquet files") from None
@@ -302,6 +309,23 @@ def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None,
     return {name: tuple(values[name] for values in partitions) for name in partitions[0]}
 
 
+def _flat_copies(found: list[Path]) -> tuple[PrivateFolder | None, list[Path]]:
+    """Copy Parquet files that have objects or short lists into a private folder, without them."""
+    kept: PrivateFolder | None = None
+    stored: list[Path] = []
+    for number, file in enumerate(found):
+        rows = _rows_of(file)
+        table = flat(rows, str(file))
+        if table is rows:
+            stored.append(file)
+            continue
+        kept = kept or PrivateFolder()
+        copy = kept.path / f"{number:06}.parquet"
+        passing(table).sink_parquet(copy, maintain_order=True)
+        stored.append(copy)
+    return kept, stored
+
+
 def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files as they stand, without columns that folders tell."""
     return pl.scan_parquet(stored, hive_partitioning=False, glob=False)
@@ -336,17 +360,17 @@ def _staged(
     stored, first = [], asked
     for number, file in enumerate(found):
         copy = folder / f"{number:06}.parquet"
-        used = _stage(file, copy, folder, first)
+        used = _stage(file, copy, folder, first, written=written)
         if not written:
             refuse_double_header(_rows_of(copy), str(file), named=bool(used.names))
         # Every file is read as the first was.
-        first = first if number else used
+        first = first if number else replace(used, header_row=asked.header_row)
         stored.append(copy)
         (progress or Silent()).advance(number + 1, len(found))
-    return stored, first
+    return stored, replace(first, header_row=None)
 
 
-def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
+def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat, *, written: bool) -> CsvFormat:
     """Check a CSV and turn it into a Parquet file of texts; return its format."""
     plain, kept = folder / "plain.csv", folder / "kept.csv"
     source = _as_plain(file, plain, asked.encoding)
@@ -356,10 +380,13 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
         content = np.asarray(np.memmap(source, np.uint8, "r"))
         with source.open("rb") as opened:
             start = opened.read(1 << 20)
-        used, names, expected, blank = checked_csv(content, start, file, asked)
+        above = 0 if written else header_line(start, file, asked) - 1
+        titles = bytes_of_lines(start, above, file)
+        content, start = content[titles:], start[titles:]
+        used, names, expected, blank = checked_csv(content, start, file, asked, above=above)
         mark = (used.delimiter or ",")[0]
         if len(names) > 1 and blank:
-            source = _without_blank_lines(content, mark, kept)
+            source, above = _without_blank_lines(content, mark, kept), 0
         frame = pl.scan_csv(
             source,
             separator=mark,
@@ -367,6 +394,7 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
             new_columns=names,
             infer_schema=False,
             glob=False,
+            skip_lines=above,
         )
         if len(used.delimiter or ",") > 1:
             frame = frame.with_columns(pl.all().str.strip_chars(" "))
@@ -406,17 +434,33 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
             start = opened.read(LONGEST_SIGNATURE)
         refuse_content(file, start)
         zipped = start[:2] == b"\x1f\x8b"
+        with gzip.open(file) if zipped else file.open("rb") as opened:
+            start = _first_bytes(opened, file)
         name = codecs.lookup(encoding).name
-        if not zipped and name == "utf-8" and not start.startswith(codecs.BOM_UTF8):
+        if name == "utf-8":
+            name = encoding = utf16_of(start) or name
+        decoder = codecs.getincrementaldecoder(encoding)("ignore")
+        returns = has_lone_returns(decoder.decode(start).encode())
+        if not (zipped or returns) and name == "utf-8" and not start.startswith(codecs.BOM_UTF8):
             for _ in _decoded(file, encoding, zipped=False):
                 pass
             return file
         with plain.open("w", encoding="utf-8", newline="") as target:
             for number, text in enumerate(_decoded(file, encoding, zipped=zipped)):
-                target.write(text if number else text.lstrip("\ufeff"))
+                marked = text if number else text.lstrip("\ufeff")
+                target.write(marked.replace("\r", "\n") if returns else marked)
     except OSError as error:
         raise TableError(f"{file}: cannot be read ({error.strerror})") from None
     return plain
+
+
+def _first_bytes(opened: Any, file: Path) -> bytes:
+    """Read the beginning of a file that may be zipped."""
+    try:
+        found: bytes = opened.read(1 << 20)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise TableError(f"{file}: the gzip file is damaged or cut off") from None
+    return found
 
 
 def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:

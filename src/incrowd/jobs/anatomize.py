@@ -21,6 +21,7 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw
+from incrowd.parameters import with_keyword_hints
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.policy import Policy
 from incrowd.presentation.documents import envelope
@@ -142,6 +143,7 @@ def outputs_of(outputs: Outputs, folder: str | os.PathLike[str], source: object)
     return quasi, sensitive
 
 
+@with_keyword_hints
 def anatomize(
     table: Any,
     schema: Schema | Policy,
@@ -206,7 +208,7 @@ def anatomize(
     engine, plain = treated_table(engine, came.schema, "anatomize")
     policy = replace(came, schema=plain)
     [attribute] = plain.sensitive
-    table = engine.native if came.schema.treated else table
+    table = engine.native
     columns = plain.released(engine.columns)
     frequency = records_of(engine, columns, policy, "anatomize")
     l, group_of, groups = _groups(frequency, policy)  # noqa: E741

@@ -21,7 +21,7 @@ from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telli
 from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.release import Release
 from incrowd.jobs.treating import Treating, treated_table, treatment_entries
-from incrowd.parameters import COUNT
+from incrowd.parameters import COUNT, with_keyword_hints
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.policy.linked import refuse_unlinked, with_histories
 from incrowd.policy.policy import Policy, search_problem
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from incrowd.table.wildcards import Wildcards
 
 
+@with_keyword_hints
 @with_bar
 @in_job
 def anonymize(  # noqa: PLR0913
@@ -367,6 +368,7 @@ def _in_blocks(
     return replace(made, treatments=tuple(treatment_entries(schema)))
 
 
+@with_keyword_hints
 @with_bar
 @in_job
 def explore(

@@ -23,6 +23,7 @@ from incrowd.gate.accepted import Accepted
 from incrowd.gate.points import Point, answered
 from incrowd.gate.verdict import Verdict
 from incrowd.gate.wording import at_most, percent
+from incrowd.parameters import with_keyword_hints
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.linked import of_histories
 from incrowd.presentation.documents import envelope
@@ -292,6 +293,7 @@ class Assessment:
         }
 
 
+@with_keyword_hints
 @with_bar
 @in_job
 def assess(  # noqa: PLR0913

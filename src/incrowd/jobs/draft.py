@@ -19,6 +19,7 @@ from incrowd.drafting.roles import Guess, guess_role, may_name_people, with_pers
 from incrowd.drafting.words import is_usual, marks_of_people
 from incrowd.errors import TableError, named, setting
 from incrowd.io.double_header import refuse_double_header
+from incrowd.io.files import was_read
 from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
 from incrowd.lazy import pl
@@ -40,6 +41,8 @@ _PARTS = (
     (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
 )
 _PAIRS = 12
+_SOME = 1000
+"""Values of a column beside which its name is looked at."""
 _TAKEN = 8
 """Columns that are taken for quasi-identifiers where none is one by its name and nobody is asked."""
 _SURE = frozenset(MISSING_TEXTS)
@@ -139,14 +142,15 @@ def draft_policy(
     Raises
     ------
     TableError
-        When a column's name looks like a value, since a draft would repeat the first person's row, or when
-        there are two rows of names.
+        When the names of a file's columns look like values, since a draft would repeat the first person's
+        row, or when there are two rows of names.
     """
-    if place := _row_for_header(table):
+    # Of a table whose names do not come from a line none can be a row.
+    if was_read(table) and (many := _row_for_header(table)):
         raise TableError(
-            f"{source}: the first line looks like a row and not like a header (column {place} of "
-            f"{table.width}); name the columns with "
-            f"{setting('CsvFormat(names=...)', '--names')}, or rename that column"
+            f"{source}: the first line looks like a row and not like a header ({many} of {table.width} names "
+            f"look like values of their columns); name the columns with "
+            f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
     profiles = [profile_of(table[name], name, null_values) for name in table.columns]
@@ -406,20 +410,33 @@ def _filler_lines(fillers: Sequence[tuple[str, str, float]], null_values: tuple[
 
 
 def _row_for_header(table: pl.DataFrame) -> int:
-    """Return the place, from 1, of a column whose name looks like a value of it; 0 where none does.
+    """Return how many names of columns look like values of their columns, where that is a row; 0 where not.
 
-    Such is a number, a date, an address of mail, or a text that stands in the column, too. A single such
-    text does no harm (a flag may be set to its own name) where another column has a name that columns have.
+    One name that its column has as a value does no harm: a flag may be set to its own name. So at least half
+    of the names have to look like values, and none of the others may be a name that columns usually have.
     """
-    likely = []
-    for place, name in enumerate(table.columns, 1):
-        text = name.strip()
-        if not text or re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text):
-            return place
-        if bool((table[name].cast(str, strict=False) == name).any()):
-            likely.append(place)
-    if len(likely) == 1 and any(
-        is_usual(name) for place, name in enumerate(table.columns, 1) if place != likely[0]
-    ):
+    likely = [_is_like_values(name, table[name]) for name in table.columns]
+    others = [name for name, is_likely in zip(table.columns, likely, strict=True) if not is_likely]
+    if 2 * sum(likely) < len(likely) or any(is_usual(name) for name in others):
         return 0
-    return likely[0] if likely else 0
+    return sum(likely)
+
+
+def _is_like_values(name: str, cells: pl.Series) -> bool:
+    """Say whether a name is a number, a date or an address of mail, stands in its column, or is made alike.
+
+    ``K00017`` is made like ``K00018``: letters where it has letters, and digits where it has digits.
+    """
+    text = name.strip()
+    if not text or re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text):
+        return True
+    if cells.dtype != pl.String:
+        return False
+    if bool((cells == name).any()):
+        return True
+    if not any(sign.isdigit() for sign in text):
+        return False
+    known = cells.drop_nulls().head(_SOME)
+    shapes = known.str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")
+    shape = pl.Series([text]).str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")[0]
+    return 2 * int((shapes == shape).sum()) > len(known)

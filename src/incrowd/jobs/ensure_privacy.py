@@ -162,7 +162,7 @@ def ensure_privacy(  # noqa: PLR0913
         telling_columns(counted, schema, force=force)
     left = _deleted(frequency, _Conditions(t, k, l), max_rounds)
     kept = np.isin(rows, np.append(left.keys, -1))
-    frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
+    frame = nw.from_native(engine.native, eager_only=True).filter(kept.tolist())
     written = without_traces(frame, {name: frame[name] for name in columns})
     if not keep_order:
         written = frame_in_order(written, RandomOrder())

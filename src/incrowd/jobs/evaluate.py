@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import InputError, TableError, setting
+from incrowd.errors import InputError, TableError, row_map_setting
 from incrowd.lazy import NDArray, np, pl
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import InNotebooks
@@ -194,6 +194,5 @@ def _require_aligned(frequency: FrequencyTable, recoding: Observed) -> None:
     if frequency.records >= _FEW and most > _ASTRAY * frequency.records:
         raise TableError(
             f"column {name!r}: {most:,} records have a cell that does not cover their value, so the rows are "
-            f"in another order; name the row map ({setting('row_map', '--row-map')}), which a release has in "
-            "internal/rows.parquet"
+            f"in another order; name the row map ({row_map_setting()})"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import Mondrian
 from incrowd.errors import InfeasibleError, InputError, ParameterError
 from incrowd.jobs.anonymize import anonymize
+from incrowd.parameters import with_keyword_hints
 from incrowd.policy.policy import Policy
 from incrowd.policy.set_limit import LongListError
 from incrowd.presentation.documents import envelope
@@ -86,6 +87,7 @@ class Suggestions(InNotebooks):
         return {**envelope("suggestions"), "feasible": self.feasible, "found": found}
 
 
+@with_keyword_hints
 @with_bar
 @in_job
 def suggest(

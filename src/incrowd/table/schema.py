@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from incrowd.errors import SchemaError, alike_of, did_you_mean, named, setting
 from incrowd.io.columns import FrameNames, repeated_columns
-from incrowd.parameters import Parameter
+from incrowd.parameters import Parameter, with_keyword_hints
 from incrowd.table.attribute import (
     KINDS,
     OPEN_ROLE,
@@ -91,6 +91,7 @@ class Schema:
         When a column is in two roles, or a role, kind or path is not known.
     """
 
+    @with_keyword_hints
     def __init__(  # noqa: PLR0913
         self,
         quasi: Mapping[str, object] | Iterable[str] = (),
@@ -364,7 +365,10 @@ def require_columns(
     missing = [name for name in wanted if name not in have]
     if not missing:
         return
-    if have.intersection(wanted) or have.intersection(known):
+    fields = [name for name in columns if name.startswith(f"{missing[0]}.")]
+    if fields:
+        has = f"{missing[0]!r} is an object; its fields are columns, as {fields[0]!r}"
+    elif have.intersection(wanted) or have.intersection(known):
         has = f"it has {named(columns)}{did_you_mean(missing[0], columns)}"
     elif alike := alike_of(missing, columns):
         has = f"capitals and signs count{alike}"

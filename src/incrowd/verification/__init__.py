@@ -65,9 +65,11 @@ def verify(  # noqa: PLR0913
     names: Sequence[str] = (),
     escaped: bool = False,
     sheet: str | None = None,
+    header_row: int | None = None,
     previous_release: str | PathLike[str] | None = None,
     published_as_one: bool = False,
     account: str | PathLike[str] | None = None,
+    profile: str | None = None,
 ) -> Verification:
     """Check a release against its policy, and its raw table or an earlier release where these are given.
 
@@ -95,13 +97,16 @@ def verify(  # noqa: PLR0913
     delimiter
         One character between the fields of CSV files, or one and a blank; None to find out.
     encoding
-        Of CSV files; None for UTF-8 (or UTF-16 with a byte order mark).
+        Of CSV files; None for UTF-8, or UTF-16 where the first bytes tell it.
     names
         The columns of a raw CSV file that has no header.
     escaped
         Whether the release is a CSV with ``'`` in front of texts that a spreadsheet would run as formulas.
     sheet
         The sheet that is read of Excel workbooks, where one has several.
+    header_row
+        The line of the raw CSV, or the row of the raw workbook, that names the columns, from 1; None finds it
+        out.
     previous_release
         The file of an earlier release by the same policy. Each of the two is checked alone, and the limits on
         both as one table, too. Of the raw table of the earlier release nothing is checked.
@@ -110,6 +115,9 @@ def verify(  # noqa: PLR0913
     account
         The account that was saved beside the release, ``release.json``: release and policy must have the
         digests and the number of records that it says.
+    profile
+        A rule profile by its name, such as ``ema-0070``, whose clauses are judged, too. It takes the place of
+        another one in the policy; of the same one the policy's inputs and attestations are kept.
 
     Returns
     -------
@@ -143,6 +151,13 @@ def verify(  # noqa: PLR0913
             f"{setting('published_as_one=True', '--published-as-one')} is about two releases; name the "
             f"earlier one ({setting('previous_release=', '--previous-release')})"
         )
+    if header_row is not None and header_row < 1:
+        raise ParameterError(f"header_row must be 1 or more, got {header_row}")
+    if header_row is not None and names:
+        raise ParameterError(
+            f"{setting('names=', '--names')} are for a raw table without a header, and "
+            f"{setting('header_row=', '--header-row')} says where it is; leave one out"
+        )
     sources = Sources(
         _named(path),
         table,
@@ -153,8 +168,10 @@ def verify(  # noqa: PLR0913
         CsvFormat(delimiter, encoding, sheet=sheet),
         names,
         escaped,
+        header_row=header_row,
     )
-    policy = read_policy(Path(_named(policy_path, only_file=True)))
+    policy_file = Path(_named(policy_path, only_file=True))
+    policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
     found = _verified(alone, sources)
     if previous_release is not None:
@@ -171,6 +188,15 @@ def verify(  # noqa: PLR0913
     described = Path(_named(account, only_file=True))
     problems, unchecked = differences(described, sources.released, Path(policy_path), found.records)
     return replace(found, problems=(*found.problems, *problems), unchecked=(*found.unchecked, *unchecked))
+
+
+def _with_profile(policy: Policy, name: str | None, folder: Path) -> Policy:
+    """Return a policy that chooses a profile by its name."""
+    if name is None:
+        return policy
+    chosen = Choice.of({"name": name}, folder)
+    same = policy.profile is not None and policy.profile.profile == chosen.profile
+    return policy if same else replace(policy, profile=chosen)
 
 
 def clauses_of(

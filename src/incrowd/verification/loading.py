@@ -21,7 +21,7 @@ from incrowd.verification.tables import Wanted, load
 class Sources:
     """Where the tables of a check are: paths or addresses, as `verify` is given them.
 
-    The records of the release `beside` it are counted with its own.
+    The records of the release `beside` it are counted with its own. `header_row` is that of the raw table.
     """
 
     released: str
@@ -34,6 +34,7 @@ class Sources:
     names: Sequence[str] = ()
     escaped: bool = False
     beside: str | None = None
+    header_row: int | None = None
 
     def __post_init__(self) -> None:
         if self.row_map is not None and self.raw is None:
@@ -92,7 +93,8 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     released = limited if by_script else [*limited, *plain]
     released = released if policy.m is None else [*released, GROUP]
     csv_format = sources.csv_format
-    own = replace(csv_format, escaped=sources.escaped)
+    # A release has its names in the first row.
+    own = replace(csv_format, escaped=sources.escaped, header_row=1)
     everything = sources.raw is not None or policy.profile is not None
     everything = everything or (policy.unlisted == "keep" and not by_script)
     found = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
@@ -101,7 +103,7 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     if sources.population is not None:
         found.append(Wanted("population", sources.population, None, [*quasi, *whose], csv_format))
     if sources.raw is not None:
-        unnamed = replace(csv_format, names=tuple(sources.names))
+        unnamed = replace(csv_format, names=tuple(sources.names), header_row=sources.header_row)
         columns = [column.name for column in policy.columns]
         found.append(Wanted("raw", sources.raw, sources.raw_table, columns, unnamed, everything=True))
     if sources.row_map is not None:

@@ -8,18 +8,21 @@ from __future__ import annotations
 import datetime
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, TableError, setting
+from incrowd.verification.titles import lacking_row, named_row
 
 if TYPE_CHECKING:
     import polars as pl
 
 _CARD = 80
 """Bytes of a header of a SAS transport file."""
+_HEAD = 40
+"""Rows of a workbook that are looked at for names of columns."""
 _NO_DAY = datetime.date(1899, 12, 31)
 """The day that a workbook gives to a time without a day."""
 
@@ -34,8 +37,21 @@ def is_json_lines(path: Path) -> bool:
     return _READERS.get(path.suffix.lower()) is _json_lines
 
 
-def as_parquet(path: Path, scratch: Path, sheet: str | None = None) -> Path | None:
+def as_parquet(
+    path: Path,
+    scratch: Path,
+    sheet: str | None = None,
+    wanted: Collection[str] = (),
+    header_row: int | None = None,
+) -> Path | None:
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
+
+    Parameters
+    ----------
+    wanted
+        Names of columns that are looked for, in a workbook whose names stand below titles.
+    header_row
+        The row of a workbook that names the columns, from 1.
 
     Returns
     -------
@@ -53,7 +69,7 @@ def as_parquet(path: Path, scratch: Path, sheet: str | None = None) -> Path | No
         why = "is no file" if path.exists() else "No such file or directory"
         raise TableError(f"{path}: the file cannot be read ({why})")
     copy = scratch / f"{secrets.token_hex(8)}.parquet"
-    table = _excel(path, sheet) if read is _excel else read(path)
+    table = _excel(path, sheet, wanted, header_row) if read is _excel else read(path)
     if not table.width:
         raise TableError(f"{path}: the file has no columns")
     table.write_parquet(copy)
@@ -82,8 +98,10 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise TableError(f"{path}: the file cannot be read as JSON lines") from None
 
 
-def _excel(path: Path, asked: str | None = None) -> pl.DataFrame:
-    """Read the sheet that is asked for, or the only one with cells; its first row names the columns."""
+def _excel(
+    path: Path, asked: str | None = None, wanted: Collection[str] = (), header_row: int | None = None
+) -> pl.DataFrame:
+    """Read the sheet that is asked for, or the only one with cells, from the row that names the columns."""
     import polars as pl
 
     try:
@@ -105,13 +123,22 @@ def _excel(path: Path, asked: str | None = None) -> pl.DataFrame:
                 f"{path}: there are {len(firsts)} sheets {which}, and not one; choose one with "
                 + setting("sheet=...", "--sheet")
             )
-        [(sheet, first)] = firsts.items()
-        below = book.load_sheet(sheet, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+        [sheet] = firsts
+        head = book.load_sheet(sheet, header_row=None, skip_rows=0, n_rows=_HEAD, dtypes="string")
+        above = named_row(head.to_polars().rows(), wanted, header_row)
+        first = book.load_sheet(
+            sheet, header_row=None, skip_rows=above, n_rows=1, dtypes="string"
+        ).to_polars()
+        if not first.height:
+            raise lacking_row(path, above + 1)
+        below = book.load_sheet(
+            sheet, header_row=None, skip_rows=above + 1, schema_sample_rows=None
+        ).to_polars()
     except fastexcel.FastExcelError:
         raise TableError(f"{path}: the file cannot be read as an Excel workbook") from None
     names = first.row(0)
     if not below.height or len(names) < below.width or None in names:
-        raise TableError(f"{path}: the sheet has no rows, or a column without a name in its first row")
+        raise TableError(f"{path}: the sheet has no rows, or a column without a name in its row of names")
     if len(set(names)) < len(names):
         raise TableError(f"{path}: two columns have the same name; rename one")
     rows = below.filter(~pl.all_horizontal(pl.all().is_null()))

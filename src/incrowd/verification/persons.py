@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incrowd.errors import TableError, named, setting
+from incrowd.errors import TableError, named, row_map_setting, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
 from incrowd.verification.loading import Tables
@@ -79,18 +79,14 @@ def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
             f"({row_map})"
         )
     return Persons(
-        unknown="it is not known which raw record each record is; name the row map "
-        f"({row_map}), internal/rows.parquet of a saved folder"
+        unknown=f"it is not known which raw record each record is; name the row map ({row_map_setting()})"
     )
 
 
 def raw_wanted(why: str) -> str:
     """Say that the raw table and the row map would tell."""
-    against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
-    return (
-        f"{why}; name the raw table ({against}) and the row map ({row_map}), internal/rows.parquet of a "
-        "saved folder"
-    )
+    against = setting("against=", "--against")
+    return f"{why}; name the raw table ({against}) and the row map ({row_map_setting()})"
 
 
 def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:

@@ -13,11 +13,9 @@ of a row (``1,2,`` under ``a,b``).
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import re
 import secrets
-import shutil
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +24,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from incrowd.errors import ParameterError, TableError
+from incrowd.verification.nesting import flat_columns
 from incrowd.verification.other_kinds import as_parquet, is_json_lines
+from incrowd.verification.titles import encoding_of, first_records, lacking_row, named_row
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,6 +38,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _UTF8 = ("utf-8", "utf-8-sig")
+_BEGINNING = 1 << 16
 _QUOTES = "quote = '\"', escape = '\"'"
 _PARQUET_NAMES = (
     "SELECT name FROM (SELECT name, row_number() OVER () AS place FROM parquet_schema({})) WHERE place > 1"
@@ -56,13 +57,15 @@ class CsvFormat:
         One character, or one and a blank, which means that blanks around values are no part of them; None
         finds it out.
     encoding
-        None for UTF-8, or UTF-16 with a byte order mark.
+        None for UTF-8, or UTF-16 where the first bytes tell it.
     names
         The columns of a file that has no header.
     escaped
         Whether texts that a spreadsheet would run as formulas have ``'`` in front.
     sheet
         The sheet of a workbook.
+    header_row
+        The line of a CSV, or the row of a workbook, that names the columns, from 1; None finds it out.
     """
 
     delimiter: str | None = None
@@ -70,6 +73,7 @@ class CsvFormat:
     names: tuple[str, ...] = ()
     escaped: bool = False
     sheet: str | None = None
+    header_row: int | None = None
 
     def __post_init__(self) -> None:
         mark = self.delimiter
@@ -191,7 +195,7 @@ def open_file(
     wanted
         Names of columns that are looked for: the delimiter is the one under which most are in the header.
     """
-    copy = as_parquet(path, scratch, csv_format.sheet)
+    copy = as_parquet(path, scratch, csv_format.sheet, wanted, csv_format.header_row)
     if copy is not None:
         part = _parquet(con, copy)
         if is_json_lines(path):
@@ -209,7 +213,10 @@ def open_file(
     zipped = start.startswith(_ZIPPED)
     if zipped:
         _check_gzip(path)
-    file_in_utf8 = _in_utf8(path, _codec(csv_format.encoding, start), zipped, scratch)
+    with gzip.open(path) if zipped else path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    codec = _codec(csv_format.encoding, beginning)
+    file_in_utf8 = _in_utf8(path, codec, zipped, scratch, returns=_has_lone_returns(beginning, codec))
     part = _csv(con, file_in_utf8, wanted, csv_format)
     return _unescaped(part) if csv_format.escaped else part
 
@@ -219,7 +226,7 @@ def _json_lines(part: Part) -> Part:
 
     It does not tell names apart that differ in case alone.
     """
-    if len({name.lower() for name in part.names}) < len(part.names):
+    if part.plainly is None or len({name.lower() for name in part.names}) < len(part.names):
         return replace(part, plainly=None, header=None)
     columns = ", ".join(
         f"{literal(name)}: {literal(declared)}" for name, declared in zip(part.names, part.types, strict=True)
@@ -304,13 +311,21 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
             raise TableError(f"{path}: the file has no columns")
         aliases = ", ".join(f"c{place}" for place in range(len(names)))
         relation = f"read_parquet({file}, hive_partitioning = false) AS file({aliases})"
+        nested = any(children for _, children in schema[1:])
+        if nested:
+            columns = flat_columns(con, relation, names)
+            names = _distinct(tuple(name for name, _ in columns), path)
+            listed = ", ".join(f"{cell} AS c{place}" for place, (_, cell) in enumerate(columns))
+            relation = f"(SELECT {listed} FROM {relation})"
         types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    if nested:
+        return Part(relation, names, tuple(str(row[1]) for row in types))
     return Part(
         relation,
         names,
         tuple(str(row[1]) for row in types),
         plainly="read_parquet({}, hive_partitioning = false)",
-        header=None if any(children for _, children in schema[1:]) else _PARQUET_NAMES,
+        header=_PARQUET_NAMES,
     )
 
 
@@ -332,7 +347,7 @@ def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:
 
 def _codec(encoding: str | None, start: bytes) -> str:
     if encoding is None:
-        return "utf-16" if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+        return encoding_of(start)
     try:
         "".encode(encoding)
         return codecs.lookup(encoding).name
@@ -373,28 +388,37 @@ class _CsvFile:
         return None if self.zipped else _DUCKDB_READS.get(self.codec)
 
 
-def _in_utf8(path: Path, codec: str, zipped: bool, scratch: Path) -> _CsvFile:
-    """Copy a CSV that is in another encoding."""
-    if codec in _UTF8:
+def _has_lone_returns(start: bytes, codec: str) -> bool:
+    """Say whether lines end with a carriage return and no line feed."""
+    text = codecs.getincrementaldecoder(codec)("ignore").decode(start)
+    return "\r" in text and "\n" not in text
+
+
+def _in_utf8(path: Path, codec: str, zipped: bool, scratch: Path, *, returns: bool) -> _CsvFile:
+    """Copy a CSV that is in another encoding, or has lines that DuckDB may not tell apart."""
+    if codec in _UTF8 and not returns:
         return _CsvFile(path, codec, zipped, path)
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     try:
         with _text(path, codec, zipped) as old, copy.open("w", encoding="utf-8", newline="") as new:
-            shutil.copyfileobj(old, new)
+            while piece := old.read(_BEGINNING):
+                new.write(piece.replace("\r", "\n") if returns else piece)
     except (UnicodeError, OSError, EOFError):
         raise TableError(f"{path}: not in the encoding {codec}; name the encoding of the file") from None
-    return _CsvFile(path, codec, zipped, copy)
+    return _CsvFile(path, "" if returns else codec, zipped, copy)
 
 
 def _csv(
     con: duckdb.DuckDBPyConnection, file: _CsvFile, wanted: Collection[str], csv_format: CsvFormat
 ) -> Part:
     asked, given_names = csv_format.delimiter, csv_format.names
-    headers = {each: _header(file, each) for each in ([asked[0]] if asked else _DELIMITERS)}
     trimmed = asked is not None and len(asked) > 1
-    if trimmed:
-        headers = {each: tuple(name.strip(" ") for name in names) for each, names in headers.items()}
+    row = 1 if given_names else csv_format.header_row
+    marks = [asked[0]] if asked else _DELIMITERS
+    found = {each: _header(file, each, wanted, row, trimmed=trimmed) for each in marks}
+    headers = {each: names for each, (names, _) in found.items()}
     mark = _delimiter(con, file, headers, wanted, given_names)
+    above = found[mark][1]
     if not headers[mark]:
         raise TableError(f"{file.path}, row 1: the header cannot be read as CSV")
     names = _distinct(given_names or headers[mark], file.path)
@@ -407,14 +431,14 @@ def _csv(
     )
     relation = (
         f"read_csv({glob_free(file.copy)}, auto_detect = false, header = {str(not given_names).lower()}, "
-        f"columns = {{{columns}}}, delim = {literal(mark)}, {_QUOTES}, {strictly})"
+        f"columns = {{{columns}}}, delim = {literal(mark)}, {_QUOTES}, skip = {above}, {strictly})"
     )
     part = Part(relation, names, ("VARCHAR",) * len(names), trimmed, headed=True)
     if given_names:
         return part
     reader = (
         f"read_csv({{}}, header = true, all_varchar = true, delim = {literal(mark)}, {_QUOTES}, "
-        f"comment = '', skip = 0, {strictly}"
+        f"comment = '', skip = {above}, {strictly}"
     )
     return _read_plainly(con, file, part, reader)
 
@@ -483,18 +507,32 @@ def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[st
     return path.open(encoding=codec, errors=errors, newline="")
 
 
-def _header(file: _CsvFile, delimiter: str) -> tuple[str, ...]:
+def _header(
+    file: _CsvFile, delimiter: str, wanted: Collection[str], row: int | None, *, trimmed: bool
+) -> tuple[tuple[str, ...], int]:
+    """Return the names of the columns, none if there is no header under a delimiter, and the lines above."""
     try:
         # The reader looks ahead of the header: what is wrong there is left to DuckDB, which knows the row.
         with _text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
-            names = next(csv.reader(opened, delimiter=delimiter, strict=True), [])
+            if row is not None and row > 1:
+                # A row that is named is a line, however titles above it are quoted.
+                for _ in range(row - 1):
+                    opened.readline()
+                records, above = first_records(opened, delimiter, trimmed=trimmed)
+                place, before = 0, row - 1
+            else:
+                records, above = first_records(opened, delimiter, trimmed=trimmed)
+                place, before = named_row(records, wanted, row), 0
+        names = records[place] if records else []
         "".join(names).encode()
     except UnicodeEncodeError:
         raise TableError(f"{file.path}, row 1: not in UTF-8; name the encoding of the file") from None
-    except csv.Error:
-        return ()  # no header under this delimiter
     except (OSError, EOFError):
         raise TableError(f"{file.path}: the file cannot be read") from None
+    if not records:
+        if row is not None and row > 1:
+            raise lacking_row(file.path, row)
+        return (), 0
     if not names:
         raise TableError(f"{file.path}: the file has no header")
-    return tuple(names)
+    return tuple(names), above[place] + before

@@ -24,6 +24,24 @@ NAMES = tuple(name for names in PURPOSES.values() for name in names)
 """The names of all commands."""
 
 
+ELSEWHERE = {
+    "reports": "a report is written by `anonymize --report FILE` and `assess --report FILE`",
+    "checks": "`verify OUT --policy FILE` checks a release",
+    "validate": "`verify OUT --policy FILE` checks a release",
+    "drafts": "`init DATA` drafts a policy",
+    "policy": "`init DATA` drafts a policy",
+    "measures": "`assess DATA` measures a table, and `utility RAW OUT` the loss of a release",
+    "loss": "`utility RAW OUT` measures the loss of a release",
+    "profiles": "`list profiles` names the rules that `verify --profile NAME` judges",
+    "models": "`list models` names the privacy models",
+    "algorithms": "`list algorithms` names the search algorithms",
+    "treatments": "`list treatments` names the treatments of columns",
+    "help": "`incrowd --help` lists the commands, and `incrowd COMMAND --help` explains one",
+    "version": "`incrowd --version` tells it",
+}
+"""Words that are no commands, and the way to do what they say; those of several also stand for one."""
+
+
 def commands(names: Iterable[str] = NAMES) -> Iterator[tuple[str, Any]]:
     """Return commands by their names: the function that its file is named after, or a group of commands."""
     for name in names:

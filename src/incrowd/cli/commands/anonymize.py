@@ -181,6 +181,12 @@ def anonymize(
             keep_order=policy.keep_order or keep_order,
             seed=policy.seed if seed is None else seed,
         )
+        if places.output is not None and places.row_map is None and _hides_people(policy):
+            LOG.say(
+                f"people are counted ({', '.join(policy.schema.person)}): add --row-map ROWS if verify or "
+                "utility shall look at the release; it says whose row each is, and cannot be written later",
+                err=True,
+            )
         settings: dict[str, Any] = {
             "levels": search.fixed_levels(),
             "population": population,
@@ -202,6 +208,13 @@ def anonymize(
         places.write(release, targets, shown)
         book.record(written, release, rows, input=data, policy=columns.policy, release=targets.released)
     _show_release(release, places, began, full=full, json=json)
+
+
+def _hides_people(policy: Policy) -> bool:
+    """Say whether nobody can tell from the release whose row each is, though people are counted."""
+    names = policy.schema.person
+    kept = policy.keep_order or all(policy.schema[name].treatment is not None for name in names)
+    return bool(names) and not kept
 
 
 def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from incrowd.jobs.compare import Comparison
     from incrowd.policy.policy import Policy
 
+_USUAL = "mondrian,optimal:budget=30s,datafly,random"
+"""The algorithms by default: one of each family that is quick on any table, and a baseline."""
 _PAGE_NAMES = 12
 _PAGE_K = (4, 8, 16, 32, 64, 128, 256)
 _PAGE_L = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -94,14 +96,14 @@ def compare(
             metavar="A,B,...",
             help="Algorithms with their parameters, e.g. mondrian,clustering,optimal:metric=ncp; or all.",
         ),
-    ],
+    ] = _USUAL,
+    *,
     source: option_groups.CsvOptions,
     columns: option_groups.MeasuredColumns,
     limits: Annotated[option_groups.ModelOptions, Without("k", "l", "t", "wildcards")],
     varied: VariedOptions,
     population: options.People = None,
     max_suppression: options.Suppression = None,
-    *,
     printed: PrintedForm,
     shuffle: Annotated[
         bool,

@@ -112,7 +112,11 @@ def init(
     # The draft itself may go through a pipe.
     given = [
         quote(str(data)),
-        *(f"--{key} {quote(value)}" for key in ("table", "sheet") if (value := getattr(source, key))),
+        *(
+            f"--{key.replace('_', '-')} {quote(str(value))}"
+            for key in ("table", "sheet", "header_row")
+            if (value := getattr(source, key))
+        ),
     ]
     for line in _account(draft, looked, " ".join(given), output):
         LOG.say(line, err=target is None)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import options, outputs
+from incrowd.cli import completing, options, outputs
+from incrowd.cli.calling import program
 from incrowd.cli.logs import LOG
 from incrowd.cli.parsing import file_or_address, listed, named
 from incrowd.errors import ParameterError
+from incrowd.profiles import PROFILES
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
@@ -49,6 +52,15 @@ def verify(
         str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
     ] = None,
     sheet: options.Sheet = None,
+    header_row: Annotated[
+        int | None,
+        typer.Option(
+            "--header-row",
+            metavar="N",
+            min=1,
+            help="The line or row of the raw table that names its columns; found out by default.",
+        ),
+    ] = None,
     escape_formulas: Annotated[
         bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
     ] = False,
@@ -83,6 +95,15 @@ def verify(
             help="The release.json that was saved with it: is this that release, and that policy?",
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="Also judge the clauses of these rules; `list profiles` names them.",
+            autocompletion=completing.names(PROFILES),
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with status 1 if the policy does not accept a finding.")
     ] = False,
@@ -107,8 +128,15 @@ def verify(
                 "--emit-sql: the script checks one release; write one for each file, or leave "
                 "--previous-release out"
             )
-        if names is not None or escape_formulas:
-            raise ParameterError("--emit-sql: the script does not go with --names or --escape-formulas")
+        if profile is not None:
+            raise ParameterError(
+                f'--emit-sql: the script judges the profile of the policy; write name = "{profile}" into the '
+                "table [profile] of a copy of it, and leave --profile out"
+            )
+        if names is not None or header_row is not None or escape_formulas:
+            raise ParameterError(
+                "--emit-sql: the script does not go with --names, --header-row or --escape-formulas"
+            )
         written = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
         # Beside the release alone it has none of another table's values.
         script = outputs.added(written, emit_sql, private=against is not None or population is not None)
@@ -130,16 +158,18 @@ def verify(
         names=listed(names),
         escaped=escape_formulas,
         sheet=sheet,
+        header_row=header_row,
         previous_release=previous_release,
         published_as_one=published_as_one,
         account=account,
+        profile=profile,
     )
     if script is not None:
         _write_script(script, text)
     if json:
         outputs.print_json(result.to_dict())
     else:
-        _show(result)
+        _show(result, "" if not result.is_open else _with_people(released, policy, against))
         if emit_sql is not None:
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if not result.ok:
@@ -155,8 +185,23 @@ def _write_script(script: Target, text: str) -> None:
         place.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _show(result: Verification) -> None:
-    """Print the findings of each table, and at last whether the release is verified."""
+def _with_people(released: Any, policy: Path, against: Any) -> str:
+    """Return the call that counts people, which needs the raw table and the row map."""
+    raw = "RAW" if against is None else quote(str(against))
+    return (
+        f"{program()} verify {quote(str(released))} --policy {quote(str(policy))} --against {raw} "
+        "--row-map ROWS"
+    )
+
+
+def _show(result: Verification, with_people: str) -> None:
+    """Print the findings of each table, and at last whether the release is verified.
+
+    Parameters
+    ----------
+    with_people
+        The call that counts people, where they were not counted.
+    """
     from incrowd.cli.tables import console
 
     out = console()
@@ -164,6 +209,11 @@ def _show(result: Verification) -> None:
         if each is not None:
             _show_table(out, each)
     if result.is_open:
+        if any(finding.holds is None for finding in result.findings):
+            out.print(f"people not counted; to count them: {with_people}", soft_wrap=True)
+            out.print(
+                "`anonymize --row-map ROWS` writes the row map with the release, and keeps it from others"
+            )
         out.print("NOT verified: nothing is wrong so far, but not every limit could be checked")
         return
     one = ", if both are published as one table" if result.published_as_one else ""

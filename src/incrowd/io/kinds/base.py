@@ -68,8 +68,8 @@ class Kind(ABC):
     sheets: ClassVar[bool] = False
 
     @abstractmethod
-    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file, and of a workbook one sheet.
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+        """Read a file, and of a workbook one sheet, whose names stand in a row from 1; None finds it out.
 
         Raises
         ------

@@ -5,12 +5,16 @@ from __future__ import annotations
 import datetime
 import logging
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import TableError
+from incrowd.io.beginnings import HEAD_ROWS, header_row_setting, place_of_names, say_row_of_names
 from incrowd.io.kinds.base import Kept, Kind, simple_cells
 from incrowd.io.kinds.labels import Column, Limits, written
 from incrowd.lazy import pl
+
+if TYPE_CHECKING:
+    from incrowd.io.kinds.workbook import Sheet
 
 _ROWS, _COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"
@@ -32,22 +36,30 @@ class Excel(Kind):
     libraries: ClassVar[tuple[str, ...]] = ("fastexcel", "xlsxwriter")
     sheets = True
 
-    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
-        """Read a sheet whose first row names the columns; see `Kind.read`."""
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+        """Read a sheet; what is above its row of names is passed over; see `Kind.read`."""
         import fastexcel
 
-        from incrowd.io.kinds.workbook import chosen_sheet
+        from incrowd.io.kinds.workbook import chosen_sheet, require_values
 
-        sheet = chosen_sheet(path, sheet)
+        chosen = chosen_sheet(path, sheet)
+        sheet = chosen.name
+        place = f"{path}, sheet {sheet!r}"
         # It says of a column without values that it does not know its type.
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
             book = fastexcel.read_excel(path)
-            first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-            below = book.load_sheet(sheet, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+            row = _row_of_names(book, chosen) if header_row is None else header_row
+            require_values(place, chosen, row)
+            if row != header_row and row > 1:
+                say_row_of_names(place, "row", row)
+            first = _texts(book, sheet, row - 1, 1)
+            below = book.load_sheet(
+                sheet, header_row=None, skip_rows=row, schema_sample_rows=None
+            ).to_polars()
         except fastexcel.FastExcelError:
             raise TableError(f"{path}: not a readable workbook (.xlsx)") from None
-        names = _names(f"{path}, sheet {sheet!r}", first, below)
+        names = _names(place, first, below)
         if not names:
             return pl.DataFrame(), Kept(self.name)
         rows = below.filter(~pl.all_horizontal(pl.all().is_null()))
@@ -101,14 +113,29 @@ class Excel(Kind):
                 put(row, place, value, *further)
 
 
+def _texts(book: Any, sheet: str, skipped: int, rows: int) -> pl.DataFrame:
+    """Read rows of a sheet as texts."""
+    some: pl.DataFrame = book.load_sheet(
+        sheet, header_row=None, skip_rows=skipped, n_rows=rows, dtypes="string"
+    ).to_polars()
+    return some
+
+
+def _row_of_names(book: Any, sheet: Sheet) -> int:
+    """Find the row that names the columns, from 1."""
+    head = _texts(book, sheet.name, sheet.top - 1, HEAD_ROWS)
+    rows = [[(cell or "").strip() for cell in cells] for cells in head.rows()]
+    return sheet.top + place_of_names(rows)
+
+
 def _names(place: str, first: pl.DataFrame, below: pl.DataFrame) -> list[str]:
     """Return the names of the columns, refusing columns that have none and two of one name."""
     names = [] if not first.height else [text or "" for text in first.row(0)]
     if len(names) < below.width or "" in names:
         number = names.index("") + 1 if "" in names else len(names) + 1
         raise TableError(
-            f"{place}: column {number} has no name in the first row; a table has one row of names above its "
-            "rows and nothing else"
+            f"{place}: column {number} has no name in the row of names; a table has one row of names above "
+            f"its rows; below titles, say which row it is ({header_row_setting()})"
         )
     for number, name in enumerate(names, 1):
         if name in names[: number - 1]:

@@ -23,7 +23,7 @@ class Feather(Kind):
     suffixes: ClassVar[tuple[str, ...]] = (".feather", ".arrow", ".ipc")
     marks: ClassVar[tuple[bytes, ...]] = (b"ARROW1",)
 
-    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
         data = read_bytes(path)
         if data.startswith((_OLD, _STREAM)):

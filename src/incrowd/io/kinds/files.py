@@ -6,10 +6,12 @@ from pathlib import Path
 
 from incrowd.errors import TableError, setting
 from incrowd.io.addresses import require_regular
+from incrowd.io.beginnings import header_row_setting
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind
+from incrowd.io.nesting import flat
 from incrowd.lazy import pl
 
 
@@ -58,8 +60,28 @@ def refuse_sheet(path: Path, sheet: str | None) -> None:
         )
 
 
-def read_kind(kind: Kind, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
+def refuse_header_row(path: Path, header_row: int | None) -> None:
+    """Refuse a row of names that is asked for of a file whose names stand in no row.
+
+    Raises
+    ------
+    TableError
+    """
+    if header_row is not None:
+        raise TableError(
+            f"{path}: a row of names ({header_row_setting()}) is one of a CSV or a workbook; leave it out"
+        )
+
+
+def read_kind(
+    kind: Kind, path: Path, sheet: str | None, header_row: int | None = None
+) -> tuple[pl.DataFrame, Kept]:
     """Read a file of a kind.
+
+    Parameters
+    ----------
+    header_row
+        The row of a workbook that names the columns, from 1; None finds it out.
 
     Raises
     ------
@@ -70,6 +92,7 @@ def read_kind(kind: Kind, path: Path, sheet: str | None) -> tuple[pl.DataFrame, 
     kind.require()
     if not kind.sheets:
         refuse_sheet(path, sheet)
+        refuse_header_row(path, None if header_row == 1 else header_row)
     try:
         require_regular(path)
         size = path.stat().st_size
@@ -78,11 +101,12 @@ def read_kind(kind: Kind, path: Path, sheet: str | None) -> tuple[pl.DataFrame, 
                 f"{path}: {kind.title} is read whole, and more than {kind.most // GIB} GiB are not; save the "
                 "table as .parquet"
             )
-        table, kept = kind.read(path, sheet)
+        table, kept = kind.read(path, sheet, header_row)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if not table.height or not table.width:
         raise TableError(f"{path}: the table has no rows")
+    table = flat(table, str(path))
     if kind.sheets:
         # Files of the other kinds say by themselves what their columns are called.
         refuse_double_header(table, f"{path}, sheet {kept.sheet!r}", row="row 2")
@@ -102,7 +126,7 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
     kept = kept if kept is not None and kept.kind == kind.name else None
     meant = kind.prepared(table, target, kept)
     kind.write(meant, place, kept)
-    found, _ = kind.read(place, None)
+    found, _ = kind.read(place, None, 1)
     if found.columns != meant.columns or found.height != meant.height:
         raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
     for name in meant.columns:

@@ -22,7 +22,7 @@ class JsonLines(Kind):
     title = "a file of JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
 
-    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
         data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
         if not data.strip():

@@ -28,7 +28,7 @@ class Sas(StatFile):
     marks: ClassVar[tuple[bytes, ...]] = (b"HEADER RECORD*******LIB",)
     limits = Limits(labels=0)
 
-    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
         """Read a file, and remember its version."""
         data = read_bytes(path)
         if data.count(_HEADER + b"MEMB") > 1:

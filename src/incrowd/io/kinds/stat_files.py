@@ -29,7 +29,7 @@ class StatFile(Kind):
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
         """Write values and codes, and the columns' metadata of the file that they come from."""
 
-    def read(self, path: Path, sheet: str | None) -> tuple[pl.DataFrame, Kept]:
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
         """Read a file; see `Kind.read`."""
         import pyreadstat
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import posixpath
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
 from incrowd.errors import TableError, named, setting
+from incrowd.io.beginnings import header_row_setting
 
 _OLD = b"\xd0\xcf\x11\xe0"
 _UNPACKED = 4 << 30
 _PIECE = 1 << 20
+_TITLES = 1000
+"""The last row that may be above the row of names."""
 _BOOK = "xl/workbook.xml"
 _RELATIONS = "xl/_rels/workbook.xml.rels"
 
@@ -27,26 +30,33 @@ class Sheet:
     name
     part
         Where it stands in the archive.
-    first, formula, merged, wrong
-        Places as ``B3``: the first cell, formula, merged cells, cell with an error value.
+    first
+        The place of the first cell, as ``B3``.
+    formulas, merged, wrong
+        The first formula, merged cells and error value of each row, by its number; those of all rows that are
+        no titles any more under one number.
     """
 
     name: str
     part: str
     first: str | None = None
-    formula: str | None = None
-    merged: str | None = None
-    wrong: str | None = None
+    formulas: dict[int, str] = field(default_factory=dict)
+    merged: dict[int, str] = field(default_factory=dict)
+    wrong: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def top(self) -> int:
+        """The row of the first cell, from 1."""
+        return _row(self.first or "A1")
 
 
-def chosen_sheet(path: Path, asked: str | None) -> str:
-    """Return the sheet that is read, of a workbook in which nothing is but values.
+def chosen_sheet(path: Path, asked: str | None) -> Sheet:
+    """Return the sheet that is read.
 
     Raises
     ------
     TableError
-        When it is no workbook, has macros, formulas, merged cells, error values, several sheets of which
-        none is asked for or no such sheet, or the table does not begin in A1.
+        When it is no workbook, has macros, or several sheets of which none is asked for or no such sheet.
     OSError
     """
     with path.open("rb") as file:
@@ -59,25 +69,50 @@ def chosen_sheet(path: Path, asked: str | None) -> str:
         raise
     except (zipfile.BadZipFile, expat.ExpatError, KeyError, ValueError, NotImplementedError, RuntimeError):
         raise TableError(f"{path}: not a readable workbook (.xlsx)") from None
-    place = f"{path}, sheet {sheet.name!r}"
-    if sheet.merged:
+    return sheet
+
+
+def require_values(place: str, sheet: Sheet, header_row: int) -> None:
+    """Refuse a sheet with something but values from its row of names on; titles above are not read.
+
+    Raises
+    ------
+    TableError
+        When it has formulas, merged cells or error values, or the table does not begin in column A.
+    """
+    if merged := _from(sheet.merged, header_row):
+        titles = ""
+        if header_row == sheet.top:
+            titles = f"; if they are a title, say which row names the columns ({header_row_setting()})"
         raise TableError(
-            f"{place}: the cells {sheet.merged} are merged; split them, a table has one value a cell"
+            f"{place}: the cells {merged} are merged; split them, a table has one value a cell{titles}"
         )
-    if sheet.formula:
+    if formula := _from(sheet.formulas, header_row):
         raise TableError(
-            f"{place}: cell {sheet.formula} is a formula; copy the sheet and paste its values, since the "
+            f"{place}: cell {formula} is a formula; copy the sheet and paste its values, since the "
             "last result of a formula may be an old one"
         )
-    if sheet.wrong:
+    if wrong := _from(sheet.wrong, header_row):
+        raise TableError(f"{place}: cell {wrong} is an error such as #N/A; write a value or leave it empty")
+    if header_row == sheet.top and sheet.first != f"A{header_row}":
         raise TableError(
-            f"{place}: cell {sheet.wrong} is an error such as #N/A; write a value or leave it empty"
+            f"{place}: the table begins in {sheet.first} and not in column A; delete the columns before it"
         )
-    if sheet.first != "A1":
-        raise TableError(
-            f"{place}: the table begins in {sheet.first} and not in A1; delete the rows and columns before it"
-        )
-    return sheet.name
+
+
+def _from(found: Mapping[int, str], row: int) -> str | None:
+    """Return the first of some places that is in a row or below it."""
+    return next((found[each] for each in sorted(found) if each >= min(row, _TITLES + 1)), None)
+
+
+def _note(found: dict[int, str], place: str) -> None:
+    """Take note of a place by its last row."""
+    found.setdefault(min(_row(place), _TITLES + 1), place)
+
+
+def _row(place: str) -> int:
+    """Return the last row of a place such as ``B3`` or ``A1:L2``."""
+    return int(place.rpartition(":")[2].lstrip("$ABCDEFGHIJKLMNOPQRSTUVWXYZ") or 1)
 
 
 def _chosen(path: Path, archive: zipfile.ZipFile, asked: str | None) -> Sheet:
@@ -156,14 +191,14 @@ def _scanned(archive: zipfile.ZipFile, name: str, part: str) -> Sheet:
         if element == "c":
             cell = attributes
             if cell.get("t") == "e":
-                sheet.wrong = sheet.wrong or cell["r"]
+                _note(sheet.wrong, cell["r"])
         elif element in ("v", "is"):
             sheet.first = sheet.first or cell["r"]
         elif element == "f":
-            sheet.formula = sheet.formula or cell["r"]
+            _note(sheet.formulas, cell["r"])
             sheet.first = sheet.first or cell["r"]
         elif element == "mergeCell":
-            sheet.merged = sheet.merged or attributes.get("ref", "")
+            _note(sheet.merged, attributes.get("ref", ""))
 
     _parse(archive, part, begin)
     return sheet
