@@ -51,7 +51,7 @@ def test_each_column_of_a_group_may_be_answered_and_some_later(run, monkeypatch,
     assert [found[f"q{number}"] for number in range(9)] == [
         *["insensitive"] * 4, "person", "identifying", "sensitive", "?1", "?1",
     ]  # fmt: skip
-    assert "write one of q, s, i, l, e, or Enter alone" in told.err
+    assert "write one of q, s, i, l, e, the word for it, or Enter alone" in told.err
     assert "QUESTIONS (3)" in told.out
 
 
