@@ -115,6 +115,8 @@ class Profile:
     rounding
         The rounding that numbers need, so that hardly any record is told by its own; None where there is no
         need.
+    roundings
+        Of numbers that may be written in several ways: the rounding of each way.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Profile:
     mean: float = 0.0
     least: float = 0.0
     rounding: Rounding | None = None
+    roundings: tuple[Rounding | None, ...] = ()
 
     @property
     def titles(self) -> tuple[tuple[str, str], ...]:
@@ -205,8 +208,10 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label
     known = np.array([value is not None for value in domain.values], np.bool_)
     records, distinct = int(totals[known].sum()), int(known.sum())
     kind: str = domain.kind
+    form: dict[str, Any]
     if kind == "category" and len(ways) > 1 and seen is not None:
-        kind, form = seen.kind, {}
+        kind = seen.kind
+        form = {"roundings": _roundings(series, name, ways, (*null_values, *seen.fillers))}
     elif kind == "category":
         form = _form_of_texts(domain, records, set(fillers))
     elif kind == "number":
@@ -228,6 +233,26 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label
         shapes=shapes,
         **form,
     )
+
+
+def _roundings(
+    series: pl.Series, name: str, ways: tuple[Spelling, ...], null_values: tuple[str, ...]
+) -> tuple[Rounding | None, ...]:
+    """Return the rounding that numbers need for each of the ways in which they may be written."""
+    from incrowd.engines.distinct import dictionary
+    from incrowd.table.domain import Domain
+
+    if any(way.format is not None for way in ways):
+        return ()
+    found, places = dictionary(series, name, null_values)
+    needed = []
+    for way in ways:
+        spelled = Attribute(name, "quasi", decimal=way.decimal, thousands=way.thousands)
+        domain, ranks = Domain.build(spelled, found, null_values)
+        totals = np.bincount(ranks[places], minlength=domain.size)
+        known = np.array([value is not None for value in domain.values], np.bool_)
+        needed.append(rounding_of(domain.numbers[known], totals[known]))
+    return tuple(needed)
 
 
 def _distinct_of(series: pl.Series) -> int:

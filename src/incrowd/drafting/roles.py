@@ -77,6 +77,10 @@ class Guess:
         How its values are treated, as a policy file holds it; None where they are not.
     refused
         Roles that would let every row be told by its value, so that no answer gives them.
+    by_way
+        Of numbers of which nobody knows how they are written: the treatment that each of the `ways` needs.
+    unanswered
+        Whether it is left out because nobody was asked.
     label
         What the file says that the column is; else empty.
     shapes
@@ -98,6 +102,8 @@ class Guess:
     special: str = ""
     treatment: dict[str, object] | None = None
     refused: frozenset[Role] = field(default=frozenset())
+    by_way: tuple[dict[str, object], ...] = ()
+    unanswered: bool = False
     label: str = ""
     shapes: tuple[str, ...] = ()
 
@@ -130,6 +136,7 @@ def _with_findings(guess: Guess, column: Profile) -> Guess:
         answers=column.answers,
         label=column.label,
         shapes=column.shapes,
+        by_way=tuple({} if each is None else each.settings() for each in column.roundings),
         refused=frozenset(refused),
     )
 
@@ -254,8 +261,8 @@ def _known(column: Profile) -> Guess | None:
     if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
         reason = f"{said}, but nearly every row has its own value"
         return Guess(column.name, "identifying", f"{reason}; {column.counted}")
-    where = "" if about(column.name) else " by its label"
-    return _quasi(column, f"others may know it: {word}{where}; {column.counted}")
+    what = word if about(column.name) else said
+    return _quasi(column, f"others may know it: {what}; {column.counted}")
 
 
 def _protected(column: Profile) -> Guess | None:

@@ -24,7 +24,6 @@ from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
 from incrowd.lazy import pl
 from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.reading.spellings import Spelling
-from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 
 if TYPE_CHECKING:
@@ -85,6 +84,16 @@ class Draft:
     def having(self, role: str) -> list[str]:
         """Name the columns of a role, ``?`` for questions."""
         return [guess.name for guess in self.guesses if guess.role == role]
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Columns that are left out because nobody was asked about them."""
+        return [guess.name for guess in self.guesses if guess.unanswered]
+
+    @property
+    def rounded(self) -> list[str]:
+        """Columns of numbers that are released rounded, since few rows share the exact ones."""
+        return [guess.name for guess in self.guesses if guess.treatment is not None]
 
     @property
     def spelled(self) -> list[str]:
@@ -225,12 +234,9 @@ def _with_people(
 
 
 def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
-    """Say whether a quasi-identifier is known that has values which records share."""
+    """Say whether a quasi-identifier is known that has several values, and is known to be readable."""
     return any(
-        guess.role == "quasi"
-        and len(guess.ways) < 2
-        and column.distinct > 1
-        and not (column.kind == "category" and is_nearly_unique(column.distinct, column.known))
+        guess.role == "quasi" and len(guess.ways) < 2 and column.distinct > 1
         for guess, column in zip(guesses, profiles, strict=True)
     )
 
@@ -242,16 +248,8 @@ def _unasked(guess: Guess) -> Guess:
     spelled = guess.role != OPEN_ROLE
     why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
     reason = f"{why}: {guess.reason}"
-    return replace(
-        guess,
-        role="identifying",
-        hierarchy=None,
-        recipe="",
-        reason=reason,
-        mark="",
-        group="",
-        refused=frozenset(),
-    )
+    left_out = replace(guess, role="identifying", hierarchy=None, recipe="", reason=reason, unanswered=True)
+    return replace(left_out, mark="", group="", refused=frozenset())
 
 
 def _written(
@@ -329,7 +327,19 @@ def _column(guess: Guess) -> list[str]:
         lines.append(
             "# Yes and no have several spellings here; each counts as a value, so write them one way."
         )
-    return lines + _spelling(guess.ways)
+    return lines + _spelling(guess.ways) + _by_way(guess)
+
+
+def _by_way(guess: Guess) -> list[str]:
+    """Say how numbers are to be rounded once it is known how they are written."""
+    if guess.role not in ("sensitive", "insensitive"):
+        return []
+    return [
+        f"# Few rows share a number. Where {' and '.join(toml_settings(way.settings()))}, "
+        f"add: treat = {toml_value(treatment)}"
+        for way, treatment in zip(guess.ways, guess.by_way, strict=False)
+        if treatment
+    ]
 
 
 def _plain(text: str) -> str:

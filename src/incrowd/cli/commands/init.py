@@ -138,7 +138,7 @@ def _answers(questions: list[Question]) -> dict[str, Role]:
         typer.echo(_HOW, err=True)
     for number, question in enumerate(questions, 1):
         several = len(question.names) > 1
-        lines = [f"{number} of {len(questions)}. {question.text}"]
+        lines = ["", f"{number} of {len(questions)}. {question.text}"]
         if several:
             lines += [_shown(question, name) for name in question.names[:_SHOWN]]
             if len(question.names) > _SHOWN:
@@ -173,7 +173,7 @@ def _answer(question: Question, names: Sequence[str], lines: Sequence[str]) -> s
     if several:
         known |= {"e": _EACH, _EACH: _EACH}
     for line in lines:
-        for part in _filled(line):
+        for part in _filled(line) or [""]:
             typer.echo(part, err=True)
     while True:
         answer: str = typer.prompt(
@@ -212,9 +212,12 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
     policy = "policy.toml" if output is None else str(output)
     lines = [f"{name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
     for role, title in _HEADINGS:
-        names = draft.having(role)
+        names = [name for name in draft.having(role) if name not in draft.unanswered]
         if names:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
+    if draft.unanswered:
+        title = f"left out, since nobody was asked ({len(draft.unanswered)}): "
+        lines += _wrapped(title, draft.unanswered)
     if draft.questions:
         lines.append(f"QUESTIONS ({len(draft.questions)}):")
         for question in draft.questions:
@@ -239,7 +242,7 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
 def _warnings(draft: Draft) -> list[str]:
     """Print the findings about the columns of a draft."""
     lines = []
-    if not draft.having("quasi"):
+    if draft.kept_open or not draft.having("quasi"):
         lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.kept_open:
         lines.append("! so the questions stay in spite of --no-questions: nobody else can know it")
@@ -248,6 +251,8 @@ def _warnings(draft: Draft) -> list[str]:
     if draft.telling:
         pairs = [f"{_short(one)} > {_short(other)}" for one, other in draft.telling]
         lines += _wrapped("! columns that tell others, so hide both or none: ", pairs)
+    if draft.rounded:
+        lines += _wrapped("! released rounded, since few rows share the exact number: ", draft.rounded)
     if draft.spelled:
         lines += _wrapped("! numbers or dates in a spelling of their own: ", draft.spelled)
     if draft.unread:
@@ -276,7 +281,7 @@ def _tried(trial: Trial, rows: int) -> list[str]:
 
 def _cut(line: str) -> str:
     plain = " ".join(line.split()) if not line.startswith(" ") else "  " + " ".join(line.split())
-    return plain if len(plain) <= _WIDTH else plain[: _WIDTH - 3] + "..."
+    return plain if len(plain) <= _WIDTH else plain[: _WIDTH - 3].rpartition(" ")[0] + " ..."
 
 
 def _wrapped(title: str, names: list[str]) -> list[str]:
