@@ -51,9 +51,110 @@ def test_each_column_of_a_group_may_be_answered_and_some_later(run, monkeypatch,
     assert [found[f"q{number}"] for number in range(9)] == [
         *["insensitive"] * 4, "person", "identifying", "sensitive", "?1", "?1",
     ]  # fmt: skip
-    assert "write one of q, s, i, l, e, or Enter alone" in told.err
+    assert "write one of q, s, i, l, e, the word for it, or Enter alone" in told.err
     assert "QUESTIONS (3)" in told.out
 
 
 def test_both_options_are_refused(run, survey):
     assert run("init", "survey.csv", "--ask", "--no-questions").status == 2
+
+
+@pytest.fixture
+def health(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    rows = 400
+    names = ("asthma", "diabetes", "smoker", "allergies", "has_cancer", "vaccinated")
+    table = pl.DataFrame(
+        {"age": rng.integers(18, 80, rows), "sex": rng.choice(["m", "f"], rows)}
+        | {name: rng.choice(["ja", "nein"], rows) for name in names}
+        | {"mark": rng.choice(["Zx-1", "Qy-2"], rows)}
+    )
+    table.write_csv(tmp_path / "survey.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_full_words_answer_as_letters_do(run, monkeypatch, survey):
+    told = asked(run, monkeypatch, "sensitive\nQuasi\nleave out\n")
+    assert told.status == 0, told.err
+    found = roles()
+    assert {found[f"q{number}"] for number in range(9)} == {"sensitive"}
+    assert sorted([found["size"], found["visits"]]) == ["identifying", "quasi"]
+
+
+def test_no_common_answer_releases_data_on_health_as_they_are(run, monkeypatch, health):
+    told = asked(run, monkeypatch, "i\ninsensitive\neach\n" + "i\ns\n" * 3 + "l\n")
+    assert told.status == 0, told.err
+    assert "6 columns on health (the law protects them) such as asthma" in " ".join(told.err.split())
+    assert told.err.count("released only where each column is answered") == 2
+    found = roles()
+    assert [found[name] for name in ("asthma", "diabetes", "smoker")] == [
+        "insensitive",
+        "sensitive",
+        "insensitive",
+    ]
+
+
+def test_a_common_answer_may_protect_data_on_health(run, monkeypatch, health):
+    asked(run, monkeypatch, "s\nl\n")
+    assert roles()["has_cancer"] == "sensitive"
+    with open("policy.toml", "rb") as file:
+        assert {"model": "l-diversity", "l": 2} in tomllib.load(file)["models"]
+
+
+def test_answers_and_questions_left_open_end_with_l_diversity(run, monkeypatch, survey):
+    for answers in ("s\n\n\n", "\n\n\n"):
+        asked(run, monkeypatch, answers)
+        with open("policy.toml", "rb") as file:
+            assert {"model": "l-diversity", "l": 2} in tomllib.load(file)["models"]
+        (survey / "policy.toml").unlink()
+
+
+def test_questions_show_shapes_and_no_values_and_fit_80_columns(run, monkeypatch, health):
+    told = asked(run, monkeypatch, "\n" * 9)
+    assert "aaaa, aa" in told.err or "aa, aaaa" in told.err
+    assert "Aa-9" in told.err
+    assert not [value for value in ("nein", "Zx", "Qy") if value in told.err]
+    assert max(map(len, told.err.splitlines())) <= 80
+    words = set(told.err.replace("-", " ").split())
+    assert {"asthma:", "protects", "frequent"} <= words, "no word is broken"
+
+
+def test_what_nearly_every_row_has_for_its_own_is_not_released_by_an_answer(run, monkeypatch, tmp_path):
+    rows = 60
+    pl.DataFrame(
+        {"age": [20 + n % 40 for n in range(rows)], "days": [f"{2000 + n}-01-02" if n % 2 else f"02/01/{2000 + n}" for n in range(rows)]}
+    ).write_csv(tmp_path / "survey.csv")  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    told = asked(run, monkeypatch, "i\ns\nl\n")
+    assert told.err.count("nearly every row has its own value there") == 2
+    assert roles()["days"] == "identifying"
+
+
+def test_labels_of_columns_are_read_as_names_and_shown(run, monkeypatch, tmp_path):
+    import pyreadstat
+
+    rng = np.random.default_rng(2)
+    rows = 300
+    labels = {
+        "v1": "Respondent ID number", "v12": "Age of respondent", "v13": "Sex", "v15": "Household income, net",
+        "v17": "Member of a trade union or of a similar organisation, now or before", "v18": "Satisfied with life",
+    }  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "v1": np.arange(rows) + 5_000, "v12": rng.integers(18, 90, rows), "v13": rng.integers(1, 3, rows),
+            "v15": rng.lognormal(10, 0.5, rows).round(2), "v17": rng.integers(0, 2, rows),
+            "v18": rng.integers(1, 6, rows),
+        }
+    )  # fmt: skip
+    pyreadstat.write_sav(table.to_pandas(), str(tmp_path / "survey.sav"), column_labels=[*labels.values()])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n\n"))
+    told = run("init", "survey.sav", "-o", "policy.toml", "--ask")
+    assert told.status == 0, told.err
+    assert roles() == {
+        "v1": "identifying", "v12": "quasi", "v13": "quasi", "v15": "sensitive", "v17": "?", "v18": "?",
+    }  # fmt: skip
+    text = (tmp_path / "policy.toml").read_text()
+    assert "the label says 'age'" in text
+    assert "Member of a trade union or of a similar organisation, now or before" in " ".join(told.err.split())

@@ -97,7 +97,6 @@ def test_what_neither_name_nor_values_tell_is_a_question():
     asked = roles(
         admission_type_id=some("1", "2", "6"),
         clinic_name=some("ward a", "ward b"),
-        fnlwgt=RNG.integers(10_000, 900_000, ROWS),
         amount=RNG.normal(100, 20, ROWS),
         metformin=some("No", "Up", "Steady"),
         study=["GT01"] * ROWS,
@@ -403,7 +402,11 @@ def test_a_policy_with_open_groups_is_refused_and_runs_when_each_mark_has_a_role
 
     with pytest.raises(Exception, match="12 columns have no role yet"):
         verify(tmp_path / "people.csv", path)
-    path.write_text(text.replace('"?1"', '"insensitive"').replace('"?2"', '"identifying"'))
+    answered = text.replace('"?1"', '"insensitive"').replace('"?2"', '"identifying"')
+    path.write_text(answered)
+    with pytest.raises(ic.SchemaError, match="names none; name one, or leave the model out"):
+        ic.anonymize(table, ic.Policy.read(path))
+    path.write_text(answered.replace('"insensitive"', '"sensitive"'))
     assert ic.anonymize(table, ic.Policy.read(path)).privacy.holds
 
 
@@ -447,10 +450,15 @@ def test_a_draft_that_cannot_run_says_so():
     assert draft.trial.loss is None
 
 
-def test_without_a_known_quasi_identifier_some_questions_are_generalized():
-    draft = draft_policy(pl.DataFrame(many(flags=2, counts=12)), "t.csv", ask=False)
-    assert draft.taken == ("q0", "q1", "n0", "n1", "n2", "n3", "n4", "n5")
-    assert draft.having("quasi") == [*draft.taken]
-    assert draft.having("identifying") == [f"n{number}" for number in range(6, 12)]
-    assert draft.trial is not None
-    assert draft.trial.problem == ""
+def test_an_unknown_column_is_never_generalized_by_itself():
+    """Nobody is asked, and no name is known: first names and illnesses must not leave as quasi-identifiers."""
+    table = pl.DataFrame(
+        {"xa": some("Ivan", "Anna", "Petr"), "xb": some("flu", "cold"), **many(flags=2, counts=2)}
+    )
+    draft = draft_policy(table, "t.csv", ask=False)
+    assert draft.having("quasi") == []
+    assert draft.having("?") == table.columns, "a policy needs a quasi-identifier, so the questions stay"
+    assert (draft.kept_open, draft.trial) == (True, None)
+    known = draft_policy(table.with_columns(age=pl.Series(RNG.integers(0, 90, ROWS))), "t.csv", ask=False)
+    assert (known.having("quasi"), known.having("?"), known.kept_open) == (["age"], [], False)
+    assert set(known.having("identifying")) == set(table.columns)

@@ -1,28 +1,15 @@
-"""Texts that answer yes or no, in several languages and spellings."""
+"""Texts that answer yes or no, in the languages of `incrowd.drafting.languages` and in several spellings."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Literal
 
-Answers = Literal["", "one spelling", "several spellings"]
+from incrowd.drafting.languages import languages
 
-_PAIRS = (
-    ("yes", "no"),
-    ("y", "n"),
-    ("true", "false"),
-    ("t", "f"),
-    ("1", "0"),
-    ("ja", "nein"),
-    ("j", "n"),
-    ("oui", "non"),
-    ("si", "no"),
-    ("sí", "no"),
-    ("sim", "não"),
-    ("sim", "nao"),
-    ("evet", "hayır"),
-    ("evet", "hayir"),
-)
+Answers = Literal["", "one spelling", "several spellings"]
+_MOST = 16
+"""Texts that answers may have in several spellings."""
 
 
 def answers_in(texts: Collection[str]) -> Answers:
@@ -38,8 +25,11 @@ def answers_in(texts: Collection[str]) -> Answers:
     ('', '')
     """
     said = {text.strip().lower() for text in texts}
-    if len(texts) < 2 or not said <= {word for pair in _PAIRS for word in pair}:
+    if len(texts) < 2 or len(said) > _MOST:
         return ""
-    if len(texts) == 2 and any(said == set(pair) for pair in _PAIRS):
+    pairs = {language.name: language.answers for language in languages()}
+    if len(texts) == 2 and any(said == set(pair) for of in pairs.values() for pair in of):
         return "one spelling"
-    return "several spellings"
+    english, *others = ({word for pair in of for word in pair} for of in pairs.values())
+    known = any(said <= english | words for words in (set(), *others))
+    return "several spellings" if known else ""

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.drafting.answers import Answers, answers_in
+from incrowd.drafting.rounding import Rounding, rounding_of
+from incrowd.drafting.text_forms import (
+    contacts_in,
+    day_formats_of,
+    diagnosis_codes,
+    pairs_of_numbers,
+    separator_of,
+    shape_of,
+)
 from incrowd.drafting.value_forms import is_postal, reaching
+from incrowd.drafting.words import says, tokens
 from incrowd.errors import InputError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.reading.exact import NUMBER
@@ -26,6 +36,13 @@ _SAMPLE = 2_000
 """Distinct texts whose form is looked at."""
 _CODE = re.compile(r"(?=[^\s]*[0-9])[A-Za-z0-9_./:#-]{2,40}")
 _WORDY = 5
+"""Words from which a text is a sentence."""
+_LONG_TEXT = 40
+_PHRASE = 3
+"""Words from which a text may be one that somebody typed."""
+_SHORT_LABEL = 6
+"""Words up to which a label says what a column is, as a name does; a longer one is a question of a survey."""
+_SHAPES = 3
 _CHECKED = 9
 """Digits from which whole numbers may have check digits."""
 
@@ -56,7 +73,19 @@ class Profile:
     postal
         Whether the texts have a form that postal codes alone have.
     prose
-        Whether the texts are long, of several words, and mostly distinct.
+        Whether the texts are long or of several words, and mostly distinct.
+    phrases
+        Whether some of the texts are of several words.
+    contacts
+        The contacts that stand among other words in the texts, such as numbers of phones; else empty.
+    lists
+        The sign between the items where cells are lists, such as ``;``; else empty.
+    pairs
+        Whether the texts are two numbers with a slash, as a blood pressure is.
+    diagnoses
+        Whether the texts, or the items of lists, have the form of codes of diagnoses.
+    formats
+        The formats of days, where the texts have two or three of them; else none.
     sequence
         Whether the numbers are 1, 2, 3, ... without a gap, each once.
     spread
@@ -77,6 +106,17 @@ class Profile:
         Probable fillers with their share.
     ways
         How its numbers or dates are written, where not plainly; several where the texts do not tell.
+    label
+        What the file says that the column is, as files of SPSS and Stata do; else empty.
+    shapes
+        The shapes of the most frequent values, such as ``AA-999``; see `shape_of`.
+    mean, least
+        Of numbers; 0 where there are none.
+    rounding
+        The rounding that numbers need, so that hardly any record is told by its own; None where there is no
+        need.
+    roundings
+        Of numbers that may be written in several ways: the rounding of each way.
     """
 
     name: str
@@ -90,6 +130,12 @@ class Profile:
     reaches: str = ""
     postal: bool = False
     prose: bool = False
+    phrases: bool = False
+    contacts: str = ""
+    lists: str = ""
+    pairs: bool = False
+    diagnoses: bool = False
+    formats: tuple[str, ...] = ()
     sequence: bool = False
     spread: tuple[float, float] = (0.0, 0.0)
     width: int = 0
@@ -100,6 +146,23 @@ class Profile:
     bits: float = 0.0
     fillers: tuple[tuple[str, float], ...] = ()
     ways: tuple[Spelling, ...] = ()
+    label: str = ""
+    shapes: tuple[str, ...] = ()
+    mean: float = 0.0
+    least: float = 0.0
+    rounding: Rounding | None = None
+    roundings: tuple[Rounding | None, ...] = ()
+
+    @property
+    def titles(self) -> tuple[tuple[str, str], ...]:
+        """The name, and the label where it is short: each with the word for it."""
+        label = self.label if len(tokens(self.label)) <= _SHORT_LABEL else ""
+        return (("name", self.name), *([("label", label)] if label else []))
+
+    @property
+    def is_postal_by_name(self) -> bool:
+        """Whether the name or the label says that it holds postal codes."""
+        return any(says("postal", title) for _, title in self.titles)
 
     @property
     def share(self) -> float:
@@ -114,7 +177,7 @@ class Profile:
         return f"{self.distinct:,} {values} in {self.rows:,} rows{entropy}"
 
 
-def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Profile:
+def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label: str = "") -> Profile:
     """Look at the values of a column."""
     from incrowd.engines.distinct import dictionary
     from incrowd.table.domain import Domain
@@ -125,6 +188,7 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
         domain, ranks = Domain.build(Attribute(name, "quasi"), found)
         totals = np.bincount(ranks[places], minlength=domain.size)
         fillers = dict(probable_fillers(domain, totals))
+        shapes = _shapes_of(domain, totals, set(fillers))
         seen = _recognized(domain)
         ways: tuple[Spelling, ...] = ()
         if seen is not None:
@@ -140,15 +204,16 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
                 domain, ranks = Domain.build(spelled, found, null_values)
                 totals = np.bincount(ranks[places], minlength=domain.size)
     except InputError:
-        filled = rows - series.null_count()
-        return Profile(name, rows, filled, filled if series.dtype.is_nested() else series.n_unique(), None)
+        return Profile(name, rows, rows - series.null_count(), _distinct_of(series), None, label=label)
     known = np.array([value is not None for value in domain.values], np.bool_)
     records, distinct = int(totals[known].sum()), int(known.sum())
     kind: str = domain.kind
+    form: dict[str, Any]
     if kind == "category" and len(ways) > 1 and seen is not None:
-        kind, form = seen.kind, {}
+        kind = seen.kind
+        form = {"roundings": _roundings(series, name, ways, (*null_values, *seen.fillers))}
     elif kind == "category":
-        form = _form_of_texts(domain, records)
+        form = _form_of_texts(domain, records, set(fillers))
     elif kind == "number":
         form = _form_of_numbers(domain, totals, set(fillers))
     else:
@@ -164,8 +229,51 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
         bits=_entropy(totals[known]),
         fillers=tuple(fillers.items()),
         ways=ways,
+        label=label,
+        shapes=shapes,
         **form,
     )
+
+
+def _roundings(
+    series: pl.Series, name: str, ways: tuple[Spelling, ...], null_values: tuple[str, ...]
+) -> tuple[Rounding | None, ...]:
+    """Return the rounding that numbers need for each of the ways in which they may be written."""
+    from incrowd.engines.distinct import dictionary
+    from incrowd.table.domain import Domain
+
+    if any(way.format is not None for way in ways):
+        return ()
+    found, places = dictionary(series, name, null_values)
+    needed = []
+    for way in ways:
+        spelled = Attribute(name, "quasi", decimal=way.decimal, thousands=way.thousands)
+        domain, ranks = Domain.build(spelled, found, null_values)
+        totals = np.bincount(ranks[places], minlength=domain.size)
+        known = np.array([value is not None for value in domain.values], np.bool_)
+        needed.append(rounding_of(domain.numbers[known], totals[known]))
+    return tuple(needed)
+
+
+def _distinct_of(series: pl.Series) -> int:
+    """Count the distinct cells of a type that is neither text, number nor date; 0 where Polars cannot."""
+    try:
+        return series.n_unique()
+    except pl.exceptions.PolarsError:
+        return 0
+
+
+def _shapes_of(domain: Domain, totals: NDArray[np.integer], fillers: set[str]) -> tuple[str, ...]:
+    """Return the shapes of the most frequent values, each once."""
+    found: dict[str, None] = {}
+    for place in np.argsort(-totals, kind="stable")[:_SAMPLE].tolist():
+        value = domain.values[place]
+        shape = "" if value is None or value in fillers else shape_of(str(value))
+        if shape:
+            found.setdefault(shape)
+        if len(found) == _SHAPES:
+            break
+    return tuple(found)
 
 
 def _entropy(totals: NDArray[np.integer]) -> float:
@@ -184,7 +292,7 @@ def _recognized(domain: Domain) -> Recognized | None:
     return None if digits is None else Recognized("date", (digits,))
 
 
-def _form_of_texts(domain: Domain, records: int) -> dict[str, Any]:
+def _form_of_texts(domain: Domain, records: int, fillers: set[str]) -> dict[str, Any]:
     texts = [value for value in domain.values if value is not None]
     step = max(len(texts) // _SAMPLE, 1)
     sample = texts[::step]
@@ -196,14 +304,24 @@ def _form_of_texts(domain: Domain, records: int) -> dict[str, Any]:
     decimal = np.mean([re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+", text) is not None for text in sample])
     number = np.mean([re.fullmatch(NUMBER, text) is not None for text in sample])
     matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
+    known = [text for text in sample if text not in fillers]
+    lists, pairs, formats = separator_of(known), pairs_of_numbers(known), day_formats_of(known)
+    sentences = np.mean((words >= _WORDY) | (lengths > _LONG_TEXT))
+    plain = not (lists or pairs or formats)
     return {
-        "codes": bool(matching > 0.97 and (of_two_lengths > 0.9 or lengths.mean() > 6)),
+        "lists": lists,
+        "pairs": pairs,
+        "formats": formats,
+        "diagnoses": diagnosis_codes(known),
+        "contacts": contacts_in(known),
+        "phrases": bool((words >= _PHRASE).any()),
+        "codes": bool(plain and matching > 0.97 and (of_two_lengths > 0.9 or lengths.mean() > 6)),
         "reaches": reaching(sample),
         "postal": is_postal(sample),
         "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
         "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
         "answers": answers_in(texts),
-        "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(records, 1)),
+        "prose": bool(plain and sentences >= 0.5 and len(texts) > 0.3 * max(records, 1)),
         "words": frozenset(text.strip().lower() for text in texts) if len(texts) <= 80 else frozenset(),
     }
 
@@ -228,6 +346,9 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
         "whole": whole,
         "sequence": once and gapless and len(numbers) > 5,
         "spread": (float(low), float(high)),
+        "mean": float(numbers @ records / cumulated[-1]),
+        "least": float(numbers[0]),
+        "rounding": rounding_of(numbers, records),
         "width": steady,
     }
 

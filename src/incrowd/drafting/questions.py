@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from incrowd.drafting.roles import Guess
-from incrowd.table.schema import OPEN_ROLE
+from incrowd.table.schema import OPEN_ROLE, Role
 
 _ALONE = 5
 """Open columns up to which each is a question of its own."""
@@ -25,25 +25,45 @@ class Question:
         The columns.
     text
         The question in words.
+    special
+        The special category of personal data that the columns may be of; else empty. No common answer
+        releases such columns as they are.
+    shapes
+        The shapes of frequent values by column, such as ``AA-999``.
+    labels
+        What the file says that a column is, by column, where it does.
+    refused
+        The roles that a column cannot have, by column.
     """
 
     mark: str
     names: tuple[str, ...]
     text: str
+    special: str = ""
+    shapes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, frozenset[Role]] = field(default_factory=dict)
 
 
 def joined_questions(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Give open columns that look alike one mark, if there are more open columns than a few."""
-    alike: dict[str, list[str]] = {}
+    """Join open columns that look alike into groups with one mark, if there are more open columns than a few.
+
+    Columns that may be of a special category of personal data are a group without a mark, so that a draft
+    is answered for each of them.
+    """
+    alike: dict[str, list[Guess]] = {}
     for guess in guesses:
         if guess.role == OPEN_ROLE and guess.alike:
-            alike.setdefault(guess.alike, []).append(guess.name)
+            alike.setdefault(guess.alike, []).append(guess)
     if sum(guess.role == OPEN_ROLE for guess in guesses) <= _ALONE:
         return tuple(guesses)
-    groups = [kind for kind, names in alike.items() if len(names) > 1]
-    marks = {kind: f"{OPEN_ROLE}{number}" for number, kind in enumerate(groups, 1)}
+    groups = [name for name, found in alike.items() if len(found) > 1]
+    marked = [name for name in groups if not alike[name][0].special]
+    marks = {name: f"{OPEN_ROLE}{number}" for number, name in enumerate(marked, 1)}
     return tuple(
-        replace(guess, mark=marks.get(guess.alike, "")) if guess.role == OPEN_ROLE else guess
+        replace(guess, group=guess.alike, mark=marks.get(guess.alike, ""))
+        if guess.role == OPEN_ROLE and guess.alike in groups
+        else guess
         for guess in guesses
     )
 
@@ -53,15 +73,25 @@ def questions_of(guesses: Sequence[Guess]) -> list[Question]:
     groups: dict[str, list[Guess]] = {}
     alone = []
     for guess in guesses:
-        if guess.role == OPEN_ROLE and guess.mark:
-            groups.setdefault(guess.mark, []).append(guess)
+        if guess.role == OPEN_ROLE and guess.group:
+            groups.setdefault(guess.group, []).append(guess)
         elif guess.role == OPEN_ROLE:
-            alone.append(Question(OPEN_ROLE, (guess.name,), f"{guess.name}: {guess.reason}"))
-    together = [
-        Question(mark, tuple(guess.name for guess in found), _asked_of(found))
-        for mark, found in groups.items()
-    ]
-    return sorted(together, key=lambda each: int(each.mark[1:])) + alone
+            alone.append(_question([guess]))
+    together = [_question(found) for found in groups.values()]
+    return sorted(together, key=lambda each: int(each.mark[1:] or 0)) + alone
+
+
+def _question(guesses: Sequence[Guess]) -> Question:
+    first = guesses[0]
+    return Question(
+        first.mark or OPEN_ROLE,
+        tuple(guess.name for guess in guesses),
+        f"{first.name}: {first.reason}" if len(guesses) == 1 else _asked_of(guesses),
+        first.special,
+        {guess.name: guess.shapes for guess in guesses},
+        {guess.name: guess.label for guess in guesses if guess.label},
+        {guess.name: guess.refused for guess in guesses if guess.refused},
+    )
 
 
 def _asked_of(guesses: Sequence[Guess]) -> str:
@@ -69,4 +99,5 @@ def _asked_of(guesses: Sequence[Guess]) -> str:
     step = max(len(guesses) // _NAMED, 1)
     named = ", ".join(guess.name for guess in guesses[::step][:_NAMED])
     such = f"such as {named}" if len(guesses) > _NAMED else f"({named})"
-    return f"{len(guesses):,} {guesses[0].alike} {such}: what are they?"
+    law = " (the law protects them)" if guesses[0].special else ""
+    return f"{len(guesses):,} {guesses[0].alike}{law} {such}: what are they?"

@@ -7,28 +7,17 @@ never values.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from incrowd.drafting.answers import Answers
+from incrowd.drafting.languages import languages
 from incrowd.drafting.profile import Profile
-from incrowd.drafting.words import (
-    IDS,
-    NAMES,
-    PEOPLE,
-    PERSONAL,
-    POSTAL,
-    SENSITIVE,
-    THINGS,
-    about,
-    says,
-    tokens,
-    words_of,
-)
+from incrowd.drafting.recipes import MANY, recipe_of, treatment_of
+from incrowd.drafting.text_forms import example_of
+from incrowd.drafting.words import about, named_after, says, special_category, tokens
 from incrowd.reading.spellings import Spelling
-from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, Role
 
 _UNIQUE = 0.9
@@ -42,62 +31,14 @@ _FEW_ROWS = 20
 _FEW_NUMBERS = 12
 """Different whole numbers up to which they are probably codes or grades."""
 _ONE_VALUE = "columns of nearly one value"
-_MANY = 20
-_POSTAL_DIGITS = 4
 _LONG = 5
-
-_SEXES = (
-    frozenset(words_of("m male man men mann männlich maennlich h homme hombre masculino maschio masculin 1")),
-    frozenset(
-        words_of("f female woman women w frau weiblich femme mujer femenino feminino femmina féminin 2")
-    ),
+_SIGNS = 4
+"""Values up to which single letters, such as m and f, are taken for sexes."""
+_AROUND_ONE = (0.5, 2.0)
+"""Means of the weights of a sample that were scaled to its size."""
+_OWN = (
+    "nearly every row has its own value, which tells whose row it is: leave it out, or generalize it (quasi)"
 )
-_VALUES = {
-    "marital status": frozenset(
-        words_of(
-            """
-            single married divorced widowed separated ledig verheiratet geschieden verwitwet célibataire marié
-            mariée divorcé divorcée veuf veuve soltero soltera casado casada divorciado divorciada viudo viuda
-            celibe nubile coniugato coniugata vedovo vedova solteiro solteira
-            """
-        )
-    ),
-    "education": frozenset(
-        words_of(
-            """
-            bachelors bachelor masters master doctorate phd hs-grad some-college assoc-acdm assoc-voc
-            prof-school preschool abitur hauptschule realschule diplom baccalaureat baccalauréat licence
-            bachillerato licenciatura laurea diploma
-            """
-        )
-    ),
-    "country": frozenset(
-        words_of(
-            """
-            germany deutschland france frankreich italy italien italia spain spanien españa portugal austria
-            österreich switzerland schweiz suisse usa us united-states uk gb england ireland netherlands
-            belgium poland sweden norway denmark finland greece turkey türkei russia ukraine china japan india
-            canada mexico méxico brazil brasil argentina australia de fr it es pt at ch nl be pl se dk fi
-            """
-        )
-    ),
-    "origin": frozenset(
-        words_of(
-            """
-            white black asian hispanic latino caucasian african-american africanamerican asian-pac-islander
-            """
-        )
-    ),
-    "place": frozenset(
-        words_of(
-            """
-            al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc
-            nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy dc pr
-            """
-        )
-    ),
-}
-"""Values that say what a column is about; for places the states of the USA."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +69,22 @@ class Guess:
         Of a question: the kind of columns that may be asked about together, in the plural.
     mark
         Of a question that is asked about several columns: ``?`` and the number of the group.
+    group
+        Of a question that is asked about several columns: the kind of them all, as in `alike`.
+    special
+        The special category of personal data that it may be of; else empty.
+    treatment
+        How its values are treated, as a policy file holds it; None where they are not.
+    refused
+        Roles that would let every row be told by its value, so that no answer gives them.
+    by_way
+        Of numbers of which nobody knows how they are written: the treatment that each of the `ways` needs.
+    unanswered
+        Whether it is left out because nobody was asked.
+    label
+        What the file says that the column is; else empty.
+    shapes
+        The shapes of its most frequent values.
     """
 
     name: str
@@ -141,18 +98,47 @@ class Guess:
     answers: Answers = ""
     alike: str = ""
     mark: str = ""
+    group: str = ""
+    special: str = ""
+    treatment: dict[str, object] | None = None
+    refused: frozenset[Role] = field(default=frozenset())
+    by_way: tuple[dict[str, object], ...] = ()
+    unanswered: bool = False
+    label: str = ""
+    shapes: tuple[str, ...] = ()
 
 
 def guess_role(column: Profile) -> Guess:
     """Guess the role of a column."""
-    for rule in (_unreadable, _day, _personal, _identifier, _known, _protected, _telling, _known_by_values):
+    for rule in _RULES:
         guess = rule(column)
         if guess is not None:
             break
     else:
         alike, asked = _question(column)
         guess = Guess(column.name, OPEN_ROLE, f"{asked}; {column.counted}", alike=alike)
-    return replace(guess, ways=column.ways, answers=column.answers)
+    return _with_findings(guess, column)
+
+
+def _with_findings(guess: Guess, column: Profile) -> Guess:
+    """Add the findings about a column that hold for every role."""
+    reason = guess.reason
+    if column.lists and guess.role != "identifying":
+        reason = f"{reason}; cells are lists, parted by {column.lists!r}, and each list counts as one value"
+    if column.label and f"({column.label})" not in reason:
+        reason = f"{reason}; label: {column.label}"
+    own = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
+    refused: tuple[Role, ...] = ("sensitive", "insensitive") if own or column.formats else ()
+    return replace(
+        guess,
+        reason=reason,
+        ways=column.ways,
+        answers=column.answers,
+        label=column.label,
+        shapes=column.shapes,
+        by_way=tuple({} if each is None else each.settings() for each in column.roundings),
+        refused=frozenset(refused),
+    )
 
 
 # --- rules, the first that knows an answer decides ---------------------------------------------------
@@ -166,34 +152,65 @@ def _unreadable(column: Profile) -> Guess | None:
 
 def _personal(column: Profile) -> Guess | None:
     """Names, addresses and numbers that stand for one person."""
-    word = says(PERSONAL, column.name)
-    if word and column.distinct > 2:
-        return Guess(column.name, "identifying", f"the name says {word!r}; {column.counted}")
-    if not set(tokens(column.name)) & set(NAMES) or column.kind != "category":
+    found = _said("personal", column)
+    if found and column.distinct > 2:
+        return Guess(column.name, "identifying", f"{found[1]}; {column.counted}")
+    if column.kind != "category" or column.lists or not _said("names", column):
         return None
-    if column.share > _MOSTLY or tokens(column.name) in (["name"], ["nombre"], ["nom"], ["nome"]):
+    alone = any(len(tokens(title)) == 1 and says("names", title) for _, title in column.titles)
+    if alone or column.share > _MOSTLY:
         return Guess(column.name, "identifying", f"seems to be names; {column.counted}")
     return None
 
 
 def _day(column: Profile) -> Guess | None:
+    if column.formats:
+        shown = " and ".join(map(example_of, column.formats))
+        reason = (
+            f"days in {len(column.formats)} formats, such as {shown}: write them one way; {column.counted}"
+        )
+        return Guess(column.name, OPEN_ROLE, reason, alike="columns of days in several formats")
     if column.kind != "date":
         return None
-    word = about(column.name)
-    what = f"the name says {word!r}" if word else "a day: others may know what happened on it"
+    found = _subject(column)
+    what = found[1] if found else "a day: others may know what happened on it"
     return _quasi(column, f"{what}; {column.counted}")
+
+
+def _weight(column: Profile) -> Guess | None:
+    """Weights of a sample: numbers above 0 with decimals, around 1 unless the name says more."""
+    if column.kind != "number" or column.least <= 0 or column.distinct < 2 or column.known < column.rows:
+        return None
+    sure = _said("sampling", column)
+    found = sure or _said("weights", column)
+    if not found or any(says("body", title) for _, title in column.titles):
+        return None
+    low, high = _AROUND_ONE
+    if sure or (not column.whole and low <= column.mean <= high):
+        reason = f"a sampling weight: {found[1]}, and the numbers fit; {column.counted}"
+        return Guess(column.name, "weight", reason)
+    return None
 
 
 def _identifier(column: Profile) -> Guess | None:
     """Codes that the name calls an id, if the values are as many as ids are."""
-    words = tokens(column.name)
-    ends = bool(words) and words[-1] in IDS
-    person = says(PEOPLE, column.name) if ends else says(PEOPLE, words[-1] if words else "")
+    return next(
+        (found for _, title in column.titles if (found := _identifier_by(title, column)) is not None), None
+    )
+
+
+def _identifier_by(title: str, column: Profile) -> Guess | None:
+    words = tokens(title)
+    ends = bool(words) and says("ids", words[-1]) is not None
+    by_label = title != column.name
+    if by_label and not ends:
+        return None  # "Age of respondent"
+    person = says("people", title) if ends else says("people", words[-1] if words else "")
     if person and person.startswith("subject") and column.kind == "category" and not column.codes:
         return None  # of a course or a message
-    if not (person or ends) or (column.kind == "number" and not column.whole):
+    if not (person or ends) or (column.kind == "number" and not column.whole) or _is_no_id(column):
         return None
-    thing = _named_after_thing(words)
+    thing = named_after(title)
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
     own = column.share > _UNIQUE
     least = (
@@ -207,7 +224,7 @@ def _identifier(column: Profile) -> Guess | None:
         return None
     if not strong and not (column.codes or column.width >= 3 or column.sequence):
         return None
-    if about(column.name) and not person:
+    if about(title) and not person:
         return None
     if own:
         return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
@@ -220,38 +237,103 @@ def _identifier(column: Profile) -> Guess | None:
 def is_id(column: Profile) -> bool:
     """Say whether a column holds ids, nearly one a row: codes, or whole numbers that the name calls an id."""
     words = tokens(column.name)
-    own = column.share > _UNIQUE and not _named_after_thing(words)
-    by_name = bool(words) and words[-1] in IDS and column.whole
+    own = column.share > _UNIQUE and not named_after(column.name) and not _is_no_id(column)
+    by_name = bool(words) and says("ids", words[-1]) is not None and column.whole
     return own and (column.codes or by_name)
 
 
-def _named_after_thing(words: Sequence[str]) -> str:
-    """Return the word for a thing that ends a name, ids and numbers aside: ``ad`` of ``job_ad_id``."""
-    kept = list(words)
-    while kept and kept[-1] in IDS:
-        kept.pop()
-    return kept[-1] if kept and says(THINGS, kept[-1]) else ""
+def _is_no_id(column: Profile) -> bool:
+    """Say whether the values have a form that ids have not: lists, two numbers, or days."""
+    return bool(column.lists or column.pairs or column.formats)
+
+
+def _texts(column: Profile) -> Guess | None:
+    """Texts that people typed: they may name anybody."""
+    if column.contacts:
+        reason = f"texts that hold {column.contacts}; {column.counted}"
+        return Guess(column.name, "identifying", reason)
+    found = _said("prose", column)
+    if found and column.kind == "category" and column.phrases and not column.lists:
+        return Guess(
+            column.name, "identifying", f"free text, which may name people: {found[1]}; {column.counted}"
+        )
+    return None
 
 
 def _known(column: Profile) -> Guess | None:
     """Recognize a quasi-identifier by its name: acquaintances of a person know such facts."""
-    word = about(column.name)
-    if word is None or column.prose:
+    found = _subject(column)
+    if found is None or column.prose:
         return None
+    word, said = found
     if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
-        reason = f"the name says {word!r}, but nearly every row has its own value"
+        reason = f"{said}, but nearly every row has its own value"
         return Guess(column.name, "identifying", f"{reason}; {column.counted}")
-    return _quasi(column, f"others may know it: {word}; {column.counted}")
+    what = word if about(column.name) else said
+    return _quasi(column, f"others may know it: {what}; {column.counted}")
 
 
 def _protected(column: Profile) -> Guess | None:
-    word = says(SENSITIVE, column.name)
-    if word is None or column.prose:
+    found = _said("sensitive", column)
+    if found is None or column.prose:
         return None
+    special = _special_of(column)
     if column.top > _ALIKE:
-        reason = f"the name says {word!r}, but nearly every row has the same value"
-        return Guess(column.name, OPEN_ROLE, f"{reason}; {column.counted}", alike=_ONE_VALUE)
-    return Guess(column.name, "sensitive", f"the name says {word!r}; {column.counted}")
+        reason = f"{found[1]}, but nearly every row has the same value"
+        alike = _alike_of(special[0]) if special else _ONE_VALUE
+        return Guess(
+            column.name,
+            OPEN_ROLE,
+            f"{reason}; {column.counted}",
+            alike=alike,
+            special=special[0] if special else "",
+        )
+    if column.known > _FEW_ROWS:
+        if column.kind == "category" and column.share > _UNIQUE and not column.ways:
+            reason = f"{found[1]}, but nearly every row has its own value"
+            return Guess(column.name, "identifying", f"{reason}; {column.counted}")
+        if column.rounding is not None and column.rounding.step is None:
+            reason = f"{found[1]}, but too few rows share a number even if it is rounded"
+            return Guess(
+                column.name, OPEN_ROLE, f"{reason}; {column.counted}", alike="columns of rare numbers"
+            )
+    return _sensitive(column, f"{found[1]}; {column.counted}")
+
+
+def _special(column: Profile) -> Guess | None:
+    """Ask about a column that may be of a special category of personal data."""
+    if column.prose or column.reaches or (column.distinct > _FEW_ROWS and column.share > _UNIQUE):
+        return None
+    found = _special_of(column)
+    if found is None:
+        return None
+    category, why = found
+    reason = f"may be data on {category}, which the law protects: {why}; {column.counted}"
+    return Guess(column.name, OPEN_ROLE, reason, alike=_alike_of(category), special=category)
+
+
+def _special_by_two_words(column: Profile) -> Guess | None:
+    """Ask about ``foreign_born`` before its last word is taken for a date of birth."""
+    found = [special_category(title) for _, title in column.titles]
+    return _special(column) if any(each is not None and each[2] for each in found) else None
+
+
+def _special_of(column: Profile) -> tuple[str, str] | None:
+    """Return the special category that a name, a label or the values are of, and why."""
+    titles = [*column.titles, *([("label", column.label)] if column.label else [])]
+    for what, title in titles:
+        found = special_category(title)
+        if found is not None:
+            return found[0], f"the {what} says {found[1]!r}"
+    if column.pairs:
+        return "health", "two numbers with a slash, as a blood pressure is"
+    if column.diagnoses:
+        return "health", "the values look like codes of diagnoses (ICD)"
+    return None
+
+
+def _alike_of(category: str) -> str:
+    return f"columns on {category}"
 
 
 def _telling(column: Profile) -> Guess | None:
@@ -269,9 +351,9 @@ def _telling(column: Profile) -> Guess | None:
         return None
     if own and column.sequence:
         return Guess(column.name, "identifying", f"numbers the rows; {column.counted}")
-    if own and (column.kind == "category" or (column.whole and column.width >= _LONG)):
+    if own and ((column.kind == "category" and not column.lists) or (column.whole and column.width >= _LONG)):
         return Guess(column.name, "identifying", f"nearly every row has its own value; {column.counted}")
-    code = column.codes or (column.whole and column.width >= _LONG)
+    code = (column.codes or (column.whole and column.width >= _LONG)) and not column.ways
     if code and column.share > _MOSTLY and not own:
         return _repeats(column, "codes with few rows each")
     if code and column.distinct > 50 and column.share > _REPEATED:
@@ -286,13 +368,42 @@ def _telling(column: Profile) -> Guess | None:
 
 def _known_by_values(column: Profile) -> Guess | None:
     """Recognize a quasi-identifier by its values: acquaintances of a person know such facts."""
-    words = column.words
-    if column.kind == "category" and 2 <= len(words) <= 6 and all(words & sex for sex in _SEXES):
+    if column.kind == "category" and _are_sexes(column.words):
         return _quasi(column, f"the values are sexes; {column.counted}")
-    for what, known in _VALUES.items():
-        least = 15 if what == "place" else 3
-        if len(words & known) >= least and len(words & known) >= 0.6 * len(words):
-            return _quasi(column, f"the values look like {what}; {column.counted}")
+    for language in languages():
+        for what, known in language.values.items():
+            least = 15 if what == "place" and language.name == "English" else 3
+            both = column.words & (known | languages()[0].values.get(what, frozenset()))
+            if len(column.words & known) >= least and len(both) >= 0.6 * len(column.words):
+                return _quasi(column, f"the values look like {what}; {column.counted}")
+    return None
+
+
+def _are_sexes(words: frozenset[str]) -> bool:
+    """Say whether a few values are the sexes in one language; of single letters there are fewer others."""
+    for language in languages():
+        men, women = (words & sexes for sexes in language.sexes)
+        signs = all(len(word) == 1 and word.isascii() for word in men | women)
+        if men and women and 2 <= len(words) <= (_SIGNS if signs else 6):
+            return True
+    return False
+
+
+def _said(kind: str, column: Profile) -> tuple[str, str] | None:
+    """Return the listed word of a name or a label, and where it stands in words."""
+    for what, title in column.titles:
+        word = says(kind, title)
+        if word:
+            return word, f"the {what} says {word!r}"
+    return None
+
+
+def _subject(column: Profile) -> tuple[str, str] | None:
+    """Return the subject of a name or a label that others may know, and where it stands in words."""
+    for what, title in column.titles:
+        subject = about(title)
+        if subject:
+            return subject, f"the {what} says {subject!r}"
     return None
 
 
@@ -307,20 +418,28 @@ def _repeats(column: Profile, why: str, *, named: bool = False) -> Guess:
 
 
 def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
-    """Give a column another role, and a recipe where it needs one."""
-    made = Guess(guess.name, role, f"{why}; {column.counted}", ways=guess.ways, answers=guess.answers)
-    if role != "quasi":
-        return made
-    recipe, words = _recipe(column)
-    return replace(made, hierarchy=recipe, recipe=words)
+    """Give a column another role, and the recipe or treatment that it needs, unless it refuses the role."""
+    if role in guess.refused:
+        return replace(guess, reason=f"{_OWN}; {column.counted}")
+    bare = replace(
+        guess, role=role, hierarchy=None, recipe="", treatment=None, alike="", mark="", group="", special=""
+    )
+    made = replace(bare, reason=f"{why}; {column.counted}", repeated=False, named=False)
+    if role == "quasi":
+        recipe, words = recipe_of(column)
+        return replace(made, hierarchy=recipe, recipe=words)
+    if role in ("sensitive", "insensitive"):
+        treatment, words = treatment_of(column)
+        return replace(made, treatment=treatment, recipe=words)
+    return made
 
 
 def may_name_people(guess: Guess, column: Profile) -> bool:
     """Say whether a column may be an id of people: it repeats, and has no other explanation."""
     usable = column.kind == "category" or (column.kind == "number" and column.whole)
     repeats = column.distinct >= _FEW_ROWS and _REPEATED <= column.share <= 0.5 and not column.prose
-    open_ = guess.role == OPEN_ROLE or guess.repeated
-    return usable and repeats and open_ and not _named_after_thing(tokens(column.name))
+    open_ = (guess.role == OPEN_ROLE and not guess.special) or guess.repeated
+    return usable and repeats and open_ and not _is_no_id(column) and not named_after(column.name)
 
 
 def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
@@ -349,6 +468,8 @@ def _question(column: Profile) -> tuple[str, str]:
     own = column.share > _UNIQUE and column.known > _FEW_ROWS
     if column.distinct <= 1:
         return _ONE_VALUE, "tells rows nothing apart"
+    if column.lists:
+        return "columns of lists", either
     if column.answers == "one spelling":
         return "yes/no columns", f"yes or no: {either}"
     if column.kind == "number":
@@ -360,63 +481,31 @@ def _question(column: Profile) -> tuple[str, str]:
             return "columns of whole numbers", "could be an age, a count or a score"
         reason = "a number that somebody may know, or must not learn"
         if column.whole and column.distinct <= _FEW_NUMBERS:
-            return "columns of few values", reason
+            return "columns of few numbers", reason
         return "columns of whole numbers" if column.whole else "columns of decimal numbers", reason
     if column.mixed:
         reason = "numbers but for a few texts: name those that mean missing in null_values"
         return "columns of numbers with texts among them", reason
     if column.share > _MOSTLY and column.known > _FEW_ROWS:
         return "columns of rare texts", "many rare texts, which may tell who it is"
-    return "columns of few values" if column.distinct <= _MANY else "columns of many words", either
+    return "columns of few words" if column.distinct <= MANY else "columns of many words", either
 
 
-# --- recipes ------------------------------------------------------------------------------------------
+# --- guesses ------------------------------------------------------------------------------------------
 
 
 def _quasi(column: Profile, reason: str) -> Guess:
-    recipe, why = _recipe(column)
+    recipe, why = recipe_of(column)
     return Guess(column.name, "quasi", reason, recipe, why)
 
 
-def _recipe(column: Profile) -> tuple[dict[str, object] | None, str]:
-    """Choose a recipe that suits the values, with the reason."""
-    if column.kind == "date":
-        return {"dates": ["month", "quarter", "year", "decade"]}, "a date climbs the calendar"
-    if column.width >= _POSTAL_DIGITS and says(POSTAL, column.name):
-        return {"prefix": True}, "postal codes are masked from the right, one digit a level"
-    if column.kind == "number":
-        widths = _widths(column)
-        if len(column.ways) > 1:
-            return {"flat": True}, "until it is known how its numbers are written"
-        if not widths:
-            return {"flat": True}, "too few different numbers for intervals: the value or nothing"
-        return {"intervals": widths}, "numbers go into nested intervals of these widths"
-    if column.distinct > _MANY and (column.digits or column.codes or column.postal):
-        return {"prefix": True}, "codes are masked from the right, one character a level"
-    if is_nearly_unique(column.distinct, column.known):
-        return {"flat": True}, "too rare to be listed: the value where enough share it, or *"
-    if column.distinct > _MANY:
-        return None, (
-            f"no recipe suits {column.distinct:,} words; without a hierarchy file cells become sets, or * in "
-            "a full-domain recoding"
-        )
-    return None, ""
+def _sensitive(column: Profile, reason: str) -> Guess:
+    treatment, why = treatment_of(column)
+    return Guess(column.name, "sensitive", reason, recipe=why, treatment=treatment)
 
 
-def _widths(column: Profile) -> list[float]:
-    """Return four widths that double, the first about a fortieth to a twentieth of the usual range."""
-    low, high = column.spread
-    extent = high - low
-    if extent <= 0 or (column.whole and extent < 4):
-        return []
-    rough = extent / 20
-    power = 10.0 ** math.floor(math.log10(rough))
-    width = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.75)
-    if column.whole:
-        width = max(width, 2.0)
-    found: list[float] = []
-    while width < extent and len(found) < 4:
-        plain = float(f"{width:.6g}")
-        found.append(int(plain) if plain.is_integer() else plain)
-        width *= 2
-    return found
+_RULES = (
+    _unreadable, _day, _weight, _personal, _special_by_two_words, _identifier, _texts, _known, _protected,
+    _special, _telling, _known_by_values,
+)  # fmt: skip
+"""The rules in their order: the first that knows an answer decides."""

@@ -1,229 +1,135 @@
-"""Meanings of the names of columns in English, German, French, Spanish, Portuguese, Italian and Turkish.
-
-A word with a star at its end also begins longer words: ``geburt*`` is in ``Geburtsdatum``.
-"""
+"""Meanings of the names of columns, in the languages of `incrowd.drafting.languages`."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
+from incrowd.drafting.languages import LISTS, languages
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a text."""
-    return text.split()
-
-
-PERSONAL = words_of(
-    """
-    surname surnames forename firstname lastname fullname maidenname givenname fname lname nachname
-    vorname familienname zuname geburtsname prenom apellido apellidos sobrenome apelido cognome ssn
-    passport reisepass* passeport pasaporte passaporto passaporte ausweis* dni nif nie cpf nir iban
-    steuerid codicefiscale email mail emailaddress correo courriel phone telephone telefon* telefono
-    telefone mobile handy movil celular cellulare fax address adresse anschrift direccion indirizzo
-    endereco domicilio street strasse rue calle rua url ip ipaddress license licence licenseplate
-    tckn tckimlik tckimlikno kimlikno soyad soyadi eposta pasaport plaka imza
-    plate kennzeichen mrn uuid guid signature photo
-    """
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss",
+        "ı": "i",
+        "ł": "l",
+        "Ł": "L",
+        "ø": "o",
+        "Ø": "O",
+        "đ": "d",
+        "æ": "ae",
+        "œ": "oe",
+        "ё": "е",
+        "Ё": "Е",
+    }
 )
-"""Words for what names or reaches one person."""
-
-NAMES = words_of(
-    """
-    name names nom nome nombre isim ismi ad adi
-    """
-)
-"""Words for names of people, and of everything else, too."""
-
-PEOPLE = words_of(
-    """
-    patient* subject subjects subjid usubjid pid person* participant* proband* member mitglied*
-    customer* client* kunde* employee* mitarbeiter* student* schueler* user users respondent*
-    individual* paciente* paziente* cliente* persona* utente* usuario* usager* assure* versichert*
-    borrower* applicant* voter* resident* inmate* hasta hastano musteri* ogrenci* calisan* uye kisi
-    """
-)
-"""Words for people."""
-
-IDS = words_of(
-    """
-    id ids ident identifier key rownames row rowid index nr no num nbr number nummer numero numer
-    lfdnr matricule kennung code numara numarasi kodu
-    """
-)
-"""Words that end the name of an identifier."""
-
-THINGS = words_of(
-    """
-    job jobs ad ads posting vacancy stelle order orders bestellung* auftrag* commande pedido pedidos ordine
-    siparis product products produkt* produit producto prodotto produto urun item items article* artikel
-    articulo articolo sku store stores shop filiale branch magasin tienda negozio loja site station region
-    city town county state country school schule* ecole escuela scuola escola class course kurs ward
-    hospital clinic klinik* department abteilung* place location visit encounter admission stay event session
-    transaction invoice rechnung* flight trip ticket team movie film episode device building gebaeude
-    """
-)
-"""Words for what has ids of its own, and is nobody."""
-
-POSTAL = words_of(
-    """
-    zip zipcode zips postcode postal postalcode plz postleitzahl cep codigopostal codepostal postakodu
-    """
-)
-"""Words for postal codes."""
-
-QUASI = {
-    "age": words_of(
-        """
-        age ages agea agey fage mage xage alter altersgruppe altersklasse edad eta idade agegroup agegr
-        agegrp aagegr ageband yas yasi yasgrubu
-        """
-    ),
-    "birth": words_of(
-        """
-        birth birthday birthdate birthyear birthyr born dob yob dateofbirth geb gebdat geburt* naissance
-        nacimiento nascita nascimento dogum*
-        """
-    ),
-    "sex": words_of(
-        """
-        sex gender female male weiblich maennlich geschlecht sexe sexo genero sesso genre cinsiyet
-        cinsiyeti
-        """
-    ),
-    "place": words_of(
-        """
-        city town hometown birthplace birthcity birthstate birthcountry geburtsort heimatort
-        village county state province provinz provincia region regiao regione country land
-        bundesland kanton canton gemeinde commune comune ville ciudad citta cidade stadt ort
-        wohnort municipio pays pais paese departement departamento district bezirk landkreis
-        kreis neighborhood neighbourhood borough precinct quartier stadtteil location lat lon lng
-        long latitude longitude residence wohnsitz
-        sehir sehri il ili ilce ilcesi ulke ulkesi mahalle semt
-        """
-    )
-    + POSTAL,
-    "origin": words_of(
-        """
-        race ethnic ethnicity ethnie hispanic nationality nationalitat nationalite nationalitaet
-        staatsangehorigkeit staatsangehoerigkeit citizenship citizen nacionalidad nazionalita
-        nacionalidade herkunft raza raca razza religion konfession religione religiao
-        uyruk uyrugu irk din dini etnik koken
-        """
-    ),
-    "marital status": words_of(
-        """
-        marital married maritalstatus familienstand zivilstand civil etatcivil estadocivil
-        statocivile spouse medeni medenihal medenidurum
-        """
-    ),
-    "profession": words_of(
-        """
-        occupation job profession position team beruf workclass ocupacion
-        profesion professione profissao metier taetigkeit tatigkeit jobtitle meslek meslegi
-        """
-    ),
-    "education": words_of(
-        """
-        education educ edu degree bildung bildungsgrad ausbildung schulabschluss abschluss
-        educacion educacao istruzione diplome estudios escolaridade egitim egitimi
-        ogrenim
-        """
-    ),
-    "household": words_of(
-        """
-        household haushalt* children kinder kids enfants hijos figli filhos hane* cocuk*
-        """
-    ),
-    "language": words_of(
-        """
-        language lang sprache muttersprache langue idioma lingua dil dili
-        """
-    ),
-}
-"""What somebody who knows a person plausibly knows, and the words for it."""
-
-SENSITIVE = words_of(
-    """
-    diag diagnos* diagnostico disease krankheit* maladie enfermedad malattia doenca condition illness
-    symptom* medication* medikament* medicament* farmaco* drug drugs treatment behandlung* traitement
-    tratamiento trattamento tratamento therapy therapie* procedure procedures hiv test tests result
-    results ergebnis* befund* income incomes einkommen gehalt lohn salary salaire revenu salario
-    ingresos reddito stipendio renda wage wages cost costs kosten charge charges debt debts schulden
-    score crime offence offense conviction vote wahl party stay outcome readmitted death died
-    comorbidity tani tanisi teshis* hastalik hastaligi ilac tedavi* maas maasi gelir geliri ucret borc
-    """
-)
-"""Words for what people do not want known."""
-
-_NEUTRAL = words_of(
-    """
-    cat category class code codes data date datum day desc fecha fips fl flag general group grp
-    gruppe id level month name nbr no nr num number of status text time title txt type value x y year
-    tarih tarihi durum durumu grubu yr mo mon d pl place
-    """
-)
-"""Words after which a name still says what it said before them: ``birth_date``, ``education-num``."""
-
-_BEFORE = words_of(
-    """
-    a al at bei de in on when
-    """
-)
+"""Letters that have no accent to take away, and the ones that are written in their place."""
+_ACCENTED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
+"""Letters whose accents and vowel signs are taken away: Latin, Greek, Hebrew and Arabic."""
+_UNDIVIDED = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+"""Signs of scripts that put no blanks between words: Chinese, Japanese and Korean."""
+_ARTICLE = "ال"
 
 
 def tokens(column: str) -> list[str]:
     """Return the words of a column's name in small letters, without accents.
 
+    Where a script puts no blanks between words, listed words are found within the name.
+
     Examples
     --------
     >>> tokens("preOp_Größe2"), tokens("USUBJID")
     (['pre', 'op', 'grosse'], ['usubjid'])
+    >>> tokens("患者ID番号"), tokens("Дата рождения")
+    (['患者', 'id', '番号'], ['дата', 'рождения'])
     """
-    plain = unicodedata.normalize("NFKD", column.replace("ß", "ss").replace("ı", "i"))
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", plain)]
+    found = []
+    for run in re.findall(r"[^\W\d_]+", _without_accents(column)):
+        shape = "".join(_case(letter) for letter in run)
+        for part in re.finditer("A?a+|A+(?!a)|o+|u+", shape):
+            word = run[part.start() : part.end()].lower()
+            found += _divided(word) if shape[part.start()] == "u" else [_without_article(word)]
+    return found
 
 
-def says(words: list[str], column: str) -> str | None:
+def says(kind: str, column: str) -> str | None:
     """Return the first listed word among the words of a name, two of them together or all, or None.
+
+    Parameters
+    ----------
+    kind
+        A list of words: one of `LISTS`.
 
     Examples
     --------
-    >>> says(PERSONAL, "LastName"), says(PERSONAL, "Telefonnummer"), says(PERSONAL, "flow")
+    >>> says("personal", "LastName"), says("personal", "Telefonnummer"), says("personal", "flow")
     ('lastname', 'telefonnummer', None)
     """
-    parts = tokens(column)
-    pairs = (first + second for first, second in pairwise(parts))
-    return next((part for part in [*parts, *pairs, "".join(parts)] if _listed(words, part)), None)
+    return _first(_lists()[kind], tokens(column))
 
 
 def about(column: str) -> str | None:
-    """Return the subject of a name, of `QUASI`: its last words decide, neutral ones aside.
+    """Return the subject of a name that others may know: its last words decide, neutral ones aside.
 
     Examples
     --------
     >>> about("date_of_birth"), about("education-num"), about("job_req_any"), about("age_at_visit")
     ('birth', 'education', None, 'age')
+    >>> about("年齢"), about("возраст"), about("Geslacht")
+    ('age', 'age', 'sex')
     """
-    parts = tokens(column)
+    parts, lists = tokens(column), _lists()
+    whole = _concept("".join(parts))
     for place, part in enumerate(parts):
-        if place and part in _BEFORE:
+        if not whole and place and lists["before"].has(part):
             early = _concept(parts[place - 1])
             if early:
                 return early
-    whole = _concept("".join(parts))
-    if whole:
-        return whole
-    kept = list(parts)
+    kept = [] if whole else list(parts)
     while kept:
-        found = _concept(kept[-1])
-        if found or kept[-1] not in _NEUTRAL:
+        found = _concept(kept[-1]) or (_concept(kept[-2] + kept[-1]) if kept[1:] else None)
+        if found or not (lists["neutral"].has(kept[-1]) or lists["people"].has(kept[-1])):
             return found
         kept.pop()
+    return whole
+
+
+def special_category(column: str) -> tuple[str, str, bool] | None:
+    """Return the special category of personal data that a name is about, or None.
+
+    Returns
+    -------
+    The category, the listed word, and whether that is several words of the name together.
+
+    Examples
+    --------
+    >>> special_category("has_asthma"), special_category("in_union"), special_category("colour")
+    (('health', 'asthma', False), ('union membership', 'union', False), None)
+    """
+    parts = tokens(column)
+    for joined in (False, True):
+        for category, words in _special().items():
+            word = words.first(_together(parts) if joined else parts)
+            if word:
+                return category, word, joined
     return None
+
+
+def named_after(column: str) -> str:
+    """Return the word for a thing that ends a name, ids and numbers aside; empty where there is none.
+
+    Examples
+    --------
+    >>> named_after("job_ad_id"), named_after("patient_id")
+    ('ad', '')
+    """
+    kept = tokens(column)
+    while kept and _lists()["ids"].has(kept[-1]):
+        kept.pop()
+    return kept[-1] if kept and _lists()["things"].has(kept[-1]) else ""
 
 
 def marks_of_people(columns: Iterable[str]) -> list[str]:
@@ -243,12 +149,130 @@ def marks_of_people(columns: Iterable[str]) -> list[str]:
 
 def is_usual(column: str) -> bool:
     """Say whether a name is one that columns have, and hardly a value that people have."""
-    return about(column) is not None or bool(says([*PERSONAL, *NAMES, *PEOPLE, *SENSITIVE], column))
+    kinds = ("personal", "names", "people", "sensitive")
+    return about(column) is not None or any(says(kind, column) for kind in kinds)
 
 
+# --- lists --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A list of words: whole ones, and such that begin or end longer ones."""
+
+    whole: frozenset[str]
+    begin: tuple[str, ...]
+    end: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> _Words:
+        """Make a list of words as a file has them."""
+        listed = [(word, _plain(word)) for word in words]
+        return cls(
+            frozenset(plain for _, plain in listed),
+            tuple(plain for word, plain in listed if word.endswith("*")),
+            tuple(plain for word, plain in listed if word.startswith("*")),
+        )
+
+    def has(self, part: str) -> bool:
+        return part in self.whole or part.startswith(self.begin) or part.endswith(self.end)
+
+    def first(self, parts: Iterable[str]) -> str | None:
+        return next((part for part in parts if self.has(part)), None)
+
+
+@cache
+def _lists() -> dict[str, _Words]:
+    return {
+        name: _Words.of(word for language in languages() for word in language.lists[name]) for name in LISTS
+    }
+
+
+@cache
+def _subjects() -> dict[str, _Words]:
+    postal = [word for language in languages() for word in language.lists["postal"]]
+    return {
+        name: _Words.of(
+            [word for language in languages() for word in language.about.get(name, ())]
+            + (postal if name == "place" else [])
+        )
+        for name in languages()[0].about
+    }
+
+
+@cache
+def _special() -> dict[str, _Words]:
+    return {
+        name: _Words.of(word for language in languages() for word in language.special.get(name, ()))
+        for name in languages()[0].special
+    }
+
+
+@cache
+def _undivided() -> tuple[str, ...]:
+    """Return the listed words of scripts without blanks, the longest first."""
+    every = [*_lists().values(), *_subjects().values(), *_special().values()]
+    found = {word for words in every for word in words.whole if len(word) > 1 and _UNDIVIDED.match(word)}
+    return tuple(sorted(found, key=lambda word: (-len(word), word)))
+
+
+@cache
 def _concept(word: str) -> str | None:
-    return next((concept for concept, words in QUASI.items() if _listed(words, word)), None)
+    return next((concept for concept, words in _subjects().items() if words.has(word)), None)
 
 
-def _listed(words: list[str], part: str) -> bool:
-    return any(part.startswith(word[:-1]) if word.endswith("*") else part == word for word in words)
+def _first(words: _Words, parts: list[str]) -> str | None:
+    return words.first([*parts, *_together(parts)])
+
+
+def _together(parts: list[str]) -> list[str]:
+    """Return every two neighbours as one word, and all words as one."""
+    pairs = [first + second for first, second in pairwise(parts)]
+    return [*pairs, "".join(parts)] if len(parts) > 1 else []
+
+
+# --- letters ------------------------------------------------------------------------------------------
+
+
+def _plain(word: str) -> str:
+    """Return a listed word as `tokens` gives it."""
+    letters = "".join(re.findall(r"[^\W\d_]", _without_accents(word)))
+    return _without_article(letters.lower())
+
+
+def _without_accents(text: str) -> str:
+    kept: list[str] = []
+    accented = False
+    for sign in unicodedata.normalize("NFKD", text.translate(_LETTERS)):
+        if unicodedata.combining(sign):
+            kept += [] if accented else [sign]
+        else:
+            accented = any(low <= ord(sign) <= high for low, high in _ACCENTED)
+            kept.append(sign)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _without_article(word: str) -> str:
+    return word.removeprefix(_ARTICLE) if len(word) > len(_ARTICLE) + 1 else word
+
+
+def _case(letter: str) -> str:
+    """Return a sign for how a letter is written: large, small, without blanks between words, or otherwise."""
+    if _UNDIVIDED.match(letter):
+        return "u"
+    return "A" if letter.isupper() else "a" if letter.islower() else "o"
+
+
+def _divided(run: str) -> list[str]:
+    """Divide a text without blanks into listed words, the longest first, and the rest between them."""
+    found: list[str] = []
+    between = place = 0
+    while place < len(run):
+        word = next((word for word in _undivided() if run.startswith(word, place)), None)
+        if word is None:
+            place += 1
+            continue
+        found += [run[between:place]] if between < place else []
+        found.append(word)
+        place = between = place + len(word)
+    return found + ([run[between:]] if between < len(run) else [])

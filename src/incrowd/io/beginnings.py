@@ -26,7 +26,7 @@ _FEWEST_NULS = 0.05
 
 
 def utf16_of(start: bytes) -> str | None:
-    """Return Python's name of the encoding of a text in UTF-16; None where the text does not look like it.
+    r"""Return Python's name of the encoding of a text in UTF-16; None where the text does not look like it.
 
     Examples
     --------

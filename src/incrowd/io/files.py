@@ -95,6 +95,13 @@ class CsvFormat:
                 f"encoding {quoted(self.encoding)} is not known as one of text files; try utf-8 or latin-1"
             )
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the columns by their names; only files of SPSS, Stata and SAS have some."""
+        columns = {} if self.kept is None else self.kept.columns
+        found = {name: getattr(column, "label", None) for name, column in columns.items()}
+        return {name: label for name, label in found.items() if label}
+
 
 def has_parquet_ends(start: bytes, end: bytes, size: int) -> bool:
     """Say whether a file is Parquet by its first 4 and last 8 bytes: marks at both ends, and a footer inside.

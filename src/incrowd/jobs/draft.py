@@ -25,7 +25,6 @@ from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
 from incrowd.lazy import pl
 from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.reading.spellings import Spelling
-from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 _PARTS = (
     ("identifying", "Left out of every release."),
     ("person", "Whose row it is: models count people in place of rows. Left out of every release."),
+    ("weight", "Sampling weights: how many people a row stands for. Left out of every release."),
     ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
     ("sensitive", "Sensitive: released as they are, protected by the models."),
     ("insensitive", "Insensitive: released as they are."),
@@ -43,8 +43,6 @@ _PARTS = (
 _PAIRS = 12
 _SOME = 1000
 """Values of a column beside which its name is looked at."""
-_TAKEN = 8
-"""Columns that are taken for quasi-identifiers where none is one by its name and nobody is asked."""
 _SURE = frozenset(MISSING_TEXTS)
 """Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
 
@@ -69,8 +67,8 @@ class Draft:
         Pairs of columns that are released of which the first tells the second; see `determined`.
     trial
         What came of trying the draft on the table; None while there are questions.
-    taken
-        Columns that are taken for quasi-identifiers, because none is one by its name and nobody was asked.
+    kept_open
+        Whether questions stay although nobody is to be asked, since no quasi-identifier is known.
     """
 
     guesses: tuple[Guess, ...]
@@ -80,7 +78,7 @@ class Draft:
     text: str
     telling: tuple[tuple[str, str], ...] = ()
     trial: Trial | None = None
-    taken: tuple[str, ...] = ()
+    kept_open: bool = False
 
     @property
     def questions(self) -> list[Question]:
@@ -90,6 +88,16 @@ class Draft:
     def having(self, role: str) -> list[str]:
         """Name the columns of a role, ``?`` for questions."""
         return [guess.name for guess in self.guesses if guess.role == role]
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Columns that are left out because nobody was asked about them."""
+        return [guess.name for guess in self.guesses if guess.unanswered]
+
+    @property
+    def rounded(self) -> list[str]:
+        """Columns of numbers that are released rounded, since few rows share the exact ones."""
+        return [guess.name for guess in self.guesses if guess.treatment is not None]
 
     @property
     def spelled(self) -> list[str]:
@@ -123,6 +131,7 @@ def draft_policy(
     *,
     ask: bool = True,
     answered: Callable[[list[Question]], Mapping[str, Role]] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Draft:
     """Draft a policy file with comments, and try it unless there are questions.
 
@@ -135,9 +144,12 @@ def draft_policy(
     null_values
         Texts that mean missing.
     ask
-        Whether what cannot be known is a question. If not, such a column is left out of every release.
+        Whether what cannot be known is a question. If not, such a column is left out of every release; where
+        no column is known to be a quasi-identifier, the questions stay, since a policy needs one.
     answered
         What asks somebody the questions, and returns the roles of columns that were answered.
+    labels
+        What a file says of its columns, by name, as files of SPSS and Stata do. They are read as names are.
 
     Raises
     ------
@@ -153,7 +165,8 @@ def draft_policy(
             f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
-    profiles = [profile_of(table[name], name, null_values) for name in table.columns]
+    said = {} if labels is None else labels
+    profiles = [profile_of(table[name], name, null_values, said.get(name, "")) for name in table.columns]
     fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
     sure = {text for _, text, _ in fillers if text in _SURE}
     missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
@@ -161,7 +174,9 @@ def draft_policy(
         # Without its fillers a column may turn out to hold numbers or dates.
         again = {name for name, text, _ in fillers if text in sure}
         profiles = [
-            profile_of(table[column.name], column.name, missing) if column.name in again else column
+            profile_of(table[column.name], column.name, missing, column.label)
+            if column.name in again
+            else column
             for column in profiles
         ]
         fillers += [
@@ -179,10 +194,9 @@ def draft_policy(
             with_role(guess, column, roles[guess.name], "answered") if guess.name in roles else guess
             for guess, column in zip(guesses, profiles, strict=True)
         )
-    taken: tuple[str, ...] = ()
-    if not ask:
-        open_, guesses = guesses, tuple(map(_unasked, guesses))
-        guesses, taken = _with_some_quasi(guesses, open_, profiles)
+    kept_open = not ask and not _has_quasi(guesses, profiles) and any(map(_is_open, guesses))
+    if not ask and not kept_open:
+        guesses = tuple(map(_unasked, guesses))
     fillers = list(dict.fromkeys(fillers))
     released = [guess.name for guess in guesses if guess.role not in UNRELEASED]
     telling = determined(table, released)
@@ -194,7 +208,7 @@ def draft_policy(
     text = write(guesses, AS_DRAFTED)
     if not any(_is_open(guess) for guess in guesses):
         guesses, text, trial = tried(table, guesses, write)
-    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling), trial, taken)
+    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling), trial, kept_open)
 
 
 def _is_open(guess: Guess) -> bool:
@@ -224,31 +238,12 @@ def _with_people(
     return [replace(guess, named=guess.name in coarsest) for guess in found]
 
 
-def _with_some_quasi(
-    unasked: tuple[Guess, ...], guesses: Sequence[Guess], profiles: Sequence[Profile]
-) -> tuple[tuple[Guess, ...], tuple[str, ...]]:
-    """Generalize the first columns that there would be a question about, where nothing else is generalized.
-
-    A policy needs a quasi-identifier with values that records share. Whatever such a column is, it tells no
-    fewer than k records apart.
-    """
-    if any(
-        guess.role == "quasi"
-        and not (column.kind == "category" and is_nearly_unique(column.distinct, column.known))
-        for guess, column in zip(unasked, profiles, strict=True)
-    ):
-        return unasked, ()
-    taken = [
-        guess.name
+def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
+    """Say whether a quasi-identifier is known that has several values, and is known to be readable."""
+    return any(
+        guess.role == "quasi" and len(guess.ways) < 2 and column.distinct > 1
         for guess, column in zip(guesses, profiles, strict=True)
-        if guess.role == OPEN_ROLE and len(guess.ways) < 2 and 1 < column.distinct <= column.known / 2
-    ][:_TAKEN]
-    why = "nobody was asked, and no column is a quasi-identifier by its name, so this is generalized"
-    made = (
-        with_role(guess, column, "quasi", why) if guess.name in taken else guess
-        for guess, column in zip(unasked, profiles, strict=True)
     )
-    return tuple(made), tuple(taken)
 
 
 def _unasked(guess: Guess) -> Guess:
@@ -258,7 +253,8 @@ def _unasked(guess: Guess) -> Guess:
     spelled = guess.role != OPEN_ROLE
     why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
     reason = f"{why}: {guess.reason}"
-    return replace(guess, role="identifying", hierarchy=None, recipe="", reason=reason, mark="")
+    left_out = replace(guess, role="identifying", hierarchy=None, recipe="", reason=reason, unanswered=True)
+    return replace(left_out, mark="", group="", refused=frozenset())
 
 
 def _written(
@@ -295,8 +291,9 @@ def _written(
             lines += _how_to_answer()
         by_name = {guess.name: guess for guess in chosen}
         for question in questions_of(chosen) if role == OPEN_ROLE else ():
-            if question.mark != OPEN_ROLE:
-                lines += ["", f"# QUESTION {question.mark}: {question.text}".replace("\n", " ")]
+            if len(question.names) > 1:
+                mark = "" if question.mark == OPEN_ROLE else f" {question.mark}"
+                lines += ["", f"# QUESTION{mark}: {_plain(question.text)}"]
             for name in question.names:
                 lines += ["", *_column(by_name.pop(name))]
         for guess in by_name.values():
@@ -323,8 +320,10 @@ def _how_to_answer() -> list[str]:
 def _column(guess: Guess) -> list[str]:
     lines = [
         f"[columns.{toml_key(guess.name)}]",
-        f"role = {toml_value(guess.mark or guess.role)}  # {guess.reason}",
+        f"role = {toml_value(guess.mark or guess.role)}  # {_plain(guess.reason)}",
     ]
+    if guess.treatment is not None:
+        return [*lines, f"treat = {toml_value(guess.treatment)}  # {guess.recipe}", *_spelling(guess.ways)]
     if guess.hierarchy is not None:
         lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
     elif guess.recipe:
@@ -335,7 +334,24 @@ def _column(guess: Guess) -> list[str]:
         lines.append(
             "# Yes and no have several spellings here; each counts as a value, so write them one way."
         )
-    return lines + _spelling(guess.ways)
+    return lines + _spelling(guess.ways) + _by_way(guess)
+
+
+def _by_way(guess: Guess) -> list[str]:
+    """Say how numbers are to be rounded once it is known how they are written."""
+    if guess.role not in ("sensitive", "insensitive"):
+        return []
+    return [
+        f"# Few rows share a number. Where {' and '.join(toml_settings(way.settings()))}, "
+        f"add: treat = {toml_value(treatment)}"
+        for way, treatment in zip(guess.ways, guess.by_way, strict=False)
+        if treatment
+    ]
+
+
+def _plain(text: str) -> str:
+    """Return a text that may hold a label or a name on one line, as a comment needs it."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _spelling(ways: Sequence[Spelling]) -> list[str]:
@@ -360,13 +376,16 @@ def _models(guesses: Iterable[Guess]) -> list[str]:
     if repeated and not people:
         named_ids = ", ".join(map(repr, repeated))
         rows = [f"# k counts rows: a person of {named_ids} with many rows counts many times."]
+    asked = OPEN_ROLE in roles and "sensitive" not in roles
     diversity = [
         "# Every class has at least l distinct values of every sensitive attribute.",
         "[[models]]",
         'model = "l-diversity"',
         "l = 2",
     ]
-    if "sensitive" not in roles:
+    if asked:
+        diversity.insert(1, "# Delete this model if the answers say that no column is sensitive.")
+    elif "sensitive" not in roles:
         diversity = [f"# {line}" for line in diversity]
     return [
         "",

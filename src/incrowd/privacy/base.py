@@ -449,7 +449,10 @@ class SensitiveModel(PrivacyModel):
         if named is not None:
             return [frequency.sensitive.index(frequency.attribute(named))]
         if not frequency.sensitive:
-            raise SchemaError(f"{self.name} protects sensitive attributes and the schema names none")
+            raise SchemaError(
+                f"{self.name} protects sensitive attributes and the schema names none; name one, or "
+                "leave the model out"
+            )
         return list(range(len(frequency.sensitive)))
 
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:

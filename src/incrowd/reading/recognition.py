@@ -21,6 +21,11 @@ _SHAPES = (
     re.compile(r"(?P<a>[0-9]{1,2})(?P<s>[/.-])(?P<c>[0-9]{4})(?P<rest>$)"),
     re.compile(r"(?P<c>[0-9]{4})(?P<s>[/.-])(?P<a>[0-9]{2})(?P<rest>$)"),
 )
+_SIGNED = re.compile(
+    r"[0-9]{4}(?P<year>[年년])(?P<s> ?)[0-9]{1,2}(?P<month>[月월])(?P=s)[0-9]{1,2}(?P<day>[日일])"
+    r"(?P<rest>\D.*)?"
+)
+"""Days of Chinese, Japanese and Korean: ``2020年3月5日``."""
 _WEEK = re.compile(r"[0-9]{4}(?P<s>-?)W[0-9]{2}(?P<day>-?[1-7])?")
 _TIME = re.compile(
     r"(?P<sep>T|,? )(?P<hour>[0-9]{1,2}):[0-9]{2}(?P<second>:[0-9]{2})?(?P<part>\.[0-9]{1,6})?"
@@ -96,6 +101,30 @@ def recognize_digits(texts: Iterable[str]) -> Spelling | None:
     return None
 
 
+def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
+    """Return the formats that a column mixes so that each text is a day in one of them; none where it cannot.
+
+    Well-known fillers are passed over. The day comes before the month where no text tells the order.
+
+    Examples
+    --------
+    >>> day_formats(["2023-01-31", "05.03.2020", "Mar 07, 2020"])
+    ('%Y-%m-%d', '%d.%m.%Y', '%b %d, %Y')
+    """
+    rest = [text for text in texts if text not in _FILLERS and text != "*"]
+    found: list[str] = []
+    while rest and len(found) < most:
+        left = {way.format: [text for text in rest if way.read(text) is None] for way in _patterns(rest[0])}
+        if not left:
+            return ()
+        best = min(left, key=lambda pattern: len(left[pattern]))
+        found.append(str(best))
+        if len(left[best]) == len(rest):
+            return ()
+        rest = left[best]
+    return () if rest else tuple(found)
+
+
 _FILLERS = frozenset(MISSING_TEXTS)
 
 
@@ -126,6 +155,11 @@ def _patterns(text: str) -> list[Spelling]:
     if week is not None:
         day = "" if week["day"] is None else f"{week['day'][:-1]}%u"
         return [Spelling(format=f"%G{week['s']}W%V{day}")]
+    signed = _SIGNED.fullmatch(text.strip())
+    if signed is not None:
+        time = _time(signed["rest"] or "")
+        day = signed["s"].join((f"%Y{signed['year']}", f"%m{signed['month']}", f"%d{signed['day']}"))
+        return [] if time is None else [Spelling(format=day + time)]
     for shape in _SHAPES:
         match = shape.fullmatch(text.strip())
         if match is None:

@@ -184,7 +184,7 @@ class Work:
         with called(self._private.path, name), called(path, name):
             self._given, self.policy_name = read_policy(path, self.place("")), name
         if self.source is not None and self._rows is not None:
-            self.choices = self._choices(self._rows, self.height, self.source)
+            self.choices = self._choices(self._rows, self.height, self.source, self.csv_format)
             self.changed()
         return True
 
@@ -206,7 +206,7 @@ class Work:
         height, columns = counted(lazy, estimate=streams)
         if not height:
             raise TableError(f"{source.name}: the table has no rows")
-        choices = self._choices(lazy, height, source)
+        choices = self._choices(lazy, height, source, csv_format)
         self.source, self.table, self.csv_format = source, table, csv_format
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
@@ -214,7 +214,9 @@ class Work:
         self._session.close()
         self.past.clear()
 
-    def _choices(self, rows: pl.LazyFrame, height: int, source: Source) -> Choices:
+    def _choices(
+        self, rows: pl.LazyFrame, height: int, source: Source, csv_format: CsvFormat | None
+    ) -> Choices:
         """Take the policy that was given where it fits, else draft one."""
         from incrowd.jobs.draft import draft_policy
 
@@ -229,9 +231,13 @@ class Work:
                 groups = _groups(document)
                 return Choices(document, path.parent, f"from {self.policy_name}", {}, {}, groups)
             origin = f"drafted, since this table lacks {named(unknown, 5)} of {self.policy_name}"
-        draft = draft_policy(table, source.name)
+        labels = None if csv_format is None else csv_format.labels
+        draft = draft_policy(table, source.name, labels=labels)
         document = tomllib.loads(draft.text)
         _groups(document)
+        if not draft.having("sensitive"):
+            # The page offers this model as soon as a column is called sensitive.
+            document["models"] = [each for each in document["models"] if each["model"] != "l-diversity"]
         together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
         return Choices(document, self._private.path, origin, _reasons(draft), _ways(draft), together)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -25,26 +26,36 @@ if TYPE_CHECKING:
 _HEADINGS = (
     ("identifying", "left out"),
     ("person", "whose row it is, left out"),
+    ("weight", "sampling weights, left out"),
     ("quasi", "quasi-identifiers"),
     ("sensitive", "sensitive"),
     ("insensitive", "released as they are"),
 )
-_ANSWERS: dict[str, Role | None] = {
+_LETTERS: dict[str, Role] = {
     "q": "quasi",
     "s": "sensitive",
     "i": "insensitive",
     "l": "identifying",
     "p": "person",
-    "": None,
+    "w": "weight",
 }
-_HOW = """For each question, write a letter and Enter:
-  q  others may know it (quasi-identifier)    s  nobody must learn it (sensitive)
-  i  neither, released as it is               l  leave it out
-  p  it says whose row it is (person)         e  ask about each column of the group
-  Enter alone leaves the question for later."""
+_EACH = "each"
+_LEAVE = {"leave": "identifying", "leave out": "identifying"}
+_HOW = """For each question, write a letter or the word, and Enter:
+  q  quasi        others may know it, so it is generalized
+  s  sensitive    nobody must learn it about a person
+  i  insensitive  neither, released as it is
+  l  identifying  leave it out
+  p  person       it says whose row it is
+  w  weight       a sampling weight
+  e  each         ask about each column of the group
+Enter alone leaves the question for later. Behind a name are shapes of its
+frequent values: A and a for letters, 9 for digits."""
 _MOST = 1_000_000
 """Rows that are looked at where they stream."""
 _WIDTH = 78
+_SHOWN = 6
+"""Columns of a group that are shown with their shapes."""
 _LINES = 2
 """Lines of names per role."""
 
@@ -60,7 +71,8 @@ def init(
         bool,
         typer.Option(
             "--no-questions",
-            help="Leave out every column that there would be a question about; the draft is tried.",
+            help="Leave out every column that there would be a question about; the draft is tried. Where no "
+            "quasi-identifier is known, the questions stay.",
         ),
     ] = False,
     ask: Annotated[
@@ -92,7 +104,7 @@ def init(
         raise ParameterError("--ask and --no-questions: say one of them")
     written = outputs.outputs_of(data, force=force)
     target = outputs.added(written, output)
-    rows, _, _ = source.open(data)
+    rows, csv_format, _ = source.open(data)
     table = first_rows(rows, _MOST)
     name = data.name if isinstance(data, Path) else str(source.table)
     looked = name if table.height < _MOST or table is rows else f"the first {_MOST:,} rows of {name}"
@@ -102,6 +114,7 @@ def init(
         tuple(null_value or ()),
         ask=not no_questions,
         answered=_answers if ask else None,
+        labels=None if csv_format is None else csv_format.labels,
     )
     text = draft.text + "".join(f"{line}\n" for line in rules)
     if target is None:
@@ -128,23 +141,74 @@ def _answers(questions: list[Question]) -> dict[str, Role]:
     if questions:
         typer.echo(_HOW, err=True)
     for number, question in enumerate(questions, 1):
-        answer = _letter(f"{number} of {len(questions)}. {question.text}", several=len(question.names) > 1)
+        several = len(question.names) > 1
+        lines = ["", f"{number} of {len(questions)}. {question.text}"]
+        if several:
+            lines += [_shown(question, name) for name in question.names[:_SHOWN]]
+            if len(question.names) > _SHOWN:
+                lines.append(f"   and {len(question.names) - _SHOWN:,} more")
+        else:
+            lines += [f"   {shapes}"] if (shapes := _shapes(question, question.names[0])) else []
+        answer = _answer(question, question.names, lines)
         for name in question.names:
-            role = _ANSWERS[_letter(f"   {name}:", several=False) if answer == "e" else answer]
-            if role is not None:
-                found[name] = role
+            own = answer == _EACH
+            role = _answer(question, (name,), [_shown(question, name)]) if own else answer
+            if role:
+                found[name] = role  # type: ignore[assignment]
     return found
 
 
-def _letter(asked: str, *, several: bool) -> str:
-    """Ask until the answer is one of the letters; several columns cannot be one person's id."""
-    known = [letter for letter in (*_ANSWERS, "e") if letter != ("p" if several else "e")]
+def _shown(question: Question, name: str) -> str:
+    """Write a column of a question: its name, its label and the shapes of its values."""
+    label = f" ({question.labels[name]})" if name in question.labels else ""
+    shapes = _shapes(question, name)
+    return f"   {name}{label}" + (f": {shapes}" if shapes else "")
+
+
+def _shapes(question: Question, name: str) -> str:
+    return ", ".join(question.shapes.get(name, ()))
+
+
+def _answer(question: Question, names: Sequence[str], lines: Sequence[str]) -> str:
+    """Ask about columns until the answer is a role that they can have, ``each``, or nothing."""
+    several = len(names) > 1
+    letters = {letter: role for letter, role in _LETTERS.items() if not (several and letter in "pw")}
+    known: dict[str, str] = {**letters, **{role: role for role in letters.values()}, **_LEAVE, "": ""}
+    if several:
+        known |= {"e": _EACH, _EACH: _EACH}
+    for line in lines:
+        for part in _filled(line) or [""]:
+            typer.echo(part, err=True)
     while True:
-        answer: str = typer.prompt(asked, default="", show_default=False, prompt_suffix=" ", err=True)
-        answer = answer.strip().lower()
-        if answer in known:
-            return answer
-        typer.echo(f"   write one of {', '.join(filter(None, known))}, or Enter alone", err=True)
+        answer: str = typer.prompt(
+            "   your answer", default="", show_default=False, prompt_suffix=": ", err=True
+        )
+        role = known.get(" ".join(answer.lower().split()))
+        if role is None:
+            usable = ", ".join([*letters, *(["e"] if several else [])])
+            told = f"write one of {usable}, the word for it, or Enter alone"
+        elif several and question.special and role == "insensitive":
+            told = (
+                f"data on {question.special} is released only where each column is answered: write e, and "
+                "answer one column after the other"
+            )
+        elif any(role in question.refused.get(name, ()) for name in names):
+            told = "nearly every row has its own value there, so it cannot be released as it is: write q or l"
+        else:
+            return str(role)
+        for part in _filled(f"   {told}"):
+            typer.echo(part, err=True)
+
+
+def _filled(line: str) -> list[str]:
+    """Break a line between words, so that it fits an 80-column terminal."""
+    from textwrap import wrap
+
+    begin = line[: len(line) - len(line.lstrip())]
+    return wrap(
+        " ".join(line.split()), _WIDTH, initial_indent=begin, subsequent_indent=begin + "   ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[str]:
@@ -152,9 +216,12 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
     policy = "policy.toml" if output is None else str(output)
     lines = [f"{name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
     for role, title in _HEADINGS:
-        names = draft.having(role)
+        names = [name for name in draft.having(role) if name not in draft.unanswered]
         if names:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
+    if draft.unanswered:
+        title = f"left out, since nobody was asked ({len(draft.unanswered)}): "
+        lines += _wrapped(title, draft.unanswered)
     if draft.questions:
         lines.append(f"QUESTIONS ({len(draft.questions)}):")
         for question in draft.questions:
@@ -179,15 +246,17 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
 def _warnings(draft: Draft) -> list[str]:
     """Print the findings about the columns of a draft."""
     lines = []
-    if draft.taken:
-        lines += _wrapped("! taken for quasi-identifiers, since none is known by its name: ", [*draft.taken])
-    if not draft.having("quasi"):
+    if draft.kept_open or not draft.having("quasi"):
         lines.append("! no quasi-identifier was recognized: name at least one among the questions")
+    if draft.kept_open:
+        lines.append("! so the questions stay in spite of --no-questions: nobody else can know it")
     if draft.repeated:
         lines += _wrapped("! ids that repeat; give the one of people the role person: ", draft.repeated)
     if draft.telling:
         pairs = [f"{_short(one)} > {_short(other)}" for one, other in draft.telling]
         lines += _wrapped("! columns that tell others, so hide both or none: ", pairs)
+    if draft.rounded:
+        lines += _wrapped("! released rounded, since few rows share the exact number: ", draft.rounded)
     if draft.spelled:
         lines += _wrapped("! numbers or dates in a spelling of their own: ", draft.spelled)
     if draft.unread:
@@ -216,7 +285,7 @@ def _tried(trial: Trial, rows: int) -> list[str]:
 
 def _cut(line: str) -> str:
     plain = " ".join(line.split()) if not line.startswith(" ") else "  " + " ".join(line.split())
-    return plain if len(plain) <= _WIDTH else plain[: _WIDTH - 3] + "..."
+    return plain if len(plain) <= _WIDTH else plain[: _WIDTH - 3].rpartition(" ")[0] + " ..."
 
 
 def _wrapped(title: str, names: list[str]) -> list[str]:
