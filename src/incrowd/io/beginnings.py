@@ -26,11 +26,11 @@ _FEWEST_NULS = 0.05
 
 
 def utf16_of(start: bytes) -> str | None:
-    """Return Python's name of the encoding of a text in UTF-16; None where the text does not look like it.
+    r"""Return Python's name of the encoding of a text in UTF-16; None where the text does not look like it.
 
     Examples
     --------
-    >>> utf16_of("age,sex\\n".encode("utf-16-le")), utf16_of(b"age,sex\\n")
+    >>> utf16_of("age,sex\n".encode("utf-16-le")), utf16_of(b"age,sex\n")
     ('utf-16-le', None)
     """
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
