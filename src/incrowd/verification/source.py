@@ -278,7 +278,7 @@ def reworded(path: Path) -> Iterator[None]:
         elif "nvalid unicode" in message:
             why = "not in UTF-8; name the encoding of the file"
         elif "reached an invalid state" in message:
-            why = "lines that end in several ways, or a quotation mark inside a value; save it with one line end"
+            why = "lines that end in several ways, or a quotation mark inside a value; save it anew"
         elif "unterminated quote" in message:
             why = "a quotation mark that is not closed, or text after a closing one"
         else:
