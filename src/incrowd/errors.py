@@ -162,7 +162,8 @@ def null_values_setting(text: str = "") -> str:
 def row_map_setting() -> str:
     """Return how a caller names a row map, and where it is: it is written with a release, never later."""
     written = setting("the file of Release.write_row_map", "the file that `anonymize --row-map FILE` wrote")
-    return f"{setting('row_map=', '--row-map')}: internal/rows.parquet of a saved folder, or {written}"
+    asked = setting("row_map=", "--row-map")
+    return f"the row map ({asked}), internal/rows.parquet of a saved folder or {written}"
 
 
 def read_as_labels(known: Iterable[str], unknown: Iterable[str]) -> str:

@@ -30,7 +30,7 @@ def utf16_of(start: bytes) -> str | None:
 
     Examples
     --------
-    >>> utf16_of("age,sex\\n".encode("utf-16-le")), utf16_of(b"age,sex\\n")
+    >>> utf16_of("age,sex\n".encode("utf-16-le")), utf16_of(b"age,sex\n")
     ('utf-16-le', None)
     """
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

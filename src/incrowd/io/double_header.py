@@ -114,7 +114,7 @@ def _words(table: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
 
 
 def is_no_answer(text: str) -> bool:
-    """Say whether a text is what a person has where nothing is known, such as ``unknown``."""
+    """Say whether a text means that nothing is known, such as ``unknown``."""
     return text.strip().casefold() in _NO_ANSWER
 
 

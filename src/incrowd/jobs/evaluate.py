@@ -194,5 +194,5 @@ def _require_aligned(frequency: FrequencyTable, recoding: Observed) -> None:
     if frequency.records >= _FEW and most > _ASTRAY * frequency.records:
         raise TableError(
             f"column {name!r}: {most:,} records have a cell that does not cover their value, so the rows are "
-            f"in another order; name the row map ({row_map_setting()})"
+            f"in another order; name {row_map_setting()}"
         )

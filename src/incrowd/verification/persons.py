@@ -78,15 +78,13 @@ def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
             unknown="records of a database have no numbers; take both tables as files, and name the row map "
             f"({row_map})"
         )
-    return Persons(
-        unknown=f"it is not known which raw record each record is; name the row map ({row_map_setting()})"
-    )
+    return Persons(unknown=f"it is not known which raw record each record is; name {row_map_setting()}")
 
 
 def raw_wanted(why: str) -> str:
     """Say that the raw table and the row map would tell."""
     against = setting("against=", "--against")
-    return f"{why}; name the raw table ({against}) and the row map ({row_map_setting()})"
+    return f"{why}; name the raw table ({against}) and {row_map_setting()}"
 
 
 def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:

@@ -277,6 +277,8 @@ def reworded(path: Path) -> Iterator[None]:
             why = f"{fields[2]} fields, but the header has {fields[1]}"
         elif "nvalid unicode" in message:
             why = "not in UTF-8; name the encoding of the file"
+        elif "reached an invalid state" in message:
+            why = "lines that end in several ways, or a quotation mark inside a value; save it anew"
         elif "unterminated quote" in message:
             why = "a quotation mark that is not closed, or text after a closing one"
         else:

@@ -39,7 +39,7 @@ ELSEWHERE = {
     "help": "`incrowd --help` lists the commands, and `incrowd COMMAND --help` explains one",
     "version": "`incrowd --version` tells it",
 }
-"""Words that are no commands, and the way to do what they say; those of several also stand for one."""
+"""Words that are no commands, and the way to do as they say; those of several also stand for one."""
 
 
 def commands(names: Iterable[str] = NAMES) -> Iterator[tuple[str, Any]]:

@@ -37,7 +37,7 @@ class Excel(Kind):
     sheets = True
 
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a sheet; what is above its row of names is passed over; see `Kind.read`."""
+        """Read a sheet from its row of names on; see `Kind.read`."""
         import fastexcel
 
         from incrowd.io.kinds.workbook import chosen_sheet, require_values
