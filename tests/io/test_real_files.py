@@ -107,7 +107,11 @@ BY_SIZE = [pytest.param(name, marks=[pytest.mark.slow] * (name == "flights.arrow
 @pytest.mark.parametrize("name", BY_SIZE)
 def test_a_release_is_verified_against_it(file, name, tmp_path):
     policy = ic.Policy(
-        ic.Schema(QUASI[name], unlisted="drop"), [ic.KAnonymity(2)], max_suppression=0.1, keep_order=True
+        ic.Schema(QUASI[name], unlisted="drop"),
+        [ic.KAnonymity(2)],
+        max_suppression=0.1,
+        suppressed="keep",
+        keep_order=True,
     )
     policy.write(tmp_path / "policy.toml")
     out = tmp_path / f"safe-{name}"

@@ -347,3 +347,14 @@ def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
         assert given.choices.having("?") == [f"q{number}" for number in range(8)]
     finally:
         given.close()
+
+
+@pytest.mark.parametrize(("version", "meant"), [(3, "keep"), (4, None)])
+def test_a_policy_of_an_older_version_shows_that_it_keeps_suppressed_records(tmp_path, version, meant):
+    from incrowd.studio.tables import read_policy
+
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        f'version = {version}\n[columns.a]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    assert read_policy(path)[0].get("suppressed") == meant

@@ -190,7 +190,10 @@ def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any],
         path = folder / "policy.toml"
     document = read_toml(path)
     # A draft may have open questions, which the page asks. The rest of it has to be right.
-    Policy.from_dict(_answered(document), path.parent, str(path))
+    policy = Policy.from_dict(_answered(document), path.parent, str(path))
+    if policy.suppressed != "judged":
+        # An older file does not say so, and the page shows it.
+        document["suppressed"] = policy.suppressed
     return document, path
 
 
