@@ -447,6 +447,7 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
             seed=seed % 1000,
             set_limit=80,
             ends="exact",
+            suppressed="keep",
         )
     except ic.InfeasibleError:
         # There may be nothing short of `*` everywhere.
@@ -470,6 +471,7 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
         seed=seed % 1000,
         set_limit=80,
         ends="exact",
+        suppressed="keep",
     )
     assert again.table.equals(release.table)
     if isinstance(release.recoding, ic.Local):
@@ -547,6 +549,7 @@ def test_infeasible_is_said_with_what_failed(algorithm):
             [ic.TCloseness(0.1)],
             algorithm(target="s") if example(algorithm).predicts else algorithm(),
             max_suppression=1.0,
+            suppressed="keep",
         )
 
 
@@ -578,7 +581,12 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
     models = [ic.KAnonymity(k), ic.LDiversity(l), ic.TCloseness(t)]
     try:
         table = ic.anonymize(
-            frame, schema, models, example(algorithm), max_suppression=allowed(algorithm, 0.5)
+            frame,
+            schema,
+            models,
+            example(algorithm),
+            max_suppression=allowed(algorithm, 0.5),
+            suppressed="keep",
         ).table
     except ic.InfeasibleError:
         assert may_give_up(algorithm)
@@ -612,7 +620,9 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
         models = [ic.KAnonymity(4), ic.LDiversity(2), ic.TCloseness(0.3)]
         limit = allowed(algorithm, 0.1)
         made = example(algorithm)
-        release = ic.anonymize(frame, schema_for(algorithm), models, made, max_suppression=limit)
+        release = ic.anonymize(
+            frame, schema_for(algorithm), models, made, max_suppression=limit, suppressed="keep"
+        )
         release.write(tmp_path / f"{threads}.csv")
         release.write(tmp_path / f"{threads}.parquet")
         release.recoding.save(tmp_path / threads)

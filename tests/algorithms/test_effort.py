@@ -133,7 +133,7 @@ def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, latt
     table, schema = (wide, hierarchies()) if lattice == "three levels" else yes_or_no(four=0, two=20)
     table = table.with_columns(s=pl.Series([str(row % 3) for row in range(len(table))]))
     schema = ic.Schema(quasi={name: schema[name] for name in COLUMNS}, sensitive=["s"])
-    release = ic.anonymize(table, schema, models, ic.Optimal(), max_suppression=share)
+    release = ic.anonymize(table, schema, models, ic.Optimal(), max_suppression=share, suppressed="keep")
     assert release.lattice.size in (3**20, 2**20)
     assert next(seconds) <= 600 + 60 + 4 * 20
     assert release.lattice.proved == proved
@@ -189,7 +189,9 @@ def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
     digits = 10 + np.random.default_rng(1).geometric(0.1, (1_000, len(COLUMNS))) % 90
     table = pl.DataFrame(digits.astype(str), schema=COLUMNS, orient="row")
     algorithm = ic.Optimal(recode_suppressed=True, rounds=rounds, budget=budget)
-    return ic.anonymize(table, hierarchies(free=free), [ic.KAnonymity(5)], algorithm, max_suppression=0.6)
+    return ic.anonymize(
+        table, hierarchies(free=free), [ic.KAnonymity(5)], algorithm, max_suppression=0.6, suppressed="keep"
+    )
 
 
 @pytest.mark.parametrize("free", [7, 20])

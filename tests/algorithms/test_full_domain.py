@@ -36,7 +36,9 @@ def minimal(anonymous: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
 def test_every_minimal_node_is_found(name, frame, limit, models):
     expected = every_node(frame, schema(), models, limit, "loss", "mean")
     try:
-        release = ic.anonymize(frame, schema(), models, ALGORITHMS.get(name)(), max_suppression=limit)
+        release = ic.anonymize(
+            frame, schema(), models, ALGORITHMS.get(name)(), max_suppression=limit, suppressed="keep"
+        )
     except (ic.InfeasibleError, ic.ParameterError):
         assert not expected or (models[-1].name == "l-diversity" and frame["r"].n_unique() < 2)
         return
@@ -65,7 +67,7 @@ def test_tagging_is_refused_where_it_would_be_wrong(name):
     algorithm = ALGORITHMS.get(name)()
     for models, limit in (([ic.NormalizedEntropy(0.5)], 0.0), ([ic.TCloseness(0.5)], 0.2)):
         with pytest.raises(ic.ParameterError, match=f"{name} needs models under which generalizing never"):
-            ic.anonymize(frame, schema(), models, algorithm, max_suppression=limit)
+            ic.anonymize(frame, schema(), models, algorithm, max_suppression=limit, suppressed="keep")
     ic.anonymize(frame, schema(), [ic.TCloseness(0.5)], algorithm)
 
 
@@ -75,7 +77,7 @@ def test_bottom_up_takes_the_lowest_level(frame, models):
     before = (frame["t"] == "*").sum() / frame.height
     expected = every_node(frame, schema(), models, before, "loss", "mean")
     try:
-        release = ic.anonymize(frame, schema(), models, ic.BottomUp(), max_suppression=1.0)
+        release = ic.anonymize(frame, schema(), models, ic.BottomUp(), max_suppression=1.0, suppressed="keep")
     except (ic.InfeasibleError, ic.ParameterError):
         assert not expected or frame["r"].n_unique() < 2
         return
@@ -91,7 +93,9 @@ def test_bottom_up_takes_the_lowest_level(frame, models):
 def test_samarati_takes_the_least_height(frame, limit, models):
     expected = every_node(frame, schema(), models, limit, "loss", "mean")
     try:
-        release = ic.anonymize(frame, schema(), models, ic.Samarati(), max_suppression=limit)
+        release = ic.anonymize(
+            frame, schema(), models, ic.Samarati(), max_suppression=limit, suppressed="keep"
+        )
     except (ic.InfeasibleError, ic.ParameterError):
         # Right below a top of `*` throughout, which counts as suppressed, a height may fail by itself.
         assert not expected or frame["r"].n_unique() < 2
@@ -115,7 +119,9 @@ def test_datafly_climbs_where_most_values_are(frame, limit, k):
         j = max(open_, key=lambda j: (values[j], -j))
         levels = tuple(level + (i == j) for i, level in enumerate(levels))
     try:
-        release = ic.anonymize(frame, schema(), models, ic.Datafly(), max_suppression=limit)
+        release = ic.anonymize(
+            frame, schema(), models, ic.Datafly(), max_suppression=limit, suppressed="keep"
+        )
     except (ic.InfeasibleError, ic.ParameterError):
         assert levels not in expected
         return
@@ -126,8 +132,10 @@ def test_datafly_suppresses_at_most_k():
     frame = pl.DataFrame({"q": ["a"] * 10 + ["b"] * 2 + ["c"] * 2})
     asked = ic.Schema(quasi={"q": ic.Hierarchy.from_nested({"*": {"x": ["a", "b"], "y": ["c", "d"]}})})
     models = [ic.KAnonymity(3)]
-    loose = ic.anonymize(frame, asked, models, ic.Datafly(), max_suppression=0.5)
-    strict = ic.anonymize(frame, asked, models, ic.Datafly(suppress_k=True), max_suppression=0.5)
+    loose = ic.anonymize(frame, asked, models, ic.Datafly(), max_suppression=0.5, suppressed="keep")
+    strict = ic.anonymize(
+        frame, asked, models, ic.Datafly(suppress_k=True), max_suppression=0.5, suppressed="keep"
+    )
     assert (loose.recoding.levels, loose.privacy.suppressed) == ((0,), 4)
     assert (strict.recoding.levels, strict.privacy.suppressed) == ((1,), 2)
 
@@ -160,7 +168,9 @@ def test_datafly_of_anjana(shared_data, run):
         },
         unlisted="drop",
     )
-    release = ic.anonymize(frame, asked, [ic.KAnonymity(k)], ic.Datafly(), max_suppression=limit)
+    release = ic.anonymize(
+        frame, asked, [ic.KAnonymity(k)], ic.Datafly(), max_suppression=limit, suppressed="keep"
+    )
     assert list(release.recoding.levels) == expected["transf"]
     assert frame.height - release.privacy.suppressed == expected["rows"]
     assert (release.privacy.classes, release.privacy.smallest) == (expected["nEC"], expected["k"])
@@ -325,7 +335,9 @@ def test_an_infeasible_policy_says_what_would_help():
         "k-anonymity reaches k=1 where 3 was asked; there, max_suppression=0.0834 would do; "
         "k=1 alone would do without"
     )
-    release = ic.anonymize(frame, asked, [ic.KAnonymity(3)], levels=fixed, max_suppression=0.0834)
+    release = ic.anonymize(
+        frame, asked, [ic.KAnonymity(3)], levels=fixed, max_suppression=0.0834, suppressed="keep"
+    )
     assert release.privacy.suppressed == 1
     with pytest.raises(ic.InfeasibleError, match=r"l-diversity for 's' reaches l=1 where 2 was asked"):
         ic.anonymize(
@@ -383,7 +395,9 @@ def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
     asked = schema(roots=roots)
 
     def run(models, limit, algorithm=algorithm):
-        return ic.anonymize(frame, asked, models, algorithm, levels=fixed, max_suppression=limit)
+        return ic.anonymize(
+            frame, asked, models, algorithm, levels=fixed, max_suppression=limit, suppressed="keep"
+        )
 
     try:
         run(models, limit)
@@ -424,4 +438,5 @@ def test_an_algorithm_that_misses_a_node_does_not_say_that_there_is_none():
             ic.BottomUp(),
             population=people,
             max_suppression=0.5,
+            suppressed="keep",
         )

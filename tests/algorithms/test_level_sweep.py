@@ -132,10 +132,14 @@ def test_models_hold_and_nothing_is_lost_by_a_sweep(seed, rows, k, share):
     models = [ic.KAnonymity(k), ic.LDiversity(2)]
     search = ic.Optimal(recode_suppressed=True, rounds="search")
     try:
-        other = ic.anonymize(table, SCHEMA, models, search, max_suppression=share, keep_order=True)
+        other = ic.anonymize(
+            table, SCHEMA, models, search, max_suppression=share, suppressed="keep", keep_order=True
+        )
     except ic.InfeasibleError:
         return
-    release = ic.anonymize(table, SCHEMA, models, SWEEP, max_suppression=share, keep_order=True)
+    release = ic.anonymize(
+        table, SCHEMA, models, SWEEP, max_suppression=share, suppressed="keep", keep_order=True
+    )
     assert release.utility["loss"].value <= other.utility["loss"].value + 1e-12
     assert release.privacy.suppressed <= share * rows
     classes: dict[tuple, list] = {}
@@ -155,7 +159,9 @@ def test_bounds_of_levels_are_kept_and_two_values_that_never_meet_stay_apart():
             ic.Attribute("town", "quasi", hierarchy=TOWNS, levels=(1, 2)),
         ]
     )
-    release = ic.anonymize(table, schema, "k-anonymity:2", SWEEP, max_suppression=0.3, keep_order=True)
+    release = ic.anonymize(
+        table, schema, "k-anonymity:2", SWEEP, max_suppression=0.3, suppressed="keep", keep_order=True
+    )
     assert release.table.rows() == [("20", "north")] * 3 + [("*", "*")]
 
 
@@ -166,7 +172,7 @@ def test_deep_hierarchies_lose_less_by_a_sweep():
     lost = [
         ic.anonymize(
             table, schema, ["k-anonymity:5", "l-diversity:2"],
-            ic.Optimal(recode_suppressed=True, rounds=rounds), max_suppression=1.0,
+            ic.Optimal(recode_suppressed=True, rounds=rounds), max_suppression=1.0, suppressed="keep",
         ).utility["loss"].value
         for rounds in ("sweep", "search")
     ]  # fmt: skip
@@ -182,7 +188,7 @@ def test_where_a_model_is_about_all_classes_of_a_person_there_is_no_sweep():
     rows = [
         ic.anonymize(
             table, schema, "km-anonymity:k=2,power=2", ic.Optimal(recode_suppressed=True, rounds=rounds),
-            max_suppression=1.0, keep_order=True,
+            max_suppression=1.0, suppressed="keep", keep_order=True,
         ).table.rows()
         for rounds in ("sweep", "search")
     ]  # fmt: skip
@@ -199,7 +205,7 @@ def test_a_sweep_in_which_no_class_holds_leaves_what_the_search_found(algorithm,
     frame, people = pl.DataFrame({"q": ["c", "a"]}), pl.DataFrame({"q": ["c", "a", "b"]})
     release = ic.anonymize(
         frame, ic.Schema(quasi={"q": TREE}), [ic.DeltaPresence(0.55)],
-        algorithm(recode_suppressed=True, rounds=rounds), population=people, max_suppression=0.5,
+        algorithm(recode_suppressed=True, rounds=rounds), population=people, max_suppression=0.5, suppressed="keep",
     )  # fmt: skip
     # A is true of one of two people. C is true of the one person whom the table has.
     assert sorted(release.table["q"]) == ["*", "A"]

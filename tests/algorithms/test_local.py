@@ -67,7 +67,9 @@ def test_the_assignment(assignment, algorithm, k, seed, distortion, loss, cluste
     """COMP 430/530 (Koc University, fall 2024), homework 1; an exact-arithmetic reference gave the figures."""
     frame, schema, quasi = assignment
     # With `*` in every cell a class counts as suppressed here; the assignment knows no such thing.
-    release = ic.anonymize(frame, schema, [ic.KAnonymity(k)], algorithm, seed=seed, max_suppression=1.0)
+    release = ic.anonymize(
+        frame, schema, [ic.KAnonymity(k)], algorithm, seed=seed, max_suppression=1.0, suppressed="keep"
+    )
     assert release.utility["distortion"].value == distortion
     assert release.utility["loss"].value * len(frame) == pytest.approx(loss, abs=5e-7)
     assert release.recoding.count == clusters
@@ -394,7 +396,9 @@ def test_cell_suppression_leaves_what_it_does_not_blank(table, k, limit):
     assume(k <= table.height)
     schema = schema_of("n", "t", "c")
     try:
-        release = ic.anonymize(table, schema, [ic.KAnonymity(k)], ic.CellSuppression(), max_suppression=limit)
+        release = ic.anonymize(
+            table, schema, [ic.KAnonymity(k)], ic.CellSuppression(), max_suppression=limit, suppressed="keep"
+        )
     except ic.InfeasibleError:
         return
     before = [tuple(None if v is None else str(v) for v in row) for row in table.select("n", "t", "c").rows()]
@@ -422,7 +426,9 @@ def test_importance_decides_what_is_blanked():
 def test_the_last_records_are_suppressed_only_where_that_is_allowed():
     table = pl.DataFrame({"n": [1] * 5 + [2] * 5 + [3], "c": ["u"] * 5 + ["v"] * 5 + ["v"], "s": ["x"] * 11})
     schema = schema_of("n", "c")
-    release = ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.CellSuppression(), max_suppression=0.1)
+    release = ic.anonymize(
+        table, schema, [ic.KAnonymity(2)], ic.CellSuppression(), max_suppression=0.1, suppressed="keep"
+    )
     assert release.table.select("n", "c").rows()[-1] == ("*", "*")
     assert release.privacy.suppressed == 1
     joined = ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.CellSuppression())
@@ -448,11 +454,16 @@ def test_rounds_release_more_and_lose_less(algorithm, table, k):
     schema = schema_of("t", "c")
     models = [ic.KAnonymity(k)]
     try:
-        once = ic.anonymize(table, schema, models, algorithm(), max_suppression=0.5)
+        once = ic.anonymize(table, schema, models, algorithm(), max_suppression=0.5, suppressed="keep")
     except ic.InfeasibleError:
         return
     again = ic.anonymize(
-        table, schema, models, algorithm(recode_suppressed=True, rounds="search"), max_suppression=0.5
+        table,
+        schema,
+        models,
+        algorithm(recode_suppressed=True, rounds="search"),
+        max_suppression=0.5,
+        suppressed="keep",
     )
     assert again.privacy.suppressed <= once.privacy.suppressed
     assert again.utility["loss"].value <= once.utility["loss"].value + 1e-12
@@ -469,7 +480,12 @@ def test_a_recoding_in_rounds_can_be_saved(tmp_path):
     table = scattered(60, 3)
     schema = schema_of("t", "c")
     release = ic.anonymize(
-        table, schema, [ic.KAnonymity(4)], ic.Optimal(recode_suppressed=True), max_suppression=0.6
+        table,
+        schema,
+        [ic.KAnonymity(4)],
+        ic.Optimal(recode_suppressed=True),
+        max_suppression=0.6,
+        suppressed="keep",
     )
     recoding = release.recoding
     assert isinstance(recoding, ic.SingleDimensional)

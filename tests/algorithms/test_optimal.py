@@ -68,7 +68,9 @@ def test_nothing_in_the_lattice_is_better(name, frame, limit, metric, aggregate,
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INCROWD_THREADS", threads)
         try:
-            release = ic.anonymize(frame, asked, models, ic.Optimal(metric, aggregate), max_suppression=limit)
+            release = ic.anonymize(
+                frame, asked, models, ic.Optimal(metric, aggregate), max_suppression=limit, suppressed="keep"
+            )
         except ic.InfeasibleError:
             assert not expected
             return
@@ -156,7 +158,9 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
     asked = schema(**bounds)
     expected = every_node(frame, asked, [ic.KAnonymity(k)], limit, "loss", "mean")
     try:
-        release = ic.anonymize(frame, asked, [ic.KAnonymity(k)], ic.Optimal(), max_suppression=limit)
+        release = ic.anonymize(
+            frame, asked, [ic.KAnonymity(k)], ic.Optimal(), max_suppression=limit, suppressed="keep"
+        )
     except ic.InfeasibleError:
         assert not expected
         return
@@ -176,7 +180,9 @@ def test_a_large_lattice_is_searched_from_its_top(frame, k):
         patch.setattr(optimal, "_ENUMERATED", 1)
         patch.setattr("incrowd.algorithms.lattice.proof.Proof.of", lambda *_: None)
         try:
-            space = ic.anonymize(frame, schema(), models, ic.Optimal(), max_suppression=0.1).lattice
+            space = ic.anonymize(
+                frame, schema(), models, ic.Optimal(), max_suppression=0.1, suppressed="keep"
+            ).lattice
         except ic.InfeasibleError:
             assert not expected
             return
@@ -217,7 +223,7 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
             expected[levels] = node.score
     try:
         release = ic.anonymize(
-            frame, asked, models, ic.Optimal(), max_suppression=limit, population=everybody
+            frame, asked, models, ic.Optimal(), max_suppression=limit, suppressed="keep", population=everybody
         )
     except ic.InfeasibleError:
         assert not expected
@@ -228,15 +234,19 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
 def test_a_budget_is_kept_and_said():
     frame = pl.DataFrame({f"c{j}": [f"{(i * (j + 3)) % 7}" for i in range(60)] for j in range(6)})
     asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
-    whole = ic.anonymize(frame, asked, [ic.KAnonymity(3)], ic.Optimal(), max_suppression=0.1).lattice
+    whole = ic.anonymize(
+        frame, asked, [ic.KAnonymity(3)], ic.Optimal(), max_suppression=0.1, suppressed="keep"
+    ).lattice
     assert whole.proved
     spent = ic.anonymize(
-        frame, asked, [ic.KAnonymity(3)], ic.Optimal(budget="4"), max_suppression=0.1
+        frame, asked, [ic.KAnonymity(3)], ic.Optimal(budget="4"), max_suppression=0.1, suppressed="keep"
     ).lattice
     assert not spent.proved
     assert len(spent.nodes) <= 5
     assert spent.best.score >= whole.best.score
-    timed = ic.anonymize(frame, asked, [ic.KAnonymity(3)], ic.Optimal(budget="1m"), max_suppression=0.1)
+    timed = ic.anonymize(
+        frame, asked, [ic.KAnonymity(3)], ic.Optimal(budget="1m"), max_suppression=0.1, suppressed="keep"
+    )
     assert timed.lattice.proved
     for wrong in ("soon", "0", "-3s", "1.5s", ""):
         with pytest.raises(ic.ParameterError, match="budget must be"):
@@ -284,6 +294,7 @@ def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed
         models,
         ic.Optimal(aggregate="geometric-mean"),
         max_suppression=limit,
+        suppressed="keep",
     )
     space = release.lattice
     assert space.proved
@@ -301,7 +312,7 @@ def test_a_search_that_was_stopped_says_how_far_it_may_be_from_the_optimum(frame
     scores = every_node(frame, asked, models, limit, "loss", "mean").values()
     try:
         space = ic.anonymize(
-            frame, asked, models, ic.Optimal(budget=str(budget)), max_suppression=limit
+            frame, asked, models, ic.Optimal(budget=str(budget)), max_suppression=limit, suppressed="keep"
         ).lattice
     except ic.InfeasibleError:
         return
@@ -323,7 +334,9 @@ def test_of_nodes_that_are_equally_good_the_first_by_its_levels_is_taken(seed, l
     names = ["a", "b", "c"]
     table = pl.DataFrame({name: draw.choice(["p1", "p2", "q1", "q2"], 40) for name in names})
     schema = ic.Schema(quasi={name: ic.Hierarchy.prefix() for name in names})
-    policy = ic.Policy(schema, [ic.KAnonymity(3)], ic.Optimal(metric="precision"), max_suppression=limit)
+    policy = ic.Policy(
+        schema, [ic.KAnonymity(3)], ic.Optimal(metric="precision"), max_suppression=limit, suppressed="keep"
+    )
     space = ic.explore(table, policy)
     frequency = engine_for(table).count(schema).frequency
     problem = SearchProblem(frequency, policy.models, schema.quasi, max_suppression=limit)

@@ -203,7 +203,9 @@ def test_what_classes_fall_into_settles_nodes_below(shared_data, metric, most):
         quasi={name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
     )
     table = read(folder / "adult.csv", separator=";")
-    space = ic.anonymize(table, asked, [ic.KAnonymity(5)], ic.Optimal(metric), max_suppression=0.05).lattice
+    space = ic.anonymize(
+        table, asked, [ic.KAnonymity(5)], ic.Optimal(metric), max_suppression=0.05, suppressed="keep"
+    ).lattice
     assert space.proved
     assert len(space.nodes) <= most
 
@@ -353,7 +355,7 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     table = read(folder / "adult.csv", separator=";")
     algorithm = ic.Optimal(aggregate="geometric-mean")
     models = [ic.KAnonymity(5), ic.TCloseness(0.2)]
-    space = ic.anonymize(table, asked, models, algorithm, max_suppression=limit).lattice
+    space = ic.anonymize(table, asked, models, algorithm, max_suppression=limit, suppressed="keep").lattice
     assert space.proved
     assert len(space.nodes) <= most
 

@@ -155,6 +155,7 @@ def test_very_many_values_are_searched(wide):
             [ic.KAnonymity(20)],
             algorithm=algorithm,
             max_suppression=0.05,
+            suppressed="keep",
         )
         sizes = release.table.filter(pl.col("q") != "*").group_by("q").len()
         assert sizes["len"].min() >= 20

@@ -146,7 +146,13 @@ SCHEMA = ic.Schema(quasi={"zip": None, "age": None}, sensitive=["s"], identifyin
 
 def anonymized(table):
     return ic.anonymize(
-        table, SCHEMA, [ic.KAnonymity(2)], ic.Optimal(), levels={"zip": 0}, max_suppression=0.2
+        table,
+        SCHEMA,
+        [ic.KAnonymity(2)],
+        ic.Optimal(),
+        levels={"zip": 0},
+        max_suppression=0.2,
+        suppressed="keep",
     ).table
 
 
@@ -196,7 +202,13 @@ def test_a_lazy_frame_is_collected_without_traces():
 
 def test_files_hold_nothing_that_went(tmp_path):
     release = ic.anonymize(
-        polars(nested=False), SCHEMA, [ic.KAnonymity(2)], ic.Optimal(), levels={"zip": 0}, max_suppression=0.2
+        polars(nested=False),
+        SCHEMA,
+        [ic.KAnonymity(2)],
+        ic.Optimal(),
+        levels={"zip": 0},
+        max_suppression=0.2,
+        suppressed="keep",
     )
     release.write(tmp_path / "r.parquet")
     content = pl.read_parquet(tmp_path / "r.parquet")

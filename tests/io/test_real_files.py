@@ -110,6 +110,7 @@ def test_a_release_is_verified_against_it(file, name, tmp_path):
         ic.Schema(QUASI[name], unlisted="drop"),
         [ic.KAnonymity(2)],
         max_suppression=0.1,
+        suppressed="keep",
         keep_order=True,
         ends="exact",
     )

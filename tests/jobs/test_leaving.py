@@ -72,8 +72,11 @@ def test_classes_that_fail_in_every_draw_are_suppressed_if_the_policy_allows_it(
     with pytest.raises(ic.InfeasibleError, match=r"5 of 10 \(50.00%\) would be suppressed where 40.00% may"):
         ic.anonymize(raw, schema(ALWAYS), "l-diversity:2", max_suppression=0.4)
     release = ic.anonymize(raw, schema(ALWAYS), "l-diversity:2", max_suppression=0.5)
-    assert sorted(set(release.table["age"])) == ["*", "50"]
-    assert release.privacy.suppressed == release.values.suppressed == 5
+    # As a class of their own, the values that were drawn fail, too.
+    assert sorted(set(release.table["age"])) == ["50"]
+    assert release.left_out == release.values.suppressed == 5
+    kept = ic.anonymize(raw, schema(ALWAYS), "l-diversity:2", max_suppression=0.5, suppressed="keep")
+    assert sorted(set(kept.table["age"])) == ["*", "50"]
     assert release.values.draws == DRAWS
     assert "5 records are suppressed" in " ".join(release.sentences())
     entry = release.to_dict()["released_values"]
@@ -209,8 +212,8 @@ def test_a_batch_whose_drawn_values_fail_loses_these_classes():
     release = ic.anonymize(raw, policy)
     whole = ic.anonymize(raw, ic.Policy(schema(ALWAYS), ["k-anonymity:5"])).recoding
     applied = ic.apply_recoding(whole, raw, policy)
-    assert sorted(set(applied.table["age"])) == sorted(set(release.table["age"])) == ["*", "50"]
-    assert applied.suppressed == 5
+    assert sorted(set(applied.table["age"])) == sorted(set(release.table["age"])) == ["50"]
+    assert applied.suppressed == applied.left_out == 5
     assert applied.rows()["reason"].to_list() == ["too small"] * 5
     with pytest.raises(ic.InfeasibleError, match="5 of 10"):
         ic.apply_recoding(whole, raw, ic.Policy(schema(ALWAYS), ["l-diversity:2"], max_suppression=0.2))

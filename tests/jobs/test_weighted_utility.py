@@ -20,7 +20,7 @@ WEIGHTED = ("loss", "ncp", "generalization-intensity", "suppression")
 
 
 def released(table, schema=SCHEMA, algorithm="optimal", **settings):
-    settings = {"max_suppression": 0.1, "keep_order": True, "force": True} | settings
+    settings = {"max_suppression": 0.1, "keep_order": True, "force": True, "suppressed": "keep"} | settings
     return ic.anonymize(table, schema, "k-anonymity:4", algorithm, **settings)
 
 
@@ -64,7 +64,14 @@ def test_rows_suppressed_before_count_with_their_weights():
     table = pl.DataFrame({"age": ["1", "1", "*", "2"], "w": [1.0, 1.0, 6.0, 2.0]})
     schema = ic.Schema(quasi=["age"], weights="w")
     release = ic.anonymize(
-        table, schema, "k-anonymity:2", max_suppression=0.9, keep_order=True, force=True, ends="exact"
+        table,
+        schema,
+        "k-anonymity:2",
+        max_suppression=0.9,
+        keep_order=True,
+        force=True,
+        ends="exact",
+        suppressed="keep",
     )
     found = ic.evaluate(table, table, schema)
     assert found.utility["loss"].weighted == pytest.approx(0.6)

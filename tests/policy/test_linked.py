@@ -58,7 +58,7 @@ def test_assess_says_what_whole_histories_reach(seed, lazy):
     [("optimal", 0.3), ("samarati", 0.3), ("datafly", 0.3), ("flash", 0.0), ("ola", 0.0), ("incognito", 0.0)],
 )
 def test_searches_enforce_the_limit_for_whole_histories(algorithm, suppression):
-    settings = {"max_suppression": suppression, "keep_order": True, "force": True}
+    settings = {"max_suppression": suppression, "suppressed": "keep", "keep_order": True, "force": True}
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", algorithm, **settings)
     fewest, alone = histories(release.table, TABLE["person"].to_list())
     assert fewest >= 4
@@ -169,7 +169,7 @@ def test_the_pseudonym_of_a_person_asks_for_whole_histories(monkeypatch):
         )
         for linked in (False, True)
     )  # fmt: skip
-    settings = {"max_suppression": 0.3, "keep_order": True, "force": True}
+    settings = {"max_suppression": 0.3, "suppressed": "keep", "keep_order": True, "force": True}
     with pytest.raises(ic.ParameterError, match="its pseudonym leaves, so anyone can join the rows"):
         ic.anonymize(TABLE, plain, "k-anonymity:4", "optimal", **settings)
     release = ic.anonymize(TABLE, linked, "k-anonymity:4", "optimal", **settings)

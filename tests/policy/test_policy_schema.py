@@ -138,7 +138,7 @@ GOOD = {
 
 BAD = {
     "no version": PLAIN.replace("version = 2\n", ""),
-    "a version that is not read": PLAIN.replace("version = 2", "version = 4"),
+    "a version that is not read": PLAIN.replace("version = 2", "version = 5"),
     "shuffle in version 2": PLAIN.replace("version = 2", "version = 2\nshuffle = true"),
     "both names of a setting": PLAIN.replace(
         "[columns.a]", "unlisted = 'drop'\nothers = 'drop'\n[columns.a]"

@@ -70,7 +70,7 @@ def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
             ic.Attacker("insurer", ["cost"], ic.KAnonymity(9)),
         ]
         try:
-            release = ic.anonymize(table, schema(person=person), asked, algorithm, max_suppression=0.2, keep_order=True, force=True)  # fmt: skip
+            release = ic.anonymize(table, schema(person=person), asked, algorithm, max_suppression=0.2, suppressed="keep", keep_order=True, force=True)  # fmt: skip
         except ic.InfeasibleError:
             continue
         whose = table["person"].to_list() if person else list(range(len(table)))
@@ -87,7 +87,7 @@ def test_the_optimum_for_attackers_loses_least_of_all_nodes(limit):
         ic.Attacker("a", ["age"], ic.KAnonymity(15)),
         ic.Attacker("b", ["town", "cost"], ic.KAnonymity(4)),
     ]
-    keeping = {"max_suppression": limit, "keep_order": True, "force": True}
+    keeping = {"max_suppression": limit, "suppressed": "keep", "keep_order": True, "force": True}
     best = ic.anonymize(table, schema(person=False), asked, "optimal", **keeping)
     union = ic.anonymize(table, schema(person=False), "k-anonymity:15", "optimal", **keeping)
     assert best.utility["loss"].value < union.utility["loss"].value
@@ -188,7 +188,9 @@ def test_what_makes_no_attacker_is_refused(make, problem):
 def test_reports_name_the_attacker(tmp_path):
     table = people_table(3, people=70)
     asked = [ic.Attacker("insurer", ["cost"], ic.KAnonymity(9))]
-    release = ic.anonymize(table, schema(person=True), asked, "optimal", max_suppression=0.1)
+    release = ic.anonymize(
+        table, schema(person=True), asked, "optimal", max_suppression=0.1, suppressed="keep"
+    )
     told = " ".join(release.sentences())
     assert "k-anonymity against insurer (who knows cost) holds: k is" in told
     release.report(tmp_path / "r.html")

@@ -62,7 +62,7 @@ def test_tenths_add_up_exactly():
     "algorithm", ["mondrian", "optimal", "flash", "ola", "incognito", "samarati", "datafly", "k-member", "mdav", "oka"]
 )  # fmt: skip
 def test_searches_enforce_the_estimate(algorithm):
-    settings = {"max_suppression": 0.05, "keep_order": True, "force": True}
+    settings = {"max_suppression": 0.05, "suppressed": "keep", "keep_order": True, "force": True}
     release = ic.anonymize(TABLE, SCHEMA, "k-map:9", algorithm, **settings)
     assert min(weights_of(release).values()) >= 9
     assert release.privacy.reached("k-map") == pytest.approx(float(min(weights_of(release).values())))
@@ -87,11 +87,11 @@ def test_optimal_finds_what_trying_every_node_finds():
 
 @pytest.mark.parametrize("place", ["csv", "lazy", "sqlite", "duckdb"])
 def test_every_engine_releases_the_same(place, tmp_path):
-    expected = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05)
+    expected = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05, suppressed="keep")
     TABLE.write_csv(tmp_path / "t.csv")
 
     def check(rows):
-        release = ic.anonymize(rows, SCHEMA, "k-map:9", "optimal", max_suppression=0.05)
+        release = ic.anonymize(rows, SCHEMA, "k-map:9", "optimal", max_suppression=0.05, suppressed="keep")
         assert release.recoding.levels == expected.recoding.levels
         assert release.privacy.reached("k-map") == expected.privacy.reached("k-map")
         assert release.risk["journalist"] == pytest.approx(expected.risk["journalist"], abs=1e-12)
@@ -104,7 +104,7 @@ def test_every_engine_releases_the_same(place, tmp_path):
 
 
 def test_every_output_says_that_it_is_an_estimate(tmp_path):
-    release = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05)
+    release = ic.anonymize(TABLE, SCHEMA, "k-map:9", "optimal", max_suppression=0.05, suppressed="keep")
     told = release.to_dict()["after"]
     assert told["estimated"] == {"by": "w", "figures": ["k-map", "journalist", "marketer", "individual"]}
     assert told["privacy"][0]["settings"] == {"population": "estimated by w"}
@@ -148,7 +148,9 @@ def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
     """With code of its own; without the raw table it says not checked."""
     TABLE.write_csv(tmp_path / "t.csv")
     models = ["k-map:9", "k-anonymity:2"]
-    release = ic.anonymize(tmp_path / "t.csv", SCHEMA, models, "optimal", max_suppression=0.1)
+    release = ic.anonymize(
+        tmp_path / "t.csv", SCHEMA, models, "optimal", max_suppression=0.1, suppressed="keep"
+    )
     release.save(tmp_path / "out")
     saved = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
     whole = {"against": tmp_path / "t.csv", "row_map": tmp_path / "out" / "internal" / "rows.parquet"}
@@ -189,7 +191,7 @@ def test_the_verifier_adds_up_weights_by_what_cells_match(wildcards, tmp_path):
     }
     table = pl.DataFrame(rows)
     schema = ic.Schema(quasi=["age", "town"], weights="w")
-    release, saved, whole = _saved(table, ["k-map:1"], tmp_path, schema, wildcards="matches-any", max_suppression=1.0, algorithm="cell-suppression")  # fmt: skip
+    release, saved, whole = _saved(table, ["k-map:1"], tmp_path, schema, wildcards="matches-any", max_suppression=1.0, suppressed="keep", algorithm="cell-suppression")  # fmt: skip
     assert release.table.null_count().sum_horizontal().item() > 0
     policy = saved[1]
     policy.write_text(policy.read_text().replace('"matches-any"', f'"{wildcards}"').replace("k = 1", "k = 3"))
@@ -233,7 +235,7 @@ def test_the_verifier_reads_weights_by_their_spelling(tmp_path):
     ]
     schema = ic.Schema.of(attributes, unlisted="drop")
     release, saved, whole = _saved(
-        texts, "k-map:9", tmp_path, schema, algorithm="optimal", max_suppression=0.1
+        texts, "k-map:9", tmp_path, schema, algorithm="optimal", max_suppression=0.1, suppressed="keep"
     )
     found = ic.verify(*saved, **whole)
     assert found.ok

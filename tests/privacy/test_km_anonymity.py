@@ -77,7 +77,7 @@ def test_full_domain_algorithms_enforce_it(algorithm, power):
         table = people_table(seed, people=60)
         limit = 0.0 if algorithm == "flash" else 0.25
         try:
-            release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3, power)], algorithm, max_suppression=limit, keep_order=True, force=True)  # fmt: skip
+            release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3, power)], algorithm, max_suppression=limit, suppressed="keep", keep_order=True, force=True)  # fmt: skip
         except ic.InfeasibleError:
             continue
         assert read(release.table, table["person"]).km(power)[0] >= 3
@@ -204,7 +204,7 @@ def test_whoever_is_exposed_is_suppressed_whole_as_read_from_sets(power):
                 continue
             people += len(by_person) > len(by_class)
             release = ic.anonymize(
-                table, SCHEMA, [ic.KMAnonymity(3, power)], "optimal", max_suppression=0.9, levels=levels, keep_order=True, force=True,
+                table, SCHEMA, [ic.KMAnonymity(3, power)], "optimal", max_suppression=0.9, suppressed="keep", levels=levels, keep_order=True, force=True,
             )  # fmt: skip
             assert rows_left(release) == wanted
             if wanted:
@@ -215,7 +215,7 @@ def test_whoever_is_exposed_is_suppressed_whole_as_read_from_sets(power):
 def test_the_optimum_counts_what_suppressing_people_costs():
     table = people_table(4, people=80)
     k, limit = 3, 0.2
-    best = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(k)], "optimal", max_suppression=limit, keep_order=True, force=True)  # fmt: skip
+    best = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(k)], "optimal", max_suppression=limit, suppressed="keep", keep_order=True, force=True)  # fmt: skip
     found = {}
     for age, town in product(range(7), range(3)):
         levels = {"age": age, "town": town}
@@ -245,7 +245,7 @@ def suppressed_of(visits, k):
     days = ic.Hierarchy.from_nested({"*": {"May": [f"May {n}" for n in range(20)]}})
     schema = ic.Schema(quasi={"place": ic.Hierarchy.flat(), "day": days}, person="who")
     release = ic.anonymize(
-        table, schema, [ic.KMAnonymity(k, 2)], "optimal", max_suppression=0.9, levels={"place": 0, "day": 1}, keep_order=True,
+        table, schema, [ic.KMAnonymity(k, 2)], "optimal", max_suppression=0.9, suppressed="keep", levels={"place": 0, "day": 1}, keep_order=True,
     )  # fmt: skip
     gone = (release.table["place"] == "*").to_list()
     return [who for (who, _, _), star in zip(visits, gone, strict=True) if star]
@@ -280,7 +280,7 @@ def test_rounds_are_kept_while_histories_hold_over_all_of_them(algorithm):
     for seed in range(2):
         table = people_table(seed, people=60)
         asked = f"{algorithm}:recode_suppressed=true"
-        release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3)], asked, max_suppression=0.3, keep_order=True, force=True)  # fmt: skip
+        release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3)], asked, max_suppression=0.3, suppressed="keep", keep_order=True, force=True)  # fmt: skip
         assert read(release.table, table["person"]).km(2)[0] >= 3
 
 
@@ -292,7 +292,7 @@ def test_classes_are_suppressed_and_not_a_person_alone(many, without_ann):
     table = pl.DataFrame(visits, schema=["who", "town"], orient="row")
     release = ic.anonymize(
         table, ic.Schema(quasi=["town"], person="who"), [ic.KMAnonymity(5, 2)], "optimal",
-        max_suppression=0.9, levels={"town": 0}, keep_order=True,
+        max_suppression=0.9, suppressed="keep", levels={"town": 0}, keep_order=True,
     )  # fmt: skip
     assert Counter(release.table["town"]) == {"*": 2 * many, "w": 5}
     # Removing people one by one, until whoever is left has company in all that is known of them.

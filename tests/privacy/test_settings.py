@@ -85,7 +85,7 @@ def test_releases_with_joint_attributes(rows):
     schema = ic.Schema(quasi=["p", "q"], sensitive=["s", "r"])
     model = ic.LDiversity(2, joint=True)
     try:
-        release = ic.anonymize(frame, schema, [model], max_suppression=1.0)
+        release = ic.anonymize(frame, schema, [model], max_suppression=1.0, suppressed="keep")
     except (ic.InfeasibleError, ic.ParameterError):
         return
     values = defaultdict(set)

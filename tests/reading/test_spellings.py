@@ -272,7 +272,9 @@ def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
     SPELLED.write_csv(tmp_path / "raw.csv")
     found = ic.anonymize(
         tmp_path / "raw.csv",
-        policy(spelled=True, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3),
+        policy(
+            spelled=True, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3, suppressed="keep"
+        ),
     )
     found.save(tmp_path / "out")
     checked = ic.verify(
@@ -312,16 +314,31 @@ def test_a_policy_file_keeps_the_spelling_and_asks_for_it(tmp_path):
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 @pytest.mark.parametrize("hierarchies", [False, True])
 def test_the_next_batch_is_read_in_the_same_spelling(tmp_path, algorithm, hierarchies):
-    made = policy(spelled=True, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3)
+    made = policy(
+        spelled=True, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3, suppressed="keep"
+    )
     first = ic.anonymize(SPELLED, made)
     batch = ic.apply_recoding(first.recoding, SPELLED, made)
     assert batch.outside == 0
     same = ic.apply_recoding(
         ic.anonymize(
-            PLAIN, policy(spelled=False, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3)
+            PLAIN,
+            policy(
+                spelled=False,
+                hierarchies=hierarchies,
+                algorithm=algorithm,
+                max_suppression=0.3,
+                suppressed="keep",
+            ),
         ).recoding,
         PLAIN,
-        policy(spelled=False, hierarchies=hierarchies, algorithm=algorithm, max_suppression=0.3),
+        policy(
+            spelled=False,
+            hierarchies=hierarchies,
+            algorithm=algorithm,
+            max_suppression=0.3,
+            suppressed="keep",
+        ),
     )
     assert batch.table.select("seen", "worth").equals(with_commas(same.table).select("seen", "worth"))
 

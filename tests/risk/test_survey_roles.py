@@ -86,9 +86,18 @@ def test_every_engine_tells_people_and_their_households(place, tmp_path, request
     expected = household_figures(cells_of(PEOPLE), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
     with at(place, PEOPLE, tmp_path, request) as table:
         assert ic.assess(table, OF_PEOPLE).risk["household"] == pytest.approx(expected, abs=1e-12)
-        release = ic.anonymize(table, OF_PEOPLE, "k-anonymity:3", "optimal", max_suppression=0.2)
+        release = ic.anonymize(
+            table, OF_PEOPLE, "k-anonymity:3", "optimal", max_suppression=0.2, suppressed="keep"
+        )
     made = ic.anonymize(
-        PEOPLE, OF_PEOPLE, "k-anonymity:3", "optimal", max_suppression=0.2, keep_order=True, force=True
+        PEOPLE,
+        OF_PEOPLE,
+        "k-anonymity:3",
+        "optimal",
+        max_suppression=0.2,
+        suppressed="keep",
+        keep_order=True,
+        force=True,
     )
     after = household_figures(cells_of(made.table), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
     assert release.risk["household"] == pytest.approx(after, abs=1e-12)
@@ -112,7 +121,7 @@ def test_the_individual_risk_is_that_of_rows():
 
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "relation", "postgresql"))
 def test_every_engine_has_the_same_figures(place, tmp_path, request):
-    models, settings = [ic.KAnonymity(4)], {"max_suppression": 0.1}
+    models, settings = [ic.KAnonymity(4)], {"max_suppression": 0.1, "suppressed": "keep"}
     before = ic.assess(TABLE, SCHEMA)
     expected = ic.anonymize(TABLE, SCHEMA, models, "optimal", keep_order=True, force=True, **settings)
     each = ic.risk.individual_risk(expected.table, ["age", "town"], TABLE["w"].to_list())
@@ -140,7 +149,7 @@ def test_spark_has_the_same_figures(spark):
 @pytest.mark.parametrize("algorithm", ["mondrian", "oka", "mdav", "datafly", "samarati"])
 def test_every_kind_of_recoding_keeps_the_account(algorithm):
     """Algorithms that part records alike, local ones and rounds of full-domain ones."""
-    settings = {"keep_order": True, "force": True, "max_suppression": 1.0}
+    settings = {"keep_order": True, "force": True, "max_suppression": 1.0, "suppressed": "keep"}
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:3", algorithm, **settings)
     each = ic.risk.individual_risk(release.table, list(QUASI), TABLE["w"].to_list())
     homes = household_figures(cells_of(release.table), TABLE["home"].to_list(), risk=each.tolist())
@@ -239,7 +248,7 @@ def test_a_policy_file_has_the_roles(tmp_path):
 
 
 def test_the_account_says_in_words_what_households_risk():
-    release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", "optimal", max_suppression=0.1)
+    release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", "optimal", max_suppression=0.1, suppressed="keep")
     told = " ".join(release.sentences())
     assert (
         "The sampling weights of w estimate the population. By them a record is found among all people"

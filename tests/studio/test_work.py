@@ -360,3 +360,14 @@ def test_the_fields_show_the_ends_that_a_policy_file_means(window, people, tmp_p
     window.begin_from(path, "policy.toml")
     window.open(Source(people, people.name))
     assert window.choices.document["ends"] == window.policy().ends == ends
+
+
+@pytest.mark.parametrize(("version", "meant"), [(3, "keep"), (4, "judged")])
+def test_a_policy_of_an_older_version_shows_that_it_keeps_suppressed_records(tmp_path, version, meant):
+    from incrowd.studio.tables import read_policy
+
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        f'version = {version}\n[columns.a]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    assert read_policy(path)[0].get("suppressed") == meant

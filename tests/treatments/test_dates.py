@@ -142,7 +142,7 @@ def test_the_next_batch_and_another_column_move_alike(tmp_path):
     schema = ic.Schema(
         ["age"], ["came"], insensitive=["went"], person="pid", treatments={"came": shift, "went": shift}
     )
-    policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0)
+    policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0, suppressed="keep")
     release = ic.anonymize(raw, policy)
     release.recoding.save(tmp_path / "recoding")
     batch = ic.apply_recoding(tmp_path / "recoding", raw, policy)

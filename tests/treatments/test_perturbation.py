@@ -379,7 +379,7 @@ def test_values_are_drawn_within_their_group(kind):
     assert found["job"].to_list() != raw["job"].to_list()
     assert release.privacy.holds
     batch = raw.with_columns(region=pl.lit("west"))
-    policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0)
+    policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0, suppressed="keep")
     with pytest.raises(ic.ParameterError, match="no frequencies for 1 groups of region"):
         ic.apply_recoding(release.recoding, batch, policy)
 

@@ -38,6 +38,8 @@ def saved(folder, table, models, algorithm="mondrian", *, form="csv", **more):
         models,
         algorithm,
         max_suppression=0.3,
+        # Policies are changed below: their limits are about the classes.
+        suppressed="keep",
         force=True,
         population=folder / "population.parquet",
     )

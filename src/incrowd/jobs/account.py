@@ -71,7 +71,7 @@ class Accountable(Protocol):
 
     @property
     def suppression(self) -> Suppression:
-        """The suppressed records, and what the models say of them."""
+        """The suppressed records, and the verdict of the models on them."""
 
     @property
     def values(self) -> ReleasedValues | None:

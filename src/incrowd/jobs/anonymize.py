@@ -270,7 +270,7 @@ def _released(
     with clock.stage("order"):
         if order is not None:
             released = made.released.reordered(order)
-        table = with_types(engine, released, start.schema, frequency, recoding, recoding)
+        table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
     return Release(
         table=table,
         policy=policy,

@@ -444,7 +444,8 @@ def apply_recoding(  # noqa: PLR0913
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
         released = made.released.reordered(order)
-    typed = with_types(batch.engine, released, styled(policy), batch.frequency, made.recoding, recoding)
+    left = made.recoding.leaving(batch.frequency)
+    typed = with_types(batch.engine, released, styled(policy), *left, recoding)
     return replace(
         applied,
         table=typed,

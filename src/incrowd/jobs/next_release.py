@@ -137,6 +137,12 @@ def next_release(  # noqa: PLR0913
         policy, schema=schema, models=_models(policy, m), algorithm=_Given(plan.groups), ledger_m=None
     )
     release = anonymize(_of_kind(came, kind), given, csv_format=csv_format, unanswered=unanswered)
+    if release.left_out:
+        raise InfeasibleError(
+            f"nothing was released: {release.left_out:,} records have * in every quasi-identifier and would "
+            "be left out, and an m-invariant release has everybody; give columns of categories a hierarchy, "
+            "or set suppressed to 'keep' in the policy"
+        )
     return SeriesRelease.of(
         replace(release, policy=replace(release.policy, algorithm=policy.algorithm, ledger_m=m)),
         counterfeits=plan.counted(),

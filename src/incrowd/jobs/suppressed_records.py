@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Suppression:
-    """The suppressed records of a release, and what the models say of them.
+    """The suppressed records of a release, and the verdict of the models on them.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Suppression:
         }
 
     def sentences(self) -> list[str]:
-        """Say what became of the suppressed records, and what is promised of them."""
+        """Say whether the suppressed records leave, and which models hold of them."""
         if not self.records:
             return []
         one = self.records == 1
@@ -219,18 +219,18 @@ def _with_suppressed(
         sizes.append(len(labels) + 1)
     classes = EquivalenceClasses.from_codes(frequency, codes, sizes)
     owner = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
-    own_class = int(owner[starred[classes.members]][0])
+    place = int(owner[starred[classes.members]][0])
     population = frequency.population
     if population is not None and population.weights is None:
         # A suppressed record may be anybody.
         covered = classes.population.astype(np.int64)
-        covered[own_class] = population.covered.sum() + population.outside
+        covered[place] = population.covered.sum() + population.outside
         classes.set_population(covered, 0)
-    return classes, own_class
+    return classes, place
 
 
 def settled(frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, alone: bool = True) -> Recoding:
-    """Decide whether the suppressed records leave, and suppress what fails without them.
+    """Decide whether the suppressed records leave, and suppress the classes that fail without them.
 
     Where they are left out, the distribution of the table is another one. So the other classes are judged
     anew, and those that fail are left out, too, until all hold.

@@ -19,6 +19,7 @@ from incrowd.reading.missing import null_values_of
 from incrowd.recoding.cells import starred
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
+from incrowd.table.remaining import remaining
 
 if TYPE_CHECKING:
     from incrowd.recoding.cells import Cells
@@ -112,11 +113,11 @@ class Recoding(ABC):
         )
 
     def leaving(self, frequency: FrequencyTable) -> tuple[FrequencyTable, Self]:
-        """Return the keys whose rows leave, as if no other row had come, and what becomes of them."""
+        """Return the keys whose rows leave, as if no other row had come, and their recoding."""
         if not self.left_out:
             return frequency, self
         kept = ~self.starred
-        return frequency.leaving(kept), replace(self.only(kept), left_out=False)
+        return remaining(frequency, kept), replace(self.only(kept), left_out=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"

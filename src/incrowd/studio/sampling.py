@@ -83,6 +83,16 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def leaving(release: Release, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return those rows of a table that are in its release, and as they are there; see `recoded`."""
+    found = recoded(release, rows)
+    if not release.left_out:
+        return rows, found
+    starred = (column_named(each.name).eq_missing(SUPPRESSED) for each in release.policy.schema.quasi)
+    there = found.select(~pl.all_horizontal(starred)).to_series()
+    return rows.filter(there), found.filter(there)
+
+
 def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
     """Return the texts of each key, a column for each quasi-identifier."""
     return pl.DataFrame(

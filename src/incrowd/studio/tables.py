@@ -191,8 +191,8 @@ def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any],
     document = read_toml(path)
     # A draft may have open questions, which the page asks. The rest of it has to be right.
     policy = Policy.from_dict(_answered(document), path.parent, str(path))
-    # What a file without this setting means is up to its version, and fields show what a new one means.
-    return {**document, "ends": policy.ends}, path
+    # What a file without these settings means is up to its version, and fields show what a new one means.
+    return {**document, "ends": policy.ends, "suppressed": policy.suppressed}, path
 
 
 def _answered(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from incrowd.lazy import np, pl
 from incrowd.policy.policy import Policy
 from incrowd.progress import Silent, Within
 from incrowd.studio.exploring import compared
-from incrowd.studio.sampling import recoded, sampled, sliced
+from incrowd.studio.sampling import leaving, sampled, sliced
 from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read_policy
 from incrowd.studio.trees import TreeEditor
 from incrowd.studio.values import counts_of, refuse_prompts
@@ -446,8 +446,8 @@ class Work:
             assert self._rows is not None
             progress.stage("draw rows")
             raw = sampled(self._rows, self.height, ATTACKED)
-            return attack(raw, recoded(release, raw), schema, aligned=True, progress=progress)
-        kept = release.policy.keep_order
+            return attack(*leaving(release, raw), schema, aligned=True, progress=progress)
+        kept = release.policy.keep_order and not release.left_out
         rows = None if kept else release.row_map()
         return attack(self.table, release.texts, schema, aligned=kept, row_map=rows, progress=progress)
 
@@ -497,7 +497,7 @@ class Work:
             before = before[places[there] - start]
             start = there.start
         if self.source.database is not None:
-            after = recoded(self.release, before)
+            before, after = leaving(self.release, before)
         elif isinstance(texts, Files):
             # In their order before they were put in a random one.
             if texts.shuffled is None:

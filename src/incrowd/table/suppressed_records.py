@@ -1,4 +1,4 @@
-"""What becomes of suppressed records: those with ``*`` in every quasi-identifier."""
+"""Whether suppressed records leave: those with ``*`` in every quasi-identifier."""
 
 from __future__ import annotations
 
