@@ -85,7 +85,9 @@ def test_full_words_answer_as_letters_do(run, monkeypatch, survey):
 def test_no_common_answer_releases_data_on_health_as_they_are(run, monkeypatch, health):
     told = asked(run, monkeypatch, "i\ninsensitive\neach\n" + "i\ns\n" * 3 + "l\n")
     assert told.status == 0, told.err
-    assert "6 columns on health such as asthma, smoker, has_cancer, which the law protects: what" in " ".join(told.err.split())
+    assert "6 columns on health such as asthma, smoker, has_cancer, which the law protects: what" in " ".join(
+        told.err.split()
+    )
     assert told.err.count("released only where each column is answered") == 2
     found = roles()
     assert [found[name] for name in ("asthma", "diabetes", "smoker")] == [
