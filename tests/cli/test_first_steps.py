@@ -142,7 +142,7 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
         "whose row it is, left out (1): subject",
         "sensitive (3): diagnosis, length_of_stay, cost",
         "QUESTIONS (2):",
-        "  ?1 60 columns of nearly one value such as a_rather_long_name_of_a_",
+        "  ?1 60 columns of nearly one value such as ...",
         "! probably missing values, see null_values: '?'",
         '1. Answer all 2 questions ("?") in policy.toml',
         "2. incrowd assess people.csv --policy policy.toml",

@@ -137,3 +137,8 @@ def test_special_categories_of_the_law_are_known(name, category):
     found = special_category(name)
     assert found is not None
     assert found[0] == category
+
+
+def test_short_words_do_not_come_together_by_chance():
+    assert special_category("T1B") is None
+    assert special_category("tb_test") is not None

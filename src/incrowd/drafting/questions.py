@@ -99,5 +99,5 @@ def _asked_of(guesses: Sequence[Guess]) -> str:
     step = max(len(guesses) // _NAMED, 1)
     named = ", ".join(guess.name for guess in guesses[::step][:_NAMED])
     such = f"such as {named}" if len(guesses) > _NAMED else f"({named})"
-    law = " (the law protects them)" if guesses[0].special else ""
-    return f"{len(guesses):,} {guesses[0].alike}{law} {such}: what are they?"
+    law = ", which the law protects" if guesses[0].special else ""
+    return f"{len(guesses):,} {guesses[0].alike} {such}{law}: what are they?"

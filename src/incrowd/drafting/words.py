@@ -32,6 +32,8 @@ _ACCENTED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
 _UNDIVIDED = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 """Signs of scripts that put no blanks between words: Chinese, Japanese and Korean."""
 _ARTICLE = "ال"
+_TOGETHER = 5
+"""Letters that two words of a name have together, so that they may be one listed word."""
 
 
 def tokens(column: str) -> list[str]:
@@ -112,7 +114,9 @@ def special_category(column: str) -> tuple[str, str, bool] | None:
     parts = tokens(column)
     for joined in (False, True):
         for category, words in _special().items():
-            word = words.first(_together(parts) if joined else parts)
+            # Short words come together by chance: T1B is no tuberculosis.
+            several = [each for each in _together(parts) if len(each) >= _TOGETHER]
+            word = words.first(several if joined else parts)
             if word:
                 return category, word, joined
     return None

@@ -25,6 +25,7 @@ from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
 from incrowd.lazy import pl
 from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.reading.spellings import Spelling
+from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 
@@ -239,9 +240,12 @@ def _with_people(
 
 
 def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
-    """Say whether a quasi-identifier is known that has several values, and is known to be readable."""
+    """Say whether a quasi-identifier is known that has several values, which records share."""
     return any(
-        guess.role == "quasi" and len(guess.ways) < 2 and column.distinct > 1
+        guess.role == "quasi"
+        and len(guess.ways) < 2
+        and column.distinct > 1
+        and not (column.kind == "category" and is_nearly_unique(column.distinct, column.known))
         for guess, column in zip(guesses, profiles, strict=True)
     )
 

@@ -246,10 +246,11 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
 def _warnings(draft: Draft) -> list[str]:
     """Print the findings about the columns of a draft."""
     lines = []
-    if draft.kept_open or not draft.having("quasi"):
-        lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.kept_open:
-        lines.append("! so the questions stay in spite of --no-questions: nobody else can know it")
+        lines.append("! no quasi-identifier is known that records share, so questions stay in spite")
+        lines.append("    of --no-questions: name at least one among them")
+    elif not draft.having("quasi"):
+        lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.repeated:
         lines += _wrapped("! ids that repeat; give the one of people the role person: ", draft.repeated)
     if draft.telling:
@@ -276,7 +277,7 @@ def _tried(trial: Trial, rows: int) -> list[str]:
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
     if trial.problem:
-        return [f"! tried{on}, and this draft does NOT run: {trial.problem}"]
+        return _filled(f"! tried{on}, and this draft does NOT run: {trial.problem}")
     assert trial.suppressed is not None
     assert trial.loss is not None
     lines = [f"tried{on}: it runs, {at_most(trial.suppressed)} suppressed, {percent(trial.loss)} lost"]
