@@ -32,7 +32,7 @@ def remark(
     remarks, released, raw = con.remarks, tables.released, tables.raw
     check_columns(con, policy, released)
     check_groups(con, policy, released)
-    remarks.problems += _too_much_suppressed(policy, *counted)
+    remarks.problems += _too_much_suppressed(policy, *counted[:2])
     joining = [column.name for column in policy.named("person") if column.name in released.names]
     if joining and not policy.linked and persons is not None and persons.several:
         remarks.problems.append(
@@ -78,15 +78,13 @@ def check_columns(con: Checks, policy: Policy, released: Table) -> None:
         ]
 
 
-def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes: int) -> list[str]:
+def _too_much_suppressed(policy: Policy, records: int, suppressed: int) -> list[str]:
     problems = []
     if suppressed / records > policy.max_suppression + _TOLERANCE:
         problems.append(
             f"{suppressed} of {records} records are suppressed, more than the share of "
             f"{policy.max_suppression}"
         )
-    if classes == 0:
-        problems.append("every record is suppressed, so there is no class and no model is reached")
     return problems
 
 
