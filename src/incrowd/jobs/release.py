@@ -347,7 +347,7 @@ class Release:
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table whatever the verdict, which needs a written file itself where there is a profile."""
+        """Write the table whatever the verdict, which needs a written file where there is a profile."""
         from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)

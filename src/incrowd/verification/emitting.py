@@ -55,9 +55,9 @@ def checks_as_sql(  # noqa: PLR0913
     """Write the checks of a policy on a release as one script of SQL for DuckDB.
 
     Whoever has DuckDB can run it, with nothing else installed: ``duckdb < checks.sql``. It reads the release,
-    computes every figure anew, and its last line says whether every check holds. It holds the limits, the names of columns
-    and cells of the release. Only with a population or a raw table it holds values of these, too, and is as
-    confidential.
+    computes every figure anew, and its last line says whether every check holds. It contains the limits, the
+    names of columns and cells of the release. Only with a population or a raw table it contains values of
+    these, too, and is as confidential.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
 def _end(script: Script) -> None:
     points = ", ".join(ANSWERABLE)
     script.note(
-        "Every check, and whether all hold. That is not the verdict on the release: this script does not look",
-        f"at the points {points}.",
+        "Every check, and whether all hold. That is no verdict on the release. This script does not look at",
+        f"the points {points}.",
         "For these, run incrowd verify.",
     )
     script.show("SELECT * FROM checks ORDER BY number")

@@ -84,8 +84,8 @@ def repeated_ids(con: Checks, policy: Policy, tables: Tables, raw: Table | None)
         if _names_people(con, table, name, marks if raw is not None else [], policy):
             shown = _text(table, name, policy)
             (ids,) = con.row(
-                f"SELECT count(*) FROM (SELECT 1 FROM {table.name} WHERE {shown} IS NOT NULL GROUP BY {shown} "
-                "HAVING count(*) > 1)"
+                f"SELECT count(*) FROM (SELECT 1 FROM {table.name} WHERE {shown} IS NOT NULL "
+                f"GROUP BY {shown} HAVING count(*) > 1)"
             )
             if ids:
                 yield wording.repeated_id(name, int(ids), _people_of_classes(con, policy, tables, raw, name))
@@ -155,13 +155,12 @@ def _never_changes(con: Checks, table: Table, name: str, mark: str, policy: Poli
     """Say whether all rows of each id have one value of a column that never changes of a person."""
     person, value = _text(table, name, policy), _text(table, mark, policy)
     rows = f"SELECT {person} AS p, {value} AS v FROM {table.name} LIMIT {_ROWS}"
-    several, alike, kinds = con.row(
-        "SELECT count(*) FILTER (n > 1), bool_and(kinds = 1) FILTER (n > 1), max(top) FROM (SELECT count(*) "
-        "AS n, count(DISTINCT v) AS kinds, any_value(of_all) AS top FROM (SELECT *, (SELECT count(DISTINCT v) "
-        f"FROM ({rows}) WHERE p IS NOT NULL) AS of_all FROM ({rows})) "
+    several, alike, differ = con.row(
+        "SELECT count(*) FILTER (n > 1), bool_and(first = last) FILTER (n > 1), min(first) < max(last) FROM "
+        f"(SELECT count(*) AS n, min(v) AS first, max(v) AS last FROM ({rows}) "
         "WHERE p IS NOT NULL AND v IS NOT NULL GROUP BY p)"
     )
-    return bool(several >= _FEW and alike and kinds > 1)
+    return bool(several >= _FEW and alike and differ)
 
 
 def _text(table: Table, name: str, policy: Policy) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from incrowd.errors import visible
 from incrowd.gate import wording
+from incrowd.gate.kinds import KINDS
 from incrowd.gate.points import Point, in_order
 from incrowd.gate.verdict import Verdict
 
@@ -206,6 +207,12 @@ class Verification:
         return self.verdict.holds
 
     @property
+    def keeps_limits(self) -> bool:
+        """Whether every limit and clause is met, and the file suits its policy, whatever points are open."""
+        left = (*self.verdict.broken, *self.verdict.open)
+        return all(KINDS[point.name].accepted for point in left)
+
+    @property
     def is_open(self) -> bool:
         """Whether nothing is broken so far, but it is not known whether every limit is met."""
         verdict = self.verdict
@@ -224,9 +231,10 @@ class Verification:
         clauses = (f"{each.id}: {each.state}; {each.detail}" for each in self.clauses)
         lines = (f"<li>{html.escape(text)}</li>" for text in (*clauses, *self.notes, *self.unchecked))
         return visible(
-            f"{self.verdict._repr_html_()}<p>{self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
-            "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
-            f"<th></th></tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
+            f"{self.verdict._repr_html_()}<p>{self.records:,} records in {self.classes:,} classes, "
+            f"{self.suppressed:,} suppressed</p><table><thead><tr><th>model</th><th>attribute</th>"
+            "<th>reached</th><th>asked</th><th></th></tr></thead><tbody>"
+            f"{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
             f"<ul>{''.join(lines)}</ul>{''.join(each._repr_html_() for each in self._others)}"
         )
 
