@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from incrowd.verification.emitting import ALL_HOLD, ONE_FAILS
 from model_readings import KINDS
 
 __all__ = ["by_kind_and_wildcards", "checks", "failed", "told", "verdict"]
@@ -35,7 +36,7 @@ def _run(script: str, release: Path | None) -> duckdb.DuckDBPyConnection:
 
 
 def verdict(script: str, release: Path | None = None) -> bool:
-    """Whether the script says that the policy is satisfied; a script that ends with an error does not."""
+    """Whether the script says that every check holds; a script that ends with an error does not."""
     try:
         with _run(script, release) as con:
             return _verdict(con)
@@ -58,9 +59,9 @@ def told(script: str, release: Path | None = None) -> tuple[bool, list[tuple[str
 def _verdict(con: duckdb.DuckDBPyConnection) -> bool:
     row = con.fetchone()
     assert row is not None
-    assert row[0] in ("verified: the policy is satisfied", "NOT verified")
-    assert (row[2] == 0) == row[0].startswith("verified")
-    return row[0].startswith("verified")
+    assert row[0] in (ALL_HOLD, ONE_FAILS)
+    assert (row[2] == 0) == (row[0] == ALL_HOLD)
+    return bool(row[0] == ALL_HOLD)
 
 
 def failed(script: str, release: Path | None = None) -> list[str]:

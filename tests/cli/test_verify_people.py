@@ -15,7 +15,7 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     table = people_table(5, people=60)
     table.write_csv("raw.csv")
     schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", unlisted="drop")
-    release = ic.anonymize("raw.csv", schema, "k-anonymity:3")
+    release = ic.anonymize("raw.csv", schema, "k-anonymity:3", unanswered="write")
     release.save("out")
     figures = release.privacy.people
 
@@ -28,7 +28,9 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     assert f"{len(table)} records of {figures.people} people in {release.privacy.classes} classes" in out
     assert f"The smallest class has {figures.smallest} people, the smallest by records" in out
     assert f"k-anonymity {figures.smallest} 3 people holds" in out
-    assert out.endswith("verified: the policy is satisfied")
+    assert "HOLDS: the release satisfies its policy, and no point is open." in out
+    assert out.endswith(" verified")
+    assert "NOT verified" not in out
     document = json.loads(verify(*WHOLE, "--json")[1])
     assert document["people"] == {
         "people": figures.people,
@@ -44,7 +46,8 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
         assert status == 2
         assert "records not checked" in out
         assert "the row map (--row-map)" in out
-        assert out.endswith("NOT verified: nothing is wrong so far, but not every limit could be checked")
+        assert "OPEN: 1 point waits for an answer (not-checked)." in out
+        assert out.endswith("NOT verified")
     finding = json.loads(verify("--json")[1])["findings"][0]
     assert (finding["unit"], finding["holds"], finding["reached"]) == (
         "records",
@@ -75,7 +78,7 @@ def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
         "t-closeness:0.9",
         "alpha-k-anonymity:alpha=0.95,k=2",
     ]
-    ic.anonymize("raw.csv", schema, models, "optimal", max_suppression=0.5).save("out")
+    ic.anonymize("raw.csv", schema, models, "optimal", max_suppression=0.5, unanswered="write").save("out")
     asked = ("verify", "out/release.csv", "--policy", "out/policy.toml", *WHOLE)
     shown = run(*asked)
     assert shown.status == 0

@@ -101,7 +101,7 @@ def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards
         expected = sorted((each.model, bool(each.holds)) for each in result.findings)
         satisfied, checks = told(checks_as_sql(**given))
         assert holding(checks) == expected, how
-        assert satisfied == result.ok
+        assert satisfied == result.keeps_limits
         seen |= set(expected)
         place = random.Random(how).randrange(len(rows))
         rows[place] = (rows[place - 1][0], *rows[place][1:])
@@ -126,7 +126,9 @@ def saved(tmp_path_factory):
     )
     models = [ic.KAnonymity(2), ic.LDiversity(2, attribute="ill"), ic.KMAnonymity(2, power=2)]
     models.append(ic.Attacker("neighbour", ["age"], [ic.KAnonymity(4)]))
-    release = ic.anonymize(folder / "raw.csv", schema, models, "optimal", max_suppression=0.3)
+    release = ic.anonymize(
+        folder / "raw.csv", schema, models, "optimal", max_suppression=0.3, unanswered="write"
+    )
     release.save(folder / "out")
     return {
         "path": folder / "out/release.csv",
@@ -137,7 +139,7 @@ def saved(tmp_path_factory):
 
 
 def test_a_release_of_people_is_compared_with_its_raw_table(saved):
-    assert verify(**saved).ok
+    assert verify(**saved).keeps_limits
     script = checks_as_sql(**saved)
     assert failed(script) == []
     assert "CONFIDENTIAL" in script
@@ -161,7 +163,7 @@ def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, ch
     cells = table[column].to_list()
     cells[first["index"]] = other[column]
     table.with_columns(pl.Series(column, cells)).write_csv(tmp_path / "t.csv")
-    assert not verify(**saved | {"path": tmp_path / "t.csv"}).ok
+    assert not verify(**saved | {"path": tmp_path / "t.csv"}).keeps_limits
     assert not verdict(checks_as_sql(**saved), tmp_path / "t.csv")
     assert what in failed(checks_as_sql(**saved | {"path": tmp_path / "t.csv"}))
 
@@ -170,7 +172,7 @@ def test_a_row_map_of_another_release_fails(saved, tmp_path):
     rows = pl.read_parquet(saved["row_map"])
     rows.with_columns(pl.col("row").reverse()).write_parquet(tmp_path / "rows.parquet")
     given = saved | {"row_map": tmp_path / "rows.parquet"}
-    assert not verify(**given).ok
+    assert not verify(**given).keeps_limits
     assert not verdict(checks_as_sql(**given))
 
 
@@ -186,7 +188,7 @@ def test_means_are_compared_with_those_of_their_classes(tmp_path):
     }
     for first, holds in (("2", True), ("15", False)):
         (tmp_path / "t.csv").write_text(f"q,r\n{first},a\n{first},a\n15,b\n15,b\n")
-        assert verify(**given).ok is holds
+        assert verify(**given).keeps_limits is holds
         assert verdict(checks_as_sql(**given)) is holds
 
 
@@ -204,7 +206,7 @@ def test_a_population_needs_no_raw_table(tmp_path):
         (tmp_path / "p.toml").write_text(
             policy_text(columns, [f'model = "k-map"\nk = {k}'], "max_suppression = 0.5")
         )
-        assert verify(**given).ok is holds
+        assert verify(**given).keeps_limits is holds
         assert verdict(checks_as_sql(**given)) is holds
 
 
@@ -221,7 +223,7 @@ def test_weights_of_the_raw_table_stand_for_a_population(tmp_path):
         (tmp_path / "p.toml").write_text(
             policy_text(columns, [f'model = "k-map"\nk = {k}'], "keep_order = true")
         )
-        assert verify(**given).ok is holds
+        assert verify(**given).keeps_limits is holds
         assert verdict(checks_as_sql(**given)) is holds
 
 
@@ -243,7 +245,7 @@ def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
     for rows in (values, [*values, values[0]], values[:3], [values[0]] * 4, []):
         lines = [f'{q},"{value}"' for q, some in (("a", values), ("b", rows)) for value in some]
         (tmp_path / "t.csv").write_text("\n".join(["q,s", *lines]) + "\n")
-        expected = verify(tmp_path / "t.csv", tmp_path / "p.toml").ok
+        expected = verify(tmp_path / "t.csv", tmp_path / "p.toml").keeps_limits
         script = checks_as_sql(tmp_path / "t.csv", tmp_path / "p.toml")
         assert verdict(script) == expected
         verdicts.add(expected)
@@ -267,7 +269,7 @@ def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
     columns = [entry("year", "quasi"), entry("q", "quasi"), entry("s", "sensitive")]
     (tmp_path / "p.toml").write_text(policy_text(columns, [K2, 'model = "l-diversity"\nl = 2']))
     path = tmp_path / "out" if named == "folder" else f"{tmp_path}/out/*/*.{form}"
-    assert verify(path, tmp_path / "p.toml").ok
+    assert verify(path, tmp_path / "p.toml").keeps_limits
     script = checks_as_sql(path, tmp_path / "p.toml")
     assert verdict(script)
     (tmp_path / f"out/year=2025/two.{form}").write_bytes(
@@ -276,7 +278,7 @@ def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
     assert verdict(script)
     pl.DataFrame({"q": ["c"], "s": ["1"]}).write_csv(tmp_path / "out/year=2025/three.csv")
     if form == "csv":
-        assert not verify(path, tmp_path / "p.toml").ok
+        assert not verify(path, tmp_path / "p.toml").keeps_limits
         assert not verdict(script)
 
 
@@ -299,12 +301,12 @@ def test_a_table_of_duckdb_is_read_where_it_is(tmp_path, monkeypatch):
         policy_text([entry("q", "quasi"), entry("s", "sensitive")], [K2, 'model = "l-diversity"\nl = 2'])
     )
     given = {"path": "duckdb:///t.duckdb", "table": "safe", "policy_path": tmp_path / "p.toml"}
-    assert verify(**given).ok
+    assert verify(**given).keeps_limits
     script = checks_as_sql(**given)
     assert verdict(script)
     with duckdb.connect("t.duckdb") as con:
         con.execute("DELETE FROM safe WHERE s = 2")
-    assert not verify(**given).ok
+    assert not verify(**given).keeps_limits
     assert not verdict(script)
 
 
@@ -336,7 +338,7 @@ def test_what_people_do_not_change_needs_none(tmp_path):
     given = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
     for values, holds in (("12", True), ("11", False)):
         (tmp_path / "t.csv").write_text("q,s\n" + "".join(f"a,{value}\n" for value in values))
-        assert verify(**given).ok is holds
+        assert verify(**given).keeps_limits is holds
         assert verdict(checks_as_sql(**given)) is holds
 
 
@@ -345,7 +347,7 @@ def test_a_treated_column_that_is_missing_fails(tmp_path):
     columns = [entry("q", "quasi"), entry("phone", "insensitive", "treat = { keep-last = 2 }")]
     (tmp_path / "p.toml").write_text(policy_text(columns, [K2]))
     given = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
-    assert not verify(**given).ok
+    assert not verify(**given).keeps_limits
     script = checks_as_sql(**given)
     assert failed(script) == ["the treated column 'phone' was in the file, when this was written"]
     (tmp_path / "t.csv").write_text("q,phone\na,55512\na,55512\n")
@@ -361,7 +363,7 @@ def test_a_raw_table_without_a_quasi_identifier_fails(tmp_path):
         "policy_path": tmp_path / "p.toml",
         "against": tmp_path / "raw.csv",
     }
-    assert not verify(**given).ok
+    assert not verify(**given).keeps_limits
     assert "the raw table had the column(s) 'q', when this was written" in failed(checks_as_sql(**given))
 
 

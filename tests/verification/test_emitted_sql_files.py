@@ -51,11 +51,11 @@ def given(path, names=("q", "s"), **options):
 )
 def test_duckdb_reads_it_by_itself(tmp_path, name, encoding):
     options = given(written(tmp_path / name, ROWS), encoding=encoding)
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     script = checks_as_sql(**options)
     assert verdict(script)
     written(tmp_path / name, CHANGED)
-    assert not verify(**options).ok
+    assert not verify(**options).keeps_limits
     assert not verdict(script)
     assert not verdict(checks_as_sql(**options))
 
@@ -79,7 +79,7 @@ def test_the_way_out_is_named_of_what_it_does_not_read(tmp_path, name, encoding)
 def test_signs_that_duckdb_does_not_know_in_latin_1_are_refused(tmp_path):
     written(tmp_path / "latin-1.csv", [("\x85", "1"), ("\x85", "2")])
     options = given(tmp_path / "latin-1.csv", encoding="latin-1")
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     with pytest.raises(ic.ParameterError, match="written otherwise"):
         checks_as_sql(**options)
 
@@ -90,24 +90,24 @@ def test_signs_that_duckdb_does_not_know_in_latin_1_are_refused(tmp_path):
 )
 def test_columns_that_duckdb_calls_otherwise_are_found_where_they_were(tmp_path, form, names):
     options = given(written(tmp_path / form, ROWS, names), names)
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     script = checks_as_sql(**options)
     assert verdict(script)
     written(tmp_path / form, CHANGED, names)
-    assert not verify(**options).ok
+    assert not verify(**options).keeps_limits
     assert not verdict(script)
     # A file whose columns moved is not read as if they had not.
     written(tmp_path / form, [row[::-1] for row in ROWS], names[::-1])
     if "AS file(" in script:
         assert failed(script)[0] == "the columns are where they were: released"
-    assert verdict(checks_as_sql(**options)) == verify(**options).ok
+    assert verdict(checks_as_sql(**options)) == verify(**options).keeps_limits
 
 
 def test_blanks_around_values_are_no_part_of_them(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q, s\na, 1\na , 2\n")
     options = given(path, delimiter=", ")
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     script = checks_as_sql(**options)
     assert verdict(script)
     path.write_text("q, s\na, 1\nab, 2\n")
@@ -122,7 +122,7 @@ def test_keys_of_json_lines_are_its_columns(tmp_path):
     path.write_text(path.read_text() + '{"q": "b", "s": "1", "name": "Ann"}\n')
     policy = options["policy_path"]
     policy.write_text(policy.read_text() + "[columns.name]\nrole = 'identifying'\n")
-    assert not verify(**options).ok
+    assert not verify(**options).keeps_limits
     assert failed(checks_as_sql(**options)) == ["columns too many"]
     written(path, [(value,) for _, value in ROWS], ["s"])
     assert "columns that are not in the file any more: released" in failed(script)
@@ -136,5 +136,5 @@ def test_numbers_and_what_is_missing_in_json_lines(tmp_path):
     lines = [{"q": 1.5, "s": "x"}, {"q": 1.5}, {"q": None, "s": True}, {"s": "y", "q": None}]
     path.write_text("\n".join(map(json.dumps, lines)))
     options = given(path)
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     assert verdict(checks_as_sql(**options))

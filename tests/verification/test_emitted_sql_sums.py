@@ -48,7 +48,7 @@ GOOD = ["1000", "500", "-500", "0", "0", "4000", "1500", "500"]
 )
 def test_the_sum_and_those_of_groups_are_told(tmp_path, released, told):
     options = given(tmp_path, released)
-    assert verify(**options).ok is (not told)
+    assert verify(**options).keeps_limits is (not told)
     assert failed(checks_as_sql(**options)) == told
 
 
@@ -58,7 +58,7 @@ def test_the_verdict_is_that_of_verify_at_every_sum(tmp_path):
     for _ in range(share(20)):
         released = [f"{round(float(number) / 500 + chance.uniform(-0.4, 0.4)) * 500}" for number in NUMBERS]
         options = given(tmp_path, released, treat="round = 500, how = 'controlled'")
-        verdicts.append(verify(**options).ok)
+        verdicts.append(verify(**options).keeps_limits)
         assert verdict(checks_as_sql(**options)) == verdicts[-1]
     assert set(verdicts) == {True, False}
 
@@ -75,20 +75,20 @@ def test_numbers_are_read_as_their_column_writes_them(tmp_path):
 
     for released, holds in ((GOOD, True), (["1500", *GOOD[1:]], False)):
         options = given(tmp_path, local(released), local(NUMBERS), more="decimal = ','\nthousands = '.'")
-        assert verify(**options).ok is holds
+        assert verify(**options).keeps_limits is holds
         assert verdict(checks_as_sql(**options)) is holds
 
 
 @pytest.mark.parametrize("treat", ["round = 500, how = 'controlled', top = 4500", "round = 500"])
 def test_sums_that_may_move_are_not_compared(tmp_path, treat):
     options = given(tmp_path, ["1500", *GOOD[1:]], treat=treat)
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     assert verdict(checks_as_sql(**options))
 
 
 def test_what_is_no_number_is_said_and_what_is_too_large_refused(tmp_path):
     options = given(tmp_path, GOOD, ["much", *NUMBERS[1:]])
-    assert verify(**options).ok
+    assert verify(**options).keeps_limits
     script = checks_as_sql(**options)
     assert verdict(script)
     assert "Not checked: whether the sum of pay stayed" in script
@@ -104,7 +104,7 @@ def test_a_release_that_was_rounded_is_verified(tmp_path):
     schema = ic.Schema(
         ["age"], insensitive=["pay"], treatments={"pay": ic.Round(0.25 * 400, how="controlled")}
     )
-    release = ic.anonymize(tmp_path / "raw.csv", schema, "k-anonymity:2")
+    release = ic.anonymize(tmp_path / "raw.csv", schema, "k-anonymity:2", unanswered="write")
     release.save(tmp_path / "out")
     script = checks_as_sql(
         tmp_path / "out/release.csv",

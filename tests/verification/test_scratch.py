@@ -66,7 +66,7 @@ def test_the_copy_is_private_and_a_living_run_keeps_it(started, tmp_path):
     (folder,) = scratch.iterdir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     (copy,) = folder.glob("*.csv")
-    assert verified(tmp_path).ok
+    assert verified(tmp_path).keeps_limits
     remove_dead(scratch)
     assert copy.read_text(encoding="utf-8") == "name\nZoë\nZoë\n"
     assert list(scratch.iterdir()) == [folder]
@@ -92,7 +92,7 @@ def test_verify_removes_what_another_command_left(started, tmp_path):
     not_ours = scratch / "incrowd-notes.tmp"
     not_ours.mkdir()
     (scratch / "incrowd-0123456789ac.tmp").symlink_to(not_ours)
-    assert verified(tmp_path).ok
+    assert verified(tmp_path).keeps_limits
     assert not left.exists()
     assert not_ours.exists()
 

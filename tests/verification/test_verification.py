@@ -21,17 +21,21 @@ def test_shares_no_code_with_the_rest_but_the_errors():
     for file in Path(package.__file__).parent.glob("*.py"):
         # What DuckDB does not read is turned into Parquet with Polars, and judged like any other file.
         readers = {"polars"} if file.name in reads_files else set()
+        # Texts about people are recognized by the gate, which reads them as series.
+        readers |= {"polars", "numpy"} if file.name == "texts.py" else set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 imported |= {alias.name for alias in node.names} - readers
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, "relative imports could hide where they lead"
-                imported.add(node.module)
+                imported.add(None if node.module == "numpy.typing" and readers else node.module)
     ours = {name for name in imported if name and name.split(".")[0] == "incrowd"}
     # How a database is reached is stated once; its rows are read by SQL of the verifier's own.
     reached = {"incrowd.dialects.addresses"}
     # Nobody else judges the clauses of a profile, so its text is read in one way.
     reached |= {"incrowd.profiles", "incrowd.profiles.context"}
+    # The words of points, and what texts tell about people, are shared; the counts are not.
+    reached |= {name for name in ours if name.partition(".")[2].startswith("gate")}
     others = {name for name in ours if not name.startswith("incrowd.verification")}
     assert others == {"incrowd.errors", *reached}
     assert not {name.split(".")[0] for name in imported if name} & {
@@ -63,7 +67,7 @@ def test_worked_example_of_petworks(check, tmp_path, attribute, distance, expect
     assert found.reached == pytest.approx(float(expected), abs=1e-15)
     assert found.holds, "a limit is met with equality"
     below = float(expected) - 1e-9
-    assert not check(WORKED, columns, [t(below, attribute=attribute, distance=auto)]).ok
+    assert not check(WORKED, columns, [t(below, attribute=attribute, distance=auto)]).keeps_limits
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_worked_example_second_class(check, tmp_path, attribute, distance, expec
         [t(float(expected), attribute=attribute, distance=distance)],
         "max_suppression = 0.4",
     )
-    assert found.ok
+    assert found.keeps_limits
     assert (found.records, found.suppressed, found.classes) == (5, 2, 1)
     assert only(found).reached == pytest.approx(float(expected), abs=1e-15)
 
@@ -127,7 +131,7 @@ def test_patient_table_as_a_whole(tmp_path, shared_data):
     result = verify(folder / "patient_anonymized.csv", tmp_path / "p.toml")
     assert [finding.holds for finding in result.findings] == [True, True, True, True, False]
     assert [finding.reached for finding in result.findings[2:4]] == [3, 3]
-    assert not result.ok
+    assert not result.keeps_limits
 
 
 ADULT = [
@@ -172,7 +176,7 @@ def test_releases_of_another_tool(tmp_path, shared_data, name, sensitive, limit,
     result = verify(file, tmp_path / "p.toml")
     assert result.records == 30_162
     assert only(result).holds is holds
-    assert result.ok is holds
+    assert result.keeps_limits is holds
 
 
 def test_diversity_of_the_inpatient_table(tmp_path, shared_data):
@@ -192,7 +196,7 @@ def test_counts_and_plain_dict(check):
         [K2, 'model = "l-diversity"\nl = 2', t()],
         "max_suppression = 0.2",
     )
-    assert result.ok
+    assert result.keeps_limits
     plain = result.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     # whole table: a 2/6, b 3/6, c 1/6; class 1*: (1/6 + 0 + 1/6) / 2; class 2*: (0 + 1/6 + 1/6) / 2
@@ -201,6 +205,11 @@ def test_counts_and_plain_dict(check):
         "version": 1,
         "file": result.file,
         "ok": True,
+        "verdict": {
+            "state": "holds",
+            "text": "HOLDS: the release satisfies its policy, and no point is open.",
+            "points": [],
+        },
         "records": 6,
         "suppressed": 1,
         "suppressed_share": 1 / 6,
@@ -248,14 +257,13 @@ def test_counts_and_plain_dict(check):
             "whether the cells of column 'zip' suit the policy: the policy gives them no hierarchy and no kind",
             "whether the cells are true, and other columns as they were: that needs the raw table",
         ],
-        "gate": [],
     }
 
 
 @pytest.mark.parametrize(("limit", "ok"), [(0.25, True), (0.2499999, False), (0, False), (1, True)])
 def test_suppression_limit_is_met_with_equality(check, limit, ok):
     result = check("zip,x\n1*,a\n1*,a\n1*,a\n*,a\n", SIMPLE, [K2], f"max_suppression = {limit}")
-    assert result.ok is ok
+    assert result.keeps_limits is ok
     assert only(result).holds
     assert bool(result.problems) is not ok
 
@@ -272,15 +280,15 @@ def test_everything_suppressed_reaches_nothing(check):
         text = "zip,x\n" + "".join(f"*,{value}\n" for value in values)
         distances = models if values in ("ab", "aa") else [*models, t(1, distance="ordered")]
         result = check(text, SIMPLE, distances, "max_suppression = 1")
-        assert not result.ok
+        assert not result.keeps_limits
         assert all(finding.reached is None and not finding.holds for finding in result.findings)
-        assert "every record is suppressed" in result.problems[-1]
+        assert [point.name for point in result.points if point.state == "broken"] == ["nothing-left"]
 
 
 def test_identifying_column_in_the_file_is_a_violation(check):
     columns = [*SIMPLE, entry("name", "identifying"), entry("ssn", "identifying")]
     result = check("zip,name,x\n1*,Ann,a\n1*,Bob,b\n", columns, [K2])
-    assert not result.ok
+    assert not result.keeps_limits
     assert result.problems == ("the identifying column 'name' is in the file",)
     assert only(result).holds
 

@@ -77,7 +77,7 @@ def test_figures_are_those_of_the_release_and_of_groups_as_sets(tmp_path, algori
         mine = [finding for finding in found.findings if finding.attacker == f"a{number}"]
         for finding, how in zip(mine, [how for _, hows in pairs for how in hows], strict=False):
             assert finding.reached == near(how(reading)), finding
-    assert found.ok
+    assert found.keeps_limits
 
 
 def test_what_each_sees_of_a_small_table(tmp_path):
@@ -102,7 +102,7 @@ def test_what_each_sees_of_a_small_table(tmp_path):
     assert [finding.reached for finding in found.findings[:5]] == [1, 1, near(4 / 7), near(3 / 6), 3 / 6]
     # Towns: a three times (x, y, y), b once (x), missing twice (y, x).
     assert [finding.reached for finding in found.findings[5:]] == [1, 1, near(4 / 7), near(3 / 6), 3 / 6]
-    assert (found.classes, found.suppressed, found.ok) == (5, 1, True)
+    assert (found.classes, found.suppressed, found.keeps_limits) == (5, 1, True)
 
 
 def test_nobody_is_counted_twice_in_a_group(tmp_path):
@@ -157,7 +157,7 @@ def test_a_release_fails_for_one_attacker_alone(tmp_path, algorithm, person):
         found = verify(**given)
         assert [finding.reached for finding in found.findings] == [reading.k() for reading in readings]
         assert [finding.holds for finding in found.findings] == [n != chosen for n in range(3)]
-        assert found.ok is (chosen is None)
+        assert found.keeps_limits is (chosen is None)
     assert len({reading.k() for reading in readings}) > 1, "else the test shows little"
 
 
@@ -223,7 +223,7 @@ def test_models_without_attackers_are_of_somebody_who_knows_everything(tmp_path)
         (None, (), 1),
         ("insurer", ("zip",), 2),
     ]
-    assert not found.ok
+    assert not found.keeps_limits
 
 
 def test_what_is_shown_names_attackers(tmp_path):

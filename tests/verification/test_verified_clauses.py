@@ -12,6 +12,7 @@ import pytest
 from crossed import quick
 from incrowd.profiles import PROFILES, read_profile
 from incrowd.verification import Verification, checks_as_sql, verify
+from incrowd.verification.emitting import ALL_HOLD
 
 COLUMNS = {"age": "quasi", "sex": "quasi", "illness": "sensitive", "ward": "insensitive"}
 
@@ -51,17 +52,20 @@ class Judge:
         (self.folder / "policy.toml").write_text(text)
         self.found = verify(self.folder / "safe.csv", self.folder / "policy.toml")
         self.said = {each.id: each.detail for each in self.found.clauses}
-        states = {each.id: each.state for each in self.found.clauses}
-        assert self.by_script() == all(state != "not met" for state in states.values())
+        unread = {each.id for each in self.found.clauses if each.detail.startswith("not checked: ")}
+        states = {each.id: "unread" if each.id in unread else each.state for each in self.found.clauses}
+        # A script does not look inside longer texts.
+        inside = any("that look like" in each.detail for each in self.found.clauses)
+        assert self.by_script() == ("not met" not in states.values()) or inside
         return states
 
     def by_script(self) -> bool:
-        """Run the script of the same checks with DuckDB alone, and return whether it verifies the release."""
+        """Run the script of the same checks with DuckDB alone, and return whether every check holds."""
         script = checks_as_sql(self.folder / "safe.csv", self.folder / "policy.toml")
         with duckdb.connect() as con:
             for statement in con.extract_statements(script):
                 rows = con.execute(statement)
-            return rows.fetchone()[0].startswith("verified")
+            return rows.fetchone()[0] == ALL_HOLD
 
 
 @pytest.fixture
@@ -81,6 +85,42 @@ def changed(table: pl.DataFrame, name: str, cell: str, places: int = 1) -> pl.Da
 
 ATTESTED = "[[profile.attested]]\nclause = '{}'\nby = 'A. Officer'\non = 2026-01-31\nsays = 'Looked at.'\n"
 KNOWLEDGE = ATTESTED.format("actual-knowledge")
+
+NOTES = ["fine", "ok", "better than in spring", "none"] * 12
+INSIDE = {
+    "names": "seen by Dr Patel",
+    "telephones": "call 0171 1234567 or +49 30 901820",
+    "email": "ask jane@example.org",
+    "urls": "as on https://example.org/a",
+}
+
+
+@pytest.mark.parametrize("clause", INSIDE)
+def test_what_stands_inside_a_note_is_found(judge, table, clause):
+    noted = table.with_columns(pl.Series("note", [INSIDE[clause], *NOTES[1:]]))
+    states = judge(noted, "hipaa-safe-harbor", KNOWLEDGE)
+    assert states[clause] == "not met"
+    assert "cells of note that look" in judge.said[clause]
+    # No program finds all that such a column tells, so no other clause is met by it.
+    others = {name for name, state in states.items() if state == "unread"}
+    assert {"names", "addresses", "telephones", "fax", "email", "social-security"} - others <= {clause}
+    assert not {"biometrics", "photographs", "dates", "ages"} & others
+    assert {judge.said[name] for name in others} == {"not checked: note"}
+
+
+def test_sentences_are_open_until_the_policy_says_that_they_hold_no_such_thing(judge, table):
+    long = [f"Pain in the left knee since the fall of week {number % 24}" for number in range(48)]
+    noted = table.with_columns(pl.Series("note", long))
+    states = judge(noted, "hipaa-safe-harbor", KNOWLEDGE)
+    unread = [name for name, state in states.items() if state == "unread"]
+    assert {"names", "telephones", "records", "ip"} <= set(unread)
+    assert {each.unanswered for each in judge.found.clauses if each.id in unread} == {True}
+    assert judge.found.verdict.state == "open"
+    cleared = "[profile.cleared]\n" + "".join(f"{name} = ['note']\n" for name in unread)
+    states = judge(noted, "hipaa-safe-harbor", cleared + KNOWLEDGE)
+    assert {states[name] for name in unread} == {"checked"}
+    assert judge.said["names"] == "not of this kind by the policy: note"
+
 
 # --- HIPAA safe harbor --------------------------------------------------------------------------------
 
@@ -109,9 +149,9 @@ def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(
     assert unmet(states) == set()
     assert states["actual-knowledge"] == "attested"
     assert judge.said["actual-knowledge"] == "A. Officer, 2026-01-31: Looked at."
-    assert judge.found.ok
+    assert judge.found.keeps_limits
     assert unmet(judge(table, "hipaa-safe-harbor")) == {"actual-knowledge"}
-    assert not judge.found.ok
+    assert not judge.found.keeps_limits
 
 
 @pytest.mark.parametrize("clause", quick(IDENTIFIERS, "names", "telephones", "ip"))

@@ -50,7 +50,9 @@ def saved(folder, table, asked, wildcards, *, people):
         quasi=QUASI, sensitive={"ill": "category", "cost": "number"}, person="person" if people else ()
     )
     policy = ic.Policy(schema, asked, max_suppression=1.0, wildcards=wildcards)
-    release = ic.anonymize(raw, policy, levels=dict.fromkeys(QUASI, 0), population=folder / "population.csv")
+    release = ic.anonymize(
+        raw, policy, levels=dict.fromkeys(QUASI, 0), population=folder / "population.csv", unanswered="write"
+    )
     release.save(folder / "out")
     return release, {
         "path": folder / "out/release.csv",

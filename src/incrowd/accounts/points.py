@@ -10,7 +10,7 @@ from incrowd.drafting.functional_dependencies import determined, part_of
 from incrowd.drafting.repeats import repeated_ids
 from incrowd.errors import TableError
 from incrowd.gate import wording
-from incrowd.gate.columns import points_of_texts
+from incrowd.gate.columns import points_of_texts, texts_of
 from incrowd.gate.points import Point, answered
 from incrowd.lazy import np, pl
 from incrowd.privacy.base import SensitiveModel
@@ -70,12 +70,12 @@ def _columns(evidence: Evidence) -> Iterator[Point]:
     yield from points_of_columns(evidence.leaving, evidence.policy.schema, rows)
     weights = np.where(evidence.recoding.suppressed, 0, evidence.frequency.weights)
     for domain, cells in zip(evidence.recoding.domains, evidence.recoding.cells, strict=True):
-        if domain.kind == "category":
-            labels = pl.Series(cells.labels, dtype=pl.String)
-            records = np.bincount(cells.codes, weights, len(labels)).astype(np.int64)
-            used = labels.is_not_null() & pl.Series(records > 0)
-            texts, counts = labels.filter(used), records[used.to_numpy()]
-            yield from points_of_texts(domain.name, texts, counts, rows, quasi=True, compared=False)
+        labels = pl.Series(cells.labels, dtype=pl.String)
+        records = np.bincount(cells.codes, weights, len(labels)).astype(np.int64)
+        used = pl.Series(records > 0)
+        texts = texts_of(labels.filter(used), records[used.to_numpy()])
+        if texts is not None:
+            yield from points_of_texts(domain.name, *texts, rows, quasi=True, compared=False)
 
 
 def unprotected(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> list[str]:
@@ -164,7 +164,6 @@ def _blanked(evidence: Evidence) -> Iterator[Point]:
                 name,
                 share,
                 local=not policy.algorithm.full_domain,
-                has_hierarchy=column.hierarchy is not None,
                 has_level=bool((column.levels or (0,))[0]),
             )
 

@@ -9,6 +9,8 @@ from incrowd.gate.points import Point
 from incrowd.lazy import NDArray, np, pl
 
 _NUMBER = r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$"
+_DECIMAL = r"[.eE]|(?i)nan|inf"
+_MOMENT = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
 _GENERALIZED = r"^[\[\](){<>]|\*| or (less|more|earlier|later)$"
 """Cells that a generalization wrote: ranges, sets, masks and open ends."""
 
@@ -16,7 +18,8 @@ _GENERALIZED = r"^[\[\](){<>]|\*| or (less|more|earlier|later)$"
 def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.int64]] | None:
     """Return the distinct texts of a column and their records; None where its values are no texts.
 
-    Numbers with decimals are left out: they neither name nor reach a person.
+    Numbers with decimals and moments are left out, also where a file of texts holds them: they neither name
+    nor reach a person. The texts are in order, so that whoever reads the column looks at the same ones.
 
     Parameters
     ----------
@@ -30,7 +33,16 @@ def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, N
     if values.dtype in (pl.Boolean, pl.Null):
         return None
     known = values.is_not_null()
-    return values.filter(known).cast(pl.String), counts[known.to_numpy()]
+    texts, counts = values.filter(known).cast(pl.String), counts[known.to_numpy()]
+    if len(texts) and (_are_decimals(texts) or texts.str.contains(_MOMENT).all()):
+        return None
+    order = texts.arg_sort()
+    return texts.gather(order), counts[order.to_numpy()]
+
+
+def _are_decimals(texts: pl.Series) -> bool:
+    numbers = texts.str.contains(_NUMBER) | texts.str.contains(r"(?i)^[+-]?(nan|inf)$")
+    return bool(numbers.all()) and bool(texts.str.contains(_DECIMAL).any())
 
 
 def are_numbers(values: pl.Series) -> bool:
@@ -38,6 +50,12 @@ def are_numbers(values: pl.Series) -> bool:
     if values.dtype.is_numeric():
         return True
     return values.dtype == pl.String and bool(values.drop_nulls().str.contains(_NUMBER).all())
+
+
+def ungeneralized(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.int64]]:
+    """Leave out the cells that a generalization wrote."""
+    plain = ~texts.str.contains(_GENERALIZED)
+    return texts.filter(plain), counts[plain.to_numpy()]
 
 
 def points_of_texts(
@@ -59,8 +77,7 @@ def points_of_texts(
     from incrowd.gate.texts import SIGNS, is_free_text, separator_of, signs_in
 
     if quasi:
-        plain = ~texts.str.contains(_GENERALIZED)
-        texts, counts = texts.filter(plain), counts[plain.to_numpy()]
+        texts, counts = ungeneralized(texts, counts)
     if not len(texts):
         return
     masks = {sign: mask.to_numpy() for sign, mask in signs_in(texts).items()}

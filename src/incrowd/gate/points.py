@@ -80,11 +80,17 @@ class Point:
 
 def answered(points: Iterable[Point], answers: Iterable[Accepted]) -> tuple[Point, ...]:
     """Return points in the order of their kinds, with the reasons for which answers accept them."""
-    answers, order = tuple(answers), list(KINDS)
+    answers = tuple(answers)
     return tuple(
         replace(point, why=next((each.why for each in answers if _is_about(each, point)), None))
-        for point in sorted(points, key=lambda point: order.index(point.name))
+        for point in in_order(points)
     )
+
+
+def in_order(points: Iterable[Point]) -> list[Point]:
+    """Return points in the order of their kinds."""
+    order = list(KINDS)
+    return sorted(points, key=lambda point: order.index(point.name))
 
 
 def _is_about(answer: Accepted, point: Point) -> bool:

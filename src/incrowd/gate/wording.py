@@ -49,15 +49,49 @@ def limit(
     quantity, value, asked
         What is limited, as ``k``; its value (None where it is not defined); and the limit.
     """
-    about = f" of {attribute}" if attribute else ""
-    against = f" against {attacker}" if attacker else ""
     reached = "not defined" if value is None else f"{value:.4g}"
     return Point(
         "limit",
         () if attribute is None else (attribute,),
         None,
-        f"{model}{about}{against} fails: {quantity} is {reached}, asked is {asked:.4g}.",
+        f"{_model(model, attribute, attacker)} fails: {quantity} is {reached}, asked is {asked:.4g}.",
         "Generalize more, suppress more, or ask for less.",
+    )
+
+
+def not_checked(
+    model: str, attribute: str | None, attacker: str | None, quantity: str, asked: float
+) -> Point:
+    """Return the point of a limit that could not be checked; the parameters are those of `limit`."""
+    return Point(
+        "not-checked",
+        () if attribute is None else (attribute,),
+        None,
+        f"{_model(model, attribute, attacker)} could not be checked: asked is {quantity} = {asked:.4g}, and "
+        "what is there does not tell.",
+        "Verify it with the tables that tell.",
+    )
+
+
+def _model(model: str, attribute: str | None, attacker: str | None) -> str:
+    about = f" of {attribute}" if attribute else ""
+    return f"{model}{about}" + (f" against {attacker}" if attacker else "")
+
+
+def conformity(problem: str) -> Point:
+    """Return the point of a released file that does not suit its policy.
+
+    Parameters
+    ----------
+    problem
+        What is wrong, in a sentence without a full stop.
+    """
+    return Point(
+        "conformity",
+        (),
+        None,
+        f"{problem[:1].upper()}{problem[1:]}.",
+        "Make the release anew, and hand out what was written.",
     )
 
 
@@ -227,30 +261,28 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
     )
 
 
-def blanked(name: str, share: float, *, local: bool, has_hierarchy: bool, has_level: bool) -> Point:
+def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
     """Return the point of a quasi-identifier whose cells mostly stand for every value.
 
     Parameters
     ----------
     local
         Whether the algorithm recodes locally.
-    has_hierarchy
-        Whether the column has a hierarchy.
     has_level
-        Whether its lowest level is above 0.
+        Whether the lowest level that it may have is above 0.
     """
     left = "Nothing" if share == 1 else "Little"
     if local:
         way_out = "Name fewer quasi-identifiers, or ask for less."
-    elif has_hierarchy and has_level:
+    elif has_level:
         way_out = f"Take a lower level of {name}."
     else:
-        first = (
-            f"Allow suppression ({setting('max_suppression', '--max-suppression')})"
-            if has_hierarchy
-            else f"Give {name} a hierarchy (intervals, prefix, ...)"
+        # A published policy does not tell whether there is a hierarchy: its leaves are raw values.
+        way_out = (
+            f"Give {name} a hierarchy (intervals, prefix, ...) if it has none, allow suppression "
+            f"({setting('max_suppression', '--max-suppression')}), or use an algorithm of local recoding "
+            "such as mondrian."
         )
-        way_out = f"{first}, or use an algorithm of local recoding such as mondrian."
     return Point(
         "blanked-column",
         (name,),
@@ -303,6 +335,6 @@ def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
         "unanswered-clause" if unanswered else "clause",
         (),
         None,
-        f"{name}: {text} {detail[:1].upper()}{detail[1:]}.",
+        f"{name}: {text} {detail[:1].upper()}{detail[1:]}" + ("" if detail.endswith("?") else "."),
         "Answer it in [profile] of the policy." if unanswered else "Change what is released.",
     )

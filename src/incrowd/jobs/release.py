@@ -150,7 +150,7 @@ class Release:
     @cached_property
     def clauses(self) -> tuple[ClauseResult, ...]:
         """The judgement of each clause of the policy's profile, by the verifier; none without a profile."""
-        return judged_clauses(self.policy, self.write)
+        return judged_clauses(self.policy, self._write)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -353,9 +353,19 @@ class Release:
         InfeasibleError
             When the verdict is broken, or what was written does not satisfy the policy.
         """
-        from incrowd.io.files import escaping
-
         self.verdict.refuse(only_broken=True)
+        self._write(path, force=force, escape_formulas=escape_formulas, progress=progress)
+
+    def _write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        escape_formulas: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the table whatever the verdict, which needs a written file where there is a profile."""
+        from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
         engine = engine_for(self.texts, progress=progress)

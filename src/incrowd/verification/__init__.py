@@ -1,6 +1,7 @@
 """A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
 
-Only the error classes are shared with the code that makes a release. The policy, the hierarchies and the
+Only the error classes and the words of points (`incrowd.gate`) are shared with the code that makes a release.
+The policy, the hierarchies and the
 tables are read anew. The figures are computed with other formulas. So a mistake goes unnoticed only if it is
 made twice.
 
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -29,20 +31,20 @@ from incrowd.verification.clauses import judge_clauses
 from incrowd.verification.conformity import remark
 from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.figures import find_figures
-from incrowd.verification.gate import gate_findings
+from incrowd.verification.gate import points_of_release
 from incrowd.verification.loading import Sources, Tables, load_tables
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Policy, read_policy
-from incrowd.verification.result import ClauseResult, Finding, GateFinding, PeopleFound, Verification
+from incrowd.verification.result import ClauseResult, Finding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, connect, reworded
 from incrowd.verification.suppressed import check_suppressed
 from incrowd.verification.tables import title_of
+from incrowd.verification.texts import Texts
 
 __all__ = [
     "ClauseResult",
     "Finding",
-    "GateFinding",
     "PeopleFound",
     "Verification",
     "checks_as_sql",
@@ -212,19 +214,28 @@ def clauses_of(
         The profile with its inputs, whose files may lie elsewhere than beside the policy.
     """
     policy = replace(read_policy(Path(policy_path)), profile=chosen, demands=(), attackers=())
-    return _verified(policy, Sources(_named(path), None, None, None, None, None, CsvFormat())).clauses
+    sources = Sources(_named(path), None, None, None, None, None, CsvFormat())
+    with _opened(policy, sources) as (con, tables):
+        find_figures(con, policy, tables, find_persons(con, tables, policy))
+        return tuple(judge_clauses(con, policy, Texts(con, tables.released, policy.quasi)))
 
 
 def _verified(policy: Policy, sources: Sources) -> Verification:
     """Load the tables of a check, and check them."""
+    with _opened(policy, sources) as (con, tables):
+        return _checked(con, policy, tables, only_limits=sources.beside is not None)
+
+
+@contextmanager
+def _opened(policy: Policy, sources: Sources) -> Iterator[tuple[Checks, Tables]]:
+    """Load the tables of a check."""
     with (
         PrivateFolder() as scratch,
         reworded(Path(title_of(sources.released))),
         connect(scratch, in_order=sources.raw is not None) as connection,
     ):
         con = Checks(connection)
-        tables = load_tables(con, policy, sources, scratch)
-        return _checked(con, policy, tables, only_limits=sources.beside is not None)
+        yield con, load_tables(con, policy, sources, scratch)
 
 
 def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
@@ -258,8 +269,9 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         remarks.unchecked.append(f"how many people the classes have: {why}")
     if not only_limits:
         check_against(con, tables, policy)
-    gate = () if only_limits else tuple(gate_findings(con, policy, tables))
-    clauses = () if only_limits else tuple(judge_clauses(con, policy, tables.released))
+    texts = Texts(con, tables.released, policy.quasi)
+    points = () if only_limits else points_of_release(con, policy, tables, texts)
+    clauses = () if only_limits else tuple(judge_clauses(con, policy, texts))
     smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
     people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
     # Last, as it changes the classes.
@@ -275,7 +287,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
-        gate=gate,
+        points=points,
         profile=None if policy.profile is None else policy.profile.profile.full_name,
         clauses=clauses,
         smallest=smallest,

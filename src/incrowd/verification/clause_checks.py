@@ -15,9 +15,10 @@ from typing import Any
 from incrowd.profiles import Clause
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import written
-from incrowd.verification.gate import plain_columns
+from incrowd.verification.derived import plain_columns
 from incrowd.verification.policy import SUPPRESSED, Policy
 from incrowd.verification.source import Table, literal
+from incrowd.verification.texts import Texts
 
 _FINER = (
     r"\b(1[89]|20)\d\d[-/.](0?[1-9]|1[0-2])\b",
@@ -48,19 +49,27 @@ class Subject:
         Columns of the release that the policy says are not what the clause is about.
     said
         What the check found, in words; it sets this.
+    unread
+        Columns that the check could not see through, as those of sentences; it sets this.
     """
 
     con: Checks
     policy: Policy
-    released: Table
+    texts: Texts
     clause: Clause
     said: str = ""
+    unread: list[str] = field(default_factory=list)
     cleared: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         chosen = self.policy.profile
         cleared = [] if chosen is None else chosen.columns(self.clause, cleared=True)
         self.cleared = [name for name in cleared if name in self.released.names]
+
+    @property
+    def released(self) -> Table:
+        """The released table."""
+        return self.texts.released
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Return a setting of the clause."""
@@ -133,18 +142,40 @@ def _absent(subject: Subject) -> Counts:
     called = subject.called()
     for name in called:
         yield f"cells of {name}, which is called so", f"SELECT count(*) FROM {subject.shown(name)}"
-    pattern = subject.setting("texts")
-    if pattern is None:
+    others = [name for name in subject.columns if name not in called]
+    pattern, share = subject.setting("texts"), subject.setting("share", 0.0)
+    for name in others if pattern is not None else ():
+        matches = f"count(*) FILTER (regexp_matches(v, {literal(pattern)}))"
+        yield (
+            f"cells of {name} that look so",
+            f"SELECT CASE WHEN {matches} > {share!r}::DOUBLE * count(*) THEN {matches} ELSE 0 END "
+            f"FROM {subject.shown(name)}",
+        )
+    if subject.setting("in_texts", True):
+        yield from _inside_texts(subject, others)
+
+
+def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
+    """Count the texts in which such a thing was recognized, and note the columns of which nobody can tell.
+
+    Those hold sentences, or texts that name or reach people in another way.
+    """
+    if subject.con.is_script:
+        subject.con.note(f"{subject.clause.id}: what stands inside longer texts is not looked for here.")
         return
-    share = subject.setting("share", 0.0)
-    for name in subject.columns:
-        if name not in called:
-            matches = f"count(*) FILTER (regexp_matches(v, {literal(pattern)}))"
-            yield (
-                f"cells of {name} that look so",
-                f"SELECT CASE WHEN {matches} > {share!r}::DOUBLE * count(*) THEN {matches} ELSE 0 END "
-                f"FROM {subject.shown(name)}",
-            )
+    from incrowd.gate.texts import SIGNS
+
+    wanted = subject.setting("signs", ())
+    phrases = {sign.name: sign.text for sign in SIGNS if sign.name in wanted}
+    for name in names:
+        column = subject.texts.of(name)
+        if column is None:
+            continue
+        found = {phrases[sign]: number for sign, number in column.signs.items() if sign in phrases}
+        for what, number in found.items():
+            yield f"cells of {name} that look like {what}", f"SELECT {number}"
+        if not found and (column.signs or column.is_free):
+            subject.unread.append(name)
 
 
 def _years(subject: Subject) -> Counts:

@@ -15,7 +15,7 @@ from incrowd.verification.checks import Checks
 from incrowd.verification.clause_checks import CHECKS, LackingError, Subject
 from incrowd.verification.policy import Policy
 from incrowd.verification.result import ClauseResult
-from incrowd.verification.source import Table
+from incrowd.verification.texts import Texts
 
 _CONTEXT = Clause(
     "context",
@@ -25,7 +25,7 @@ _CONTEXT = Clause(
 )
 
 
-def judge_clauses(con: Checks, policy: Policy, released: Table) -> Iterator[ClauseResult]:
+def judge_clauses(con: Checks, policy: Policy, texts: Texts) -> Iterator[ClauseResult]:
     """Judge each clause of the policy's profile, and the context where the policy answers for it."""
     clauses = [] if policy.profile is None else list(policy.profile.profile.clauses)
     if policy.context is not None:
@@ -35,7 +35,7 @@ def judge_clauses(con: Checks, policy: Policy, released: Table) -> Iterator[Clau
         if clause.check is None:
             yield _attested(con, policy, clause, blank)
         else:
-            yield _checked(con, Subject(con, policy, released, clause), clause, blank)
+            yield _checked(con, Subject(con, policy, texts, clause), clause, blank)
 
 
 def _attested(con: Checks, policy: Policy, clause: Clause, blank: ClauseResult) -> ClauseResult:
@@ -60,5 +60,8 @@ def _checked(con: Checks, subject: Subject, clause: Clause, blank: ClauseResult)
         if not con.is_script and (number := int(con.row(f"SELECT ({sql})")[0])):
             broken.append(f"{words}: {number:,}")
     cleared = f"not of this kind by the policy: {', '.join(subject.cleared)}" if subject.cleared else ""
-    detail = "; ".join(filter(None, [*broken, subject.said, cleared]))
-    return replace(blank, state="not met" if broken else "checked", detail=detail)
+    # What people write may have anything in it that nobody recognizes: somebody has to look.
+    unread = f"not checked: {', '.join(subject.unread)}" if subject.unread else ""
+    detail = "; ".join(filter(None, [*broken, unread, subject.said, cleared]))
+    state = "not met" if broken or unread else "checked"
+    return replace(blank, state=state, detail=detail, unanswered=bool(unread) and not broken)

@@ -32,7 +32,7 @@ def remark(
     remarks, released, raw = con.remarks, tables.released, tables.raw
     check_columns(con, policy, released)
     check_groups(con, policy, released)
-    remarks.problems += _too_much_suppressed(policy, tables.missing, *counted)
+    remarks.problems += _too_much_suppressed(policy, tables.missing, *counted[:2])
     joining = [column.name for column in policy.named("person") if column.name in released.names]
     if joining and not policy.linked and persons is not None and persons.several:
         remarks.problems.append(
@@ -78,9 +78,7 @@ def check_columns(con: Checks, policy: Policy, released: Table) -> None:
         ]
 
 
-def _too_much_suppressed(
-    policy: Policy, missing: int, records: int, suppressed: int, classes: int
-) -> list[str]:
+def _too_much_suppressed(policy: Policy, missing: int, records: int, suppressed: int) -> list[str]:
     problems = []
     gone, everybody = suppressed + missing, records + missing
     if gone / everybody > policy.max_suppression + _TOLERANCE:
@@ -89,8 +87,6 @@ def _too_much_suppressed(
             f"{gone} of {everybody} records are suppressed{left_out}, more than the share of "
             f"{policy.max_suppression}"
         )
-    if classes == 0:
-        problems.append("every record is suppressed, so there is no class and no model is reached")
     return problems
 
 

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from incrowd.errors import ParameterError, TableError, named
+from incrowd.gate.kinds import ANSWERABLE
 from incrowd.verification import script_tables
 from incrowd.verification.against import check_against
 from incrowd.verification.checks import Script
@@ -31,9 +32,14 @@ from incrowd.verification.loading import (
 from incrowd.verification.persons import SHARED, Persons, find_persons
 from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
-from incrowd.verification.source import CsvFormat, Table, connect, reworded
+from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
 from incrowd.verification.suppressed import check_suppressed
 from incrowd.verification.tables import title_of
+from incrowd.verification.texts import Texts
+
+ALL_HOLD = f"every check of this script holds; not looked at: {', '.join(ANSWERABLE)}"
+ONE_FAILS = "a check of this script fails"
+"""The last line of a script, which is no verdict: it looks at no point that a policy can accept."""
 
 
 def checks_as_sql(  # noqa: PLR0913
@@ -51,9 +57,9 @@ def checks_as_sql(  # noqa: PLR0913
     """Write the checks of a policy on a release as one script of SQL for DuckDB.
 
     Whoever has DuckDB can run it, with nothing else installed: ``duckdb < checks.sql``. It reads the release,
-    computes every figure anew, and its last line is the verdict. It holds the limits, the names of columns
-    and cells of the release. Only with a population or a raw table it holds values of these, too, and is as
-    confidential.
+    computes every figure anew, and its last line says whether every check holds. It contains the limits, the
+    names of columns and cells of the release. Only with a population or a raw table it contains values of
+    these, too, and is as confidential.
 
     Parameters
     ----------
@@ -123,7 +129,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
         check_against(script, tables, policy)
     if policy.profile is not None or policy.context is not None:
         script.note("The clauses of the profile.")
-        list(judge_clauses(script, policy, released))
+        list(judge_clauses(script, policy, Texts(script, released, policy.quasi)))
     check_suppressed(script, policy, tables, measuring, findings)
     _end(script)
 
@@ -200,10 +206,15 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
 
 
 def _end(script: Script) -> None:
-    script.note("Every check, and the verdict.")
+    points = ", ".join(ANSWERABLE)
+    script.note(
+        "Every check, and whether all hold. That is no verdict on the release. This script does not look at",
+        f"the points {points}.",
+        "For these, run incrowd verify.",
+    )
     script.show("SELECT * FROM checks ORDER BY number")
     script.show(
         f"SELECT CASE WHEN count(*) = {script.checks - script.aside} AND bool_and(holds) THEN "
-        "'verified: the policy is satisfied' ELSE 'NOT verified' END AS verdict,\n"
+        f"{literal(ALL_HOLD)} ELSE {literal(ONE_FAILS)} END AS result,\n"
         "count(*) AS checks, count(*) FILTER (NOT holds) AS failed\nFROM checks"
     )

@@ -95,8 +95,8 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     csv_format = sources.csv_format
     # A release has its names in the first row.
     own = replace(csv_format, escaped=sources.escaped, header_row=1)
-    everything = sources.raw is not None or policy.profile is not None
-    everything = everything or (policy.unlisted == "keep" and not by_script)
+    # Every column that leaves is looked at; a script looks at those that the policy speaks of.
+    everything = not by_script or sources.raw is not None or policy.profile is not None
     found = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
     if sources.beside is not None:
         found.append(Wanted("earlier", sources.beside, None, limited, own))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import PolicyError, did_you_mean, named, open_roles
+from incrowd.gate.accepted import Accepted
 from incrowd.profiles import Choice
 from incrowd.profiles.context import Context
 from incrowd.verification.attackers import Attacker, read_attackers
@@ -126,7 +127,7 @@ class Policy:
     wildcards
         What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
     accepted
-        Findings of the gate that it accepts: ``finding``, ``why``, and ``column`` where it is about one.
+        The points of a verdict that it accepts, each with its reason.
     judge
         What its models are about where sensitive values were perturbed: ``released``, those before and those
         in the file; ``original``, those before alone.
@@ -150,19 +151,12 @@ class Policy:
     algorithm: dict[str, Any]
     wildcards: str
     linked: bool = False
-    accepted: tuple[dict[str, str], ...] = ()
+    accepted: tuple[Accepted, ...] = ()
     judge: str = "released"
     profile: Choice | None = None
     context: Context | None = None
     m: int | None = None
     suppressed: str = "keep"
-
-    def reason_of(self, finding: str, columns: Collection[str]) -> str | None:
-        """Return why a finding of the gate is accepted; None where it is not."""
-        for entry in self.accepted:
-            if entry["finding"] == finding and (not columns or entry.get("column") in columns):
-                return entry["why"]
-        return None
 
     @property
     def unjudged(self) -> frozenset[str]:
@@ -189,6 +183,11 @@ class Policy:
     def treated(self) -> tuple[Column, ...]:
         """The columns that have a treatment."""
         return tuple(column for column in self.columns if column.treatment is not None)
+
+    @property
+    def quasi(self) -> frozenset[str]:
+        """The names of the quasi-identifiers."""
+        return frozenset(column.name for column in self.named("quasi"))
 
     def named(self, role: str) -> tuple[Column, ...]:
         """Return the columns of a role, in the order of the policy."""
@@ -303,14 +302,19 @@ def _asked(
     return demands, attackers
 
 
-def _accepted(entries: Any) -> tuple[dict[str, str], ...]:
+def _accepted(entries: Any) -> tuple[Accepted, ...]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise PolicyError("accepted must be a list of tables: [[accepted]]")
+    answers = []
     for entry in entries:
-        _refuse_unknown(entry, ("finding", "column", "why"), "accepted: ")
-        if not all(isinstance(text, str) for text in entry.values()) or {"finding", "why"} - entry.keys():
-            raise PolicyError("accepted: each needs a finding and a why, which are texts")
-    return tuple(entries)
+        _refuse_unknown(entry, ("point", "finding", "column", "why"), "accepted: ")
+        # Older policies call a point a finding.
+        point = entry.get("point", entry.get("finding"))
+        why, column = entry.get("why"), entry.get("column")
+        if not isinstance(point, str) or not isinstance(why, str) or not isinstance(column, str | None):
+            raise PolicyError("accepted: each needs a point and a why, which are texts")
+        answers.append(Accepted(point, column, why))
+    return tuple(answers)
 
 
 def _set_limit(data: dict[str, Any], version: int) -> int | None:

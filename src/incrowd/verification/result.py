@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from incrowd.errors import visible
+from incrowd.gate import wording
+from incrowd.gate.kinds import KINDS
+from incrowd.gate.points import Point, in_order
+from incrowd.gate.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -87,34 +92,6 @@ class PeopleFound:
 
 
 @dataclass(frozen=True)
-class GateFinding:
-    """Something that a reader should look at before a release is published, although every limit holds.
-
-    Attributes
-    ----------
-    name
-        Which finding it is, as in the policy's ``[[accepted]]``.
-    columns
-        The columns that it is about; none where it is about the records.
-    share
-        Share of the records that it concerns, 0 to 1.
-    why
-        Why the policy accepts it; None where it does not.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    share: float
-    why: str | None = None
-
-    def sentence(self) -> str:
-        """Return the finding in words."""
-        about = f" ({' and '.join(self.columns)})" if self.columns else ""
-        answer = "not accepted by the policy" if self.why is None else f"accepted: {self.why}"
-        return f"{self.name}{about}: {self.share:.1%} of the records; {answer}"
-
-
-@dataclass(frozen=True)
 class ClauseResult:
     """The judgement of one clause of a profile.
 
@@ -168,9 +145,9 @@ class Verification:
         The same of an earlier release, and the limits on both as one table; None where none was named.
     published_as_one
         Whether limits are checked only on both as one table.
-    gate
-        What a reader should look at before publishing, as far as the file and the raw table, where it was
-        given, show it. It changes no verdict.
+    points
+        Dangers and losses that somebody has to answer for, with the answers of the policy, as far as the file
+        and the raw table, where it was given, show them. `verdict` has them, and whatever fails.
     profile, clauses
         The rule profile of the policy, and the judgement of each of its clauses. One that is not met is an
         error.
@@ -191,7 +168,7 @@ class Verification:
     earlier: Verification | None = None
     together: Verification | None = None
     published_as_one: bool = False
-    gate: tuple[GateFinding, ...] = ()
+    points: tuple[Point, ...] = ()
     profile: str | None = None
     clauses: tuple[ClauseResult, ...] = ()
 
@@ -206,42 +183,58 @@ class Verification:
         return self.suppressed / self.records
 
     @property
+    def verdict(self) -> Verdict:
+        """The one verdict, in the words in which every face says it; other releases beside it included."""
+        own = [*self._limits(), *map(wording.conformity, self.problems), *self.points]
+        own += [
+            wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered) for each in self.unmet
+        ]
+        others = (point for each in self._others for point in each.verdict.points)
+        return Verdict(tuple(in_order([*own, *others])))
+
+    def _limits(self) -> Iterator[Point]:
+        """Return a point for each limit that is not met, or that could not be checked."""
+        for each in self.findings:
+            whose = (each.model, each.attribute, each.attacker, each.quantity)
+            if each.holds is False:
+                yield wording.limit(*whose, each.reached, each.asked)
+            elif each.holds is None:
+                yield wording.not_checked(*whose, each.asked)
+
+    @property
     def ok(self) -> bool:
-        """Whether every model holds and nothing else is wrong. An unknown point does not hold."""
-        own = not self.problems and not self.unmet and all(finding.holds for finding in self.findings)
-        return own and all(each.ok for each in self._others)
+        """Whether the verdict is that the release holds."""
+        return self.verdict.holds
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether every limit and clause is met, and the file suits its policy, whatever points are open."""
+        left = (*self.verdict.broken, *self.verdict.open)
+        return all(KINDS[point.name].accepted for point in left)
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is wrong so far, but it is not known whether every model holds."""
-        if self.problems or self.unmet or any(finding.holds is False for finding in self.findings):
-            return False
-        return not self.ok and all(each.ok or each.is_open for each in self._others)
+        """Whether nothing is broken so far, but it is not known whether every limit is met."""
+        verdict = self.verdict
+        return not verdict.broken and any(point.name == "not-checked" for point in verdict.open)
 
     @property
     def _others(self) -> list[Verification]:
         return [each for each in (self.earlier, self.together) if each is not None]
 
     def _repr_html_(self) -> str:
-        verdict = "open" if self.is_open else "verified" if self.ok else "NOT verified"
         rows = [
             (each.title, each.attribute or "", each.reached, each.asked, _WORDS[each.holds])
             for each in self.findings
         ]
         cells = ("".join(f"<td>{html.escape(_text(cell))}</td>" for cell in row) for row in rows)
         clauses = (f"{each.id}: {each.state}; {each.detail}" for each in self.clauses)
-        said = (
-            *self.problems,
-            *clauses,
-            *(each.sentence() for each in self.gate),
-            *self.notes,
-            *self.unchecked,
-        )
-        lines = (f"<li>{html.escape(text)}</li>" for text in said)
+        lines = (f"<li>{html.escape(text)}</li>" for text in (*clauses, *self.notes, *self.unchecked))
         return visible(
-            f"<p><b>{verdict}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
-            "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
-            f"<th></th></tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
+            f"{self.verdict._repr_html_()}<p>{self.records:,} records in {self.classes:,} classes, "
+            f"{self.suppressed:,} suppressed</p><table><thead><tr><th>model</th><th>attribute</th>"
+            "<th>reached</th><th>asked</th><th></th></tr></thead><tbody>"
+            f"{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
             f"<ul>{''.join(lines)}</ul>{''.join(each._repr_html_() for each in self._others)}"
         )
 
@@ -252,6 +245,7 @@ class Verification:
             "version": 1,
             "file": self.file,
             "ok": self.ok,
+            "verdict": self.verdict.to_dict(),
             "records": self.records,
             "suppressed": self.suppressed,
             "suppressed_share": self.suppressed_share,
@@ -266,7 +260,6 @@ class Verification:
             **({} if self.earlier is None else {"earlier": self.earlier.to_dict()}),
             **({} if self.together is None else {"together": self.together.to_dict()}),
             **({"published_as_one": True} if self.published_as_one else {}),
-            "gate": [asdict(each) for each in self.gate],
             **({"profile": self.profile} if self.profile else {}),
             **({"clauses": [asdict(each) for each in self.clauses]} if self.clauses else {}),
         }

@@ -104,19 +104,17 @@ def verify(
             autocompletion=completing.names(PROFILES),
         ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with status 1 if the policy does not accept a finding.")
-    ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Check a release by a second, independent implementation.
 
-    It is checked against its policy. The second implementation shares no code with the first and counts in
-    SQL.
+    It is checked against its policy. The second implementation counts by itself, in SQL. It says the verdict
+    in the words in which every other command says it.
 
-    Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
-    Where the policy says whose row it is, --against and --row-map are needed to count people.
+    Exit status 0: the verdict holds. 1: it is broken, or a point waits for an answer in the policy. 2: a
+    limit cannot be checked. What was not looked at is listed. Where the policy says whose row it is,
+    --against and --row-map are needed to count people.
     """
     from incrowd.verification import checks_as_sql
     from incrowd.verification import verify as check
@@ -174,8 +172,6 @@ def verify(
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if not result.ok:
         raise typer.Exit(2 if result.is_open else 1)
-    if strict and any(finding.why is None for finding in result.gate):
-        raise typer.Exit(1)
 
 
 def _write_script(script: Target, text: str) -> None:
@@ -195,29 +191,26 @@ def _with_people(released: Any, policy: Path, against: Any) -> str:
 
 
 def _show(result: Verification, with_people: str) -> None:
-    """Print the findings of each table, and at last whether the release is verified.
+    """Print the figures of each table, and at last the verdict and whether the release is verified.
 
     Parameters
     ----------
     with_people
         The call that counts people, where they were not counted.
     """
+    from incrowd.cli.summary import show_verdict
     from incrowd.cli.tables import console
 
     out = console()
     for each in (result, result.earlier, result.together):
         if each is not None:
             _show_table(out, each)
-    if result.is_open:
-        if any(finding.holds is None for finding in result.findings):
-            out.print(f"people not counted; to count them: {with_people}", soft_wrap=True)
-            out.print(
-                "`anonymize --row-map ROWS` writes the row map with the release, and keeps it from others"
-            )
-        out.print("NOT verified: nothing is wrong so far, but not every limit could be checked")
-        return
+    if any(finding.holds is None for finding in result.findings):
+        out.print(f"people not counted; to count them: {with_people}", soft_wrap=True)
+        out.print("`anonymize --row-map ROWS` writes the row map with the release, and keeps it from others")
+    show_verdict(out, result.verdict)
     one = ", if both are published as one table" if result.published_as_one else ""
-    out.print(f"verified: the policy is satisfied{one}" if result.ok else "NOT verified")
+    out.print(f"verified{one}" if result.ok else "NOT verified")
 
 
 def _show_table(out: Console, result: Verification) -> None:
@@ -234,10 +227,6 @@ def _show_table(out: Console, result: Verification) -> None:
         _show_findings(out, result)
     if result.clauses:
         show_clauses(out, result.profile, result.clauses)
-    for problem in result.problems:
-        out.print(f"problem: {problem}")
-    for finding in result.gate:
-        out.print(f"finding: {finding.sentence()}")
     for note in result.notes:
         out.print(f"note: {note}")
     for what in result.unchecked:
@@ -278,7 +267,7 @@ def show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseResu
         table.add_column(name, overflow="fold")
     for each in clauses:
         if each.detail:
-            table.add_row(each.id, each.state.upper() if each.state == "not met" else each.state, each.detail)
+            table.add_row(each.id, _state(each), each.detail)
     out.print(table)
     met = [each.id for each in clauses if not each.detail]
     if met:
@@ -286,6 +275,12 @@ def show_clauses(out: Console, profile: str | None, clauses: Sequence[ClauseResu
     counted = Counter(each.state for each in clauses)
     said = ", ".join(f"{counted[state]} {state}" for state in ("checked", "attested", "not met"))
     out.print(f"clauses: {said}. This is no legal opinion.")
+
+
+def _state(clause: ClauseResult) -> str:
+    if clause.unanswered:
+        return "no answer"
+    return clause.state.upper() if clause.state == "not met" else clause.state
 
 
 def _part(finding: Finding, result: Verification) -> str:
