@@ -33,7 +33,7 @@ says = "It is part of the package."
 def release(tmp_path):
     (tmp_path / "policy.toml").write_text(POLICY)
     table = pl.DataFrame({"age": range(20, 80), "seen": ["2024"] * 60})
-    return ic.anonymize(table, ic.Policy.read(tmp_path / "policy.toml"))
+    return ic.anonymize(table, ic.Policy.read(tmp_path / "policy.toml"), unanswered="write")
 
 
 def test_the_clauses_of_a_release_are_judged_by_the_verifier(release, tmp_path):
@@ -90,7 +90,9 @@ def test_a_policy_that_is_published_does_not_tell_where_files_are(tmp_path):
     text += f"[profile.inputs]\nattacks = {str(folder / 'attacks.json')!r}\nrate = 0.05\n"
     (tmp_path / "policy.toml").write_text(text)
     release = ic.anonymize(
-        pl.DataFrame({"age": range(20, 80), "seen": ["x"] * 60}), ic.Policy.read(tmp_path / "policy.toml")
+        pl.DataFrame({"age": range(20, 80), "seen": ["x"] * 60}),
+        ic.Policy.read(tmp_path / "policy.toml"),
+        unanswered="write",
     )
     release.save(tmp_path / "out")
     for path in (tmp_path / "out").rglob("*.*"):

@@ -223,7 +223,7 @@ class AppliedBatch(InNotebooks):
     def sentences(self) -> list[str]:
         """Say how easily survey records and households are found, and which risks are not measured."""
         alone, both = (
-            [] if each is None else [*survey_sentences(each.estimates, each.risk), *each.notes]
+            [] if each is None else [*survey_sentences(each.estimates, each.risk, each.quasi), *each.notes]
             for each in (self.privacy, self.together)
         )
         if self.published_as_one:

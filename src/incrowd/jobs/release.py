@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from incrowd.gate.accepted import Accepted
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
+    from incrowd.profiles import Attestation
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
@@ -111,15 +112,25 @@ class Release:
         found = self.privacy
         return (
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
-            f"{holding(self.values)}; {self.verdict.state})"
+            f"{holding(self.values, self.verdict)})"
         )
 
-    def accepting(self, answers: Iterable[Accepted]) -> Release:
-        """Return the release with a policy that accepts further points, which its account repeats."""
+    def accepting(self, answers: Iterable[Accepted], attested: Iterable[Attestation] = ()) -> Release:
+        """Return the release with a policy that accepts further points, which its account repeats.
+
+        Parameters
+        ----------
+        attested
+            Further answers to clauses of the profile.
+        """
         policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
+        said = list(attested)
+        if said and policy.profile is not None:
+            policy = replace(policy, profile=policy.profile.attesting(said))
         made = replace(self, policy=policy)
-        if "before" in self.__dict__:
-            made.__dict__["before"] = self.before
+        for name in ("before",) if said else ("before", "clauses"):
+            if name in self.__dict__:
+                made.__dict__[name] = self.__dict__[name]
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,7 +146,7 @@ class Release:
     @cached_property
     def clauses(self) -> tuple[ClauseResult, ...]:
         """The judgement of each clause of the policy's profile, by the verifier; none without a profile."""
-        return judged_clauses(self.policy, self.write)
+        return judged_clauses(self.policy, self._write)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -336,9 +347,19 @@ class Release:
         InfeasibleError
             When the verdict is broken, or what was written does not satisfy the policy.
         """
-        from incrowd.io.files import escaping
-
         self.verdict.refuse(only_broken=True)
+        self._write(path, force=force, escape_formulas=escape_formulas, progress=progress)
+
+    def _write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        escape_formulas: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the table as `write` does, whatever the verdict, which the clauses are a part of."""
+        from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
         engine = engine_for(self.texts, progress=progress)
