@@ -260,6 +260,12 @@ class Page:
             step.draw()
         self.enable()
 
+    def released(self) -> None:
+        """Show a new release, also in a step that was opened while it was made."""
+        self.enable()
+        if self._shown.of_release:
+            self.redraw(self._shown)
+
     def changed(self) -> None:
         """Say that the choices changed, so that their results no longer count."""
         self.work.changed()

@@ -113,8 +113,8 @@ class Run(Step):
 
     def _made(self, _: Any) -> None:
         self._advice.stop()
-        self.page.enable()
         self._tell()
+        self.page.released()
 
     async def _failed(self) -> None:
         """Look for changes that help, where the table cannot satisfy the policy."""
