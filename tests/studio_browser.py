@@ -291,16 +291,21 @@ class Visit:
         return f"{panel} "
 
     def hand_over(self, why: str = "looked at") -> list[str]:
-        """Go to the last step and accept every finding; return what they say."""
+        """Go to the last step and answer every point; return what they say."""
         self.go(8)
         self.until(lambda: self.shown("[data-mark=accept], [data-mark=get-release]"), "the last step")
-        said = [each.text for each in self.all('[data-mark^="finding-"]')]
-        for number in range(len(said)):
-            self.fill(f"[data-field=why-{number}]", why)
-        if said:
-            self.mark("accept")
+        said = [each.text for each in self.all('[data-mark^="point-"]')]
+        self.answer(why)
         self.wait("[data-mark=get-release]")
         return said
+
+    def answer(self, why: str = "looked at") -> None:
+        """Fill every field of the gate, and accept."""
+        for field in ("why", "by", "says"):
+            for each in self.all(f'[data-field^="{field}-"]'):
+                self.fill(f'[data-field="{each.get_attribute("data-field")}"]', why)
+        if self.all("[data-mark=accept]"):
+            self.mark("accept")
 
     def fill(self, selector: str, text: str) -> None:
         """Write into a field in place of what it holds."""

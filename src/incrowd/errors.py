@@ -55,6 +55,7 @@ _IN_THE_PAGE = {
     "encoding": "the field Encoding", "names": "the field Names of the columns", "sheet": "the field Sheet",
     "population": "the population's file in the step Limits", "null-value": "null_values in a policy file",
     "weights": "the role weight", "person": "the role person", "household": "the role household",
+    "treat": "a treatment in the step Roles",
 }  # fmt: skip
 """How the studio names the setting of an option."""
 

@@ -120,7 +120,7 @@ def test_spark_blocks_checked_in_parts(spark, monkeypatch, tmp_path):
     assert [(m.holds, m.failing) for m in found.privacy] == [(m.holds, m.failing) for m in asked]
     # Statements speak of people, not of records, where the models held for people.
     assert [m.failing_people for m in found.privacy] == [0] * len(asked)
-    assert model_sentence(found.privacy[0]) == model_sentence(asked[0])
+    assert model_sentence(found.privacy[0], ["x"]) == model_sentence(asked[0], ["x"])
     strict = replace(release.policy, models=(ic.KAnonymity(50),))
     assert (
         check.check_in_parts(release.named, strict, release.scale, 200).privacy[0].value

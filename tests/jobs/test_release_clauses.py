@@ -90,7 +90,9 @@ def test_a_policy_that_is_published_does_not_tell_where_files_are(tmp_path):
     text += f"[profile.inputs]\nattacks = {str(folder / 'attacks.json')!r}\nrate = 0.05\n"
     (tmp_path / "policy.toml").write_text(text)
     release = ic.anonymize(
-        pl.DataFrame({"age": range(20, 80), "seen": ["x"] * 60}), ic.Policy.read(tmp_path / "policy.toml")
+        pl.DataFrame({"age": range(20, 80), "seen": ["x"] * 60}),
+        ic.Policy.read(tmp_path / "policy.toml"),
+        unanswered="write",
     )
     release.save(tmp_path / "out")
     for path in (tmp_path / "out").rglob("*.*"):

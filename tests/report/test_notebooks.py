@@ -26,7 +26,7 @@ ATTACKER = ic.Attacker(EVIL, [EVIL], [ic.KAnonymity(2)])
 
 
 def results(folder):
-    release = ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(5), ATTACKER], ic.Optimal())
+    release = ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(5), ATTACKER], ic.Optimal(), unanswered="write")
     yield release
     yield release.policy
     yield release.recoding
@@ -75,7 +75,7 @@ class Checked(HTMLParser):
 
 @pytest.fixture(scope="module")
 def release():
-    return ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(5), ATTACKER], ic.Optimal())
+    return ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(5), ATTACKER], ic.Optimal(), unanswered="write")
 
 
 def test_a_release_is_shown_as_tables_with_its_texts_escaped(release):
@@ -150,7 +150,7 @@ def test_a_table_as_it_stands_has_charts_of_one_side():
 
 def test_what_there_is_no_chart_of_is_refused_with_what_to_do(release):
     with pytest.raises(ic.ParameterError, match="full-domain algorithm"):
-        ic.anonymize(TABLE, SCHEMA, "k-anonymity:5").plot.front()
+        ic.anonymize(TABLE, SCHEMA, "k-anonymity:5", unanswered="write").plot.front()
     with pytest.raises(ic.ParameterError, match="'age' is no quasi-identifier"):
         release.plot.column("age")
 

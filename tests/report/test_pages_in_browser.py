@@ -61,7 +61,9 @@ def opened(browser, folder, text, font):
 
 @pytest.mark.parametrize("font", ["Liberation Sans, sans-serif", "DejaVu Sans, Verdana"])
 def test_texts_of_charts_stay_within_their_pictures(browser, table, tmp_path, font):
-    release = ic.anonymize(table, SCHEMA, [ic.KAnonymity(5)], algorithm=ic.Optimal(), max_suppression=0.05)
+    release = ic.anonymize(
+        table, SCHEMA, [ic.KAnonymity(5)], algorithm=ic.Optimal(), max_suppression=0.05, unanswered="write"
+    )
     opened(browser, tmp_path, to_html(release.document()), font)
     assert browser.execute_script(OUTSIDE) == []
     assert not browser.execute_script(OVERLAPPING)

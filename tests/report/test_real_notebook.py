@@ -17,7 +17,7 @@ CELLS = [
     "import incrowd as ic\n"
     "people = ic.samples.hospital(3_000)\n"
     "schema = ic.Schema(quasi=['age', 'sex'], sensitive=['diagnosis'], unlisted='drop')\n"
-    "release = ic.anonymize(people, schema, 'k-anonymity:5')",
+    "release = ic.anonymize(people, schema, 'k-anonymity:5', unanswered='write')",
     "release",
     "release.plot.classes()",
     "ic.anonymize(people, schema, 'k-anonymity:4000')",

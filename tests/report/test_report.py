@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from datetime import date, timedelta
@@ -52,7 +53,11 @@ def release(table, schema):
 
 def test_the_report_of_a_release(release):
     document = valid(release.document())
-    assert document["verdict"] == {"holds": True, "text": "The release satisfies all 2 conditions asked for."}
+    assert document["verdict"] == {
+        "state": "holds",
+        "text": "HOLDS: the release satisfies its policy, and no point is open.",
+        "points": [],
+    }
     assert document["columns"]["dropped"] == 3
     assert [entry["model"] for entry in document["models"]] == ["k-anonymity", "l-diversity"]
     first = document["models"][0]
@@ -107,7 +112,9 @@ def test_the_pdf_says_the_same(release, tmp_path):
 
 def test_words_that_look_like_markup_are_words(tmp_path):
     table = pl.DataFrame({"<b>q</b>": ["a"] * 6 + ["<script>"] * 6, "#set x *y*": list("123456") * 2})
-    release = ic.anonymize(table, ic.Schema(quasi=["<b>q</b>"], sensitive=["#set x *y*"]), [ic.KAnonymity(3)])
+    release = ic.anonymize(
+        table, ic.Schema(quasi=["<b>q</b>"], sensitive=["#set x *y*"]), [ic.KAnonymity(3)], unanswered="write"
+    )
     page = to_html(release.document())
     assert "<script>" not in page
     assert "&lt;b&gt;q&lt;/b&gt;" in page
@@ -182,7 +189,9 @@ def test_no_raw_value_is_in_any_report(tmp_path, algorithm):
         sensitive=["ill"],
         identifying=["name"],
     )  # fmt: skip
-    release = ic.anonymize(table, schema, [ic.KAnonymity(4)], algorithm, max_suppression=0.6)
+    release = ic.anonymize(
+        table, schema, [ic.KAnonymity(4)], algorithm, max_suppression=0.6, unanswered="write"
+    )
     public = json.dumps(release.table.to_dicts(), default=str)
     hidden = [value for value in RAW if value not in public]
     hidden += [str(value) for value in table["income"].to_list() if str(value) not in public]
@@ -255,14 +264,41 @@ def test_bins_count_everybody_and_name_no_few(table, algorithm, k):
                 assert each["label"] in {"A", "B"} | released
 
 
+@pytest.mark.parametrize(
+    ("state", "roles", "k"), [("holds", "drop", 8), ("open", "keep", 8), ("broken", "", 5)]
+)
+def test_the_verdict_and_its_points_stand_on_top_in_its_colour(table, tmp_path, state, roles, k):
+    schema = ic.Schema(quasi=["age", "sex"], unlisted=roles or "drop")
+    named = table.select("patient_id", "age", "sex")
+    if state == "broken":
+        verdict = ic.assess(named, schema, [ic.KAnonymity(k)]).verdict
+        document = ic.assess(named, schema, [ic.KAnonymity(k)]).document(schema)
+    else:
+        release = ic.anonymize(named, schema, [ic.KAnonymity(k)], unanswered="write")
+        verdict, document = release.verdict, release.document()
+    assert verdict.state == state
+    page = to_html(document)
+    first = page.partition("<h1>")[2]
+    assert f'<p class="verdict {state}">{verdict.text}</p>' in first
+    for point in verdict.points:
+        assert html.escape(point.text) in first.partition("<h2>What was asked")[0]
+    assert (f'class="points {state}"' in page) == bool(verdict.points)
+    # Green is for a verdict that holds, and for nothing else.
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    green = re.findall(r"([^{};]*)\{[^}]*var\(--good\)", style)
+    assert len(green) >= 2
+    assert all("verdict" in each and ".holds" in each for each in green)
+
+
 # --- assessments and comparisons ----------------------------------------------------------------------
 
 
 def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
     assessment = ic.assess(table, schema, [ic.KAnonymity(5)])
     document = valid(assessment.document(schema))
-    assert document["verdict"]["holds"] is False
-    assert "does not satisfy what was asked for: k-anonymity" in document["verdict"]["text"]
+    assert document["verdict"]["state"] == "broken"
+    assert document["verdict"]["text"] == "BROKEN: the table does not satisfy its policy (limit)."
+    assert document["verdict"]["points"][0]["text"] == "k-anonymity fails: k is 1, asked is 5."
     assert all(entry["weakest"] is None for entry in document["models"])
     assert f"{assessment.unique:,} records" in document["sentences"][1]
     for suffix in ("html", "pdf", "json"):
@@ -272,7 +308,12 @@ def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
     assert rare
     assert not [value for value in rare if re.search(rf"(?<![\d.]){value}(?!\d)", everything)]
     plain = ic.assess(table, schema)
-    assert plain.document(schema)["verdict"]["holds"] is None
+    nothing = valid(plain.document(schema))
+    assert (nothing["verdict"]["state"], nothing["verdict"]["text"]) == (
+        "",
+        "No limit was asked for; the figures say how private the table is.",
+    )
+    assert '<p class="verdict">No limit was asked for' in to_html(nothing)
 
 
 def test_the_report_of_a_comparison(table, tmp_path):
@@ -282,6 +323,7 @@ def test_the_report_of_a_comparison(table, tmp_path):
     )
     document = valid(comparison.document())
     assert document["limits"] == ["k"]
+    assert document["verdict"]["state"] == ""
     assert len(document["runs"]) == 4
     for suffix in ("html", "pdf", "json"):
         comparison.report(tmp_path / f"c.{suffix}")
@@ -307,7 +349,7 @@ def test_what_notebooks_show(table, schema, release):
     assert shown["tree"] == "<p>Hierarchy(243 leaves, height 3): draw() shows its labels</p>"
     assert "1,500 records" in shown["frequency"]
     assert "fails" in shown["assessment"]
-    assert "The release satisfies" in shown["release"]
+    assert release.verdict.text in shown["release"]
     zips = table.group_by("zip").len().filter(pl.col("len") == 1)["zip"].to_list()
     for name in ("frequency", "assessment", "release"):
         assert not [value for value in zips if value in shown[name]]

@@ -29,7 +29,9 @@ def test_a_job_is_cancelled_at_each_of_its_stages():
     while True:
         watched = StopsAfter(words)
         try:
-            release = ic.anonymize(table, SCHEMA, "k-anonymity:5", "optimal", progress=watched)
+            release = ic.anonymize(
+                table, SCHEMA, "k-anonymity:5", "optimal", progress=watched, unanswered="write"
+            )
         except Cancelled:
             words += 1
             continue

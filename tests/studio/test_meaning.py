@@ -15,16 +15,17 @@ from incrowd.studio.meaning import RECIPES, means, reached, slider_of
     [
         (
             {"model": "k-anonymity", "k": 5},
-            "Whoever looks for you finds at least 5 records that may be yours, and is right with at most 20%.",
+            "Whoever knows your quasi-identifiers, and nothing else, finds at least 5 records that may be "
+            "yours, and is right with at most 20%.",
         ),
         ({"model": "k-anonymity", "k": 1}, "k = 1 asks for nothing"),
         ({"model": "l-diversity", "l": 3}, "at least 3 possible values"),
         ({"model": "l-diversity", "l": 3, "kind": "entropy"}, "as among 3 equally frequent values (entropy)"),
-        ({"model": "maximum-risk", "risk": 0.05}, "right with at most 5%"),
-        ({"model": "records-at-risk", "share": 0.004, "threshold": 0.2}, "At most 0.4% of the records"),
+        ({"model": "maximum-risk", "risk": 0.05}, "finds your record with at most 5%"),
+        ({"model": "records-at-risk", "share": 0.004, "threshold": 0.2}, "finds at most 0.4% of the records"),
         ({"model": "k-anonymity", "k": 40}, "right with at most 2.5%"),
         ({"model": "k-anonymity", "k": 1_400}, "right with at most 0.08%"),
-        ({"model": "alpha-k-anonymity", "k": 7, "alpha": 0.5}, "surer than 50% of a sensitive value of yours, among 7"),
+        ({"model": "alpha-k-anonymity", "k": 7, "alpha": 0.5}, "at most 50% sure of a sensitive value of yours, among 7"),
         ({"model": "p29", "score": 1}, "For you: one score of class size"),
         ({"model": "k-anonymity"}, "For you: every equivalence class"),
         ({"model": "k-anonymity", "k": 0}, "For you: every equivalence class"),
@@ -51,10 +52,13 @@ def test_usual_limits_are_described_with_their_own_figures():
     assert contract.models(["ill"]) == [{"model": "k-anonymity", "k": 5}, {"model": "l-diversity", "l": 2}]
     assert contract.models([]) == [{"model": "k-anonymity", "k": 5}]
     assert contract.text() == (
-        "At least 5 records look alike: somebody is found with at most 20%. They have at least 2 sensitive values."
+        "At least 5 records look alike: whoever knows your quasi-identifiers, and nothing else, finds you with "
+        "at most 20%. They have at least 2 sensitive values."
     )
     assert (
-        RECIPES["teaching"].text() == "At least 3 records look alike: somebody is found with at most 33.4%."
+        RECIPES["teaching"].text()
+        == "At least 3 records look alike: whoever knows your quasi-identifiers, and nothing else, finds you "
+        "with at most 33.4%."
     )
     assert [each.limits["k"] for each in RECIPES.values()] == [3, 5, 11]
 

@@ -55,7 +55,9 @@ def test_finished_steps_have_a_tick_and_the_figures_stay_in_sight(people):
     people.wait("[data-mark=verdict]")
     assert ticked(people) == ["Table", "Roles", "Limits", "Run"]
     told = people.wait("[data-mark=status]").text
-    assert told.startswith("400 records · no open question · largest risk 20% after · loss ")
+    assert told.startswith(
+        "400 records · no open question · largest risk 20% after (by quasi-identifiers alone) · loss "
+    )
     people.go(4)
     people.fill("[data-model=k-anonymity] [data-field=k]", "9")
     people.until(lambda: "loss" not in people.wait("[data-mark=status]").text, "the end of the loss")

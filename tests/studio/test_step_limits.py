@@ -42,7 +42,8 @@ def test_a_card_sets_the_limits_by_mouse_and_keyboard_and_shows_that_it_is_in_fo
     # The draft has the limits of a contract.
     assert in_force(limits) == ["usual-contract"]
     public = limits.wait("[data-mark=usual-public]")
-    assert "At least 11 records look alike: somebody is found with at most 9.1%." in public.text
+    assert "At least 11 records look alike: whoever knows your quasi-identifiers" in public.text
+    assert "finds you with at most 9.1%." in public.text
     assert "For everybody." in public.text
     assert public.tag_name == "button"
     public.send_keys(Keys.ENTER)

@@ -49,7 +49,7 @@ def test_the_figures_and_the_changed_cells_are_seen_and_said(visit, tmp_path, st
     shown = visit.wait("[data-mark=rows] table")
     tiles = [each.text.split("\n") for each in visit.all("[data-mark=tiles] > div")]
     assert [each[0] for each in tiles] == ["Largest risk", "Smallest class", "Loss", "Suppressed"]
-    assert tiles[0][2].startswith("was 100")
+    assert tiles[0][2] == "for whoever knows age and sex, and nothing else; was 100% before"
     assert int(tiles[1][1]) >= 4
     assert tiles[3][1:] == ["0", "of 20 records"]
     # What a screen reader says stands between before and after.
@@ -81,7 +81,7 @@ def test_the_figures_and_the_changed_cells_are_seen_and_said(visit, tmp_path, st
 
 
 @pytest.mark.slow
-def test_findings_stand_in_amber_above_the_sentences(visit, tmp_path):
+def test_points_stand_below_an_amber_verdict_and_above_the_sentences(visit, tmp_path):
     hospital(60).select("patient_id", "age", "sex").write_parquet(tmp_path / "people.parquet")
     visit.fill("[data-field=path]", str(tmp_path / "people.parquet"))
     visit.mark("open")
@@ -92,8 +92,9 @@ def test_findings_stand_in_amber_above_the_sentences(visit, tmp_path):
     visit.mark("run")
     visit.mark("look")
     sentences = visit.wait("[data-mark=sentences]")
-    found = visit.wait("[data-mark=findings].warn")
-    assert "unique-column: patient_id" in found.text
+    assert visit.wait("[data-mark=verdict].warn").text.startswith("OPEN: ")
+    found = visit.wait("[data-mark=points]")
+    assert "have a value of patient_id that no other record has" in found.text
     assert found.location["y"] < sentences.location["y"]
 
 

@@ -140,7 +140,7 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
 
 
 @pytest.mark.slow
-def test_findings_stand_before_the_release_until_each_is_accepted(browser, downloads, tmp_path):
+def test_points_stand_before_the_release_until_each_has_an_answer(browser, downloads, tmp_path):
     rows = [f"{20 + place % 20},{place},{'<b>' + 'xyz'[place % 3]}" for place in range(60)]
     (tmp_path / "people.csv").write_text("\n".join(["age,number,ill", *rows]) + "\n")
     (tmp_path / "policy.toml").write_text(
@@ -154,18 +154,18 @@ def test_findings_stand_before_the_release_until_each_is_accepted(browser, downl
     visit.reads("60 rows, 3 columns")
     visit.go(6)
     visit.mark("run")
-    told = visit.wait("[data-mark=findings]").text
-    assert told.startswith("2 findings to look at before you publish")
-    assert "unique-column: number is released as it is, and 100.0% of the records" in told
+    told = visit.wait("[data-mark=points]").text
+    assert visit.wait("[data-mark=verdict]").text.startswith("OPEN: 2 points wait for an answer")
+    assert "unique-column: 100.0% of the records have a value of number that no other" in told
     visit.go(8)
     visit.fill("[data-field=why-0]", "numbers of the study")
     visit.mark("accept")
-    visit.reads("Nothing can be taken yet: 1 finding without a reason.")
+    visit.reads("Nothing can be taken yet: 1 point without an answer.")
     assert not visit.all("[data-mark=get-release]")
     visit.fill("[data-field=why-1]", "a <i>cold</i> is no secret")
     visit.mark("accept")
     policy = visit.take("get-policy", "policy.toml")
-    assert [(each.finding, each.column, each.why) for each in Policy.read(policy).accepted] == [
+    assert [(each.point, each.column, each.why) for each in Policy.read(policy).accepted] == [
         ("unique-column", "number", "numbers of the study"),
         ("unprotected-sensitive", "ill", "a <i>cold</i> is no secret"),
     ]
@@ -174,11 +174,11 @@ def test_findings_stand_before_the_release_until_each_is_accepted(browser, downl
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
     command = shlex.split(visit.wait("[data-mark=command]").text)
     # What the page lets pass, the command line lets pass, too.
-    run(sys.executable, "-m", *command, "--strict", folder=tmp_path)
+    run(sys.executable, "-m", *command, folder=tmp_path)
     # A new run knows the reasons.
     visit.go(6)
     visit.mark("run")
-    visit.until(lambda: visit.wait("[data-mark=findings]").text.startswith("Accepted findings"), "them")
+    visit.until(lambda: "each point has an answer" in visit.wait("[data-mark=verdict]").text, "them")
     visit.go(8)
     visit.wait("[data-mark=get-release]")
     assert studio.errors.read_text() == ""

@@ -161,7 +161,7 @@ def test_the_whole_way_goes_by_the_keyboard_alone(visit):
         visit.key(Keys.ENTER)
         visit.until(lambda: not visit.all(".q-menu .q-item"), "the end of the menu")
 
-    # What numbers the patients is a finding before the release leaves.
+    # What numbers the patients is a point before the release leaves.
     release_as_it_is(0)
     release_as_it_is(8)
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the role")
@@ -173,7 +173,7 @@ def test_the_whole_way_goes_by_the_keyboard_alone(visit):
     press("[data-mark=look]")
     visit.reads("Rows 1 to 8")
     following("Before you publish")
-    for number in range(len(visit.all('[data-mark^="finding-"]'))):
+    for number in range(len(visit.all('[data-field^="why-"]'))):
         tab_to(f"[data-field=why-{number}]")
         visit.key("looked at")
     press("[data-mark=accept]")

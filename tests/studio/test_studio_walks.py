@@ -94,15 +94,6 @@ def drawn(visit: Visit, step: str) -> None:
     )
 
 
-def accept(visit: Visit) -> None:
-    """Say of each finding why it is accepted."""
-    found = visit.all('[data-mark^="finding-"]')
-    for number in range(len(found)):
-        visit.fill(f"[data-field=why-{number}]", "looked at")
-    if found:
-        visit.mark("accept")
-
-
 def teach(visit: Visit) -> None:
     visit.mark("teach")
 
@@ -200,7 +191,7 @@ def test_somebody_walks_from_the_first_page_to_the_release(any_screen, walk, tmp
         if walk.opens is student:
             visit.until(lambda: taught(visit), f"the terms of {step}")
         pictured(visit, walk, f"{number}-{step.replace(' ', '-')}")
-    accept(visit)
+    visit.answer()
     released, _ = read_table(visit.take("get-release", walk.release), CsvFormat(encoding="latin-1"))
     assert len(released) == ROWS
     assert "name" not in released.columns

@@ -115,6 +115,38 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
 
 
+def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | None:
+    """Return the smallest power of ten to which numbers are rounded so that they are no point any more.
+
+    Parameters
+    ----------
+    column
+        The column as it came.
+    others
+        Columns that single out records together with it; none if it does so alone.
+
+    Returns
+    -------
+    None where the column has other values than numbers, or where no rounding helps that leaves two values.
+
+    Examples
+    --------
+    >>> rounding_base(pl.Series(range(1000)))
+    10
+    >>> rounding_base(pl.Series(["a", "b"])) is None
+    True
+    """
+    if not are_numbers(column):
+        return None
+    numbers = column.cast(pl.Float64, strict=False)
+    base = 10
+    while (rounded := (numbers / base).round()).n_unique() > 1:
+        if all(_lone_part([rounded, *other]) < _MANY for other in ([[each] for each in others] or [[]])):
+            return base
+        base *= 10
+    return None
+
+
 def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
     try:
         values, counts = engine.values_of([name])

@@ -139,7 +139,8 @@ def people_sentences(people: PeopleFigures | None) -> list[str]:
     if people.histories is not None:
         shared = people.histories
         found.append(
-            "Released rows of a person can be joined. Whoever knows all rows of a person finds at least "
+            "Released rows of a person can be joined. Whoever knows the quasi-identifiers of all rows "
+            "of a person, and nothing else, finds at least "
             f"{shared.fewest:,} {'person' if shared.fewest == 1 else 'people'} with rows like all of these. "
             f"{shared.alone:,} people ({percent(shared.alone / there)}) share their whole history with "
             "nobody."

@@ -43,11 +43,18 @@ def points_of_limits(measured: Sequence[ModelResult]) -> list[Point]:
     ]
 
 
-def model_sentence(measured: ModelResult) -> str:
-    """Compare a model's limit with the value of the table."""
+def model_sentence(measured: ModelResult, quasi: Sequence[str]) -> str:
+    """Compare a model's limit with the value of the table, and say against whom that holds.
+
+    Parameters
+    ----------
+    quasi
+        The quasi-identifiers, which the attacker knows where the policy names no other one.
+    """
     about = f" of {measured.attribute}" if measured.attribute else ""
+    against = wording.who_knows(measured.knows or quasi)
     if measured.attacker is not None:
-        about += f" against {measured.attacker} (who knows {', '.join(measured.knows)})"
+        about += f" against {measured.attacker}"
     by = measured.settings.get("population")
     holds = {True: "holds", False: "fails", None: "is measured"}[measured.holds]
     text = (
@@ -63,7 +70,7 @@ def model_sentence(measured: ModelResult) -> str:
             kind=measured.settings.get("kind", "different"),
             attribute=measured.attribute or "the sensitive attributes",
         )
-    return text + "."
+    return f"{text}, against {against}."
 
 
 def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:

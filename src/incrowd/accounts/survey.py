@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, named
-from incrowd.gate.wording import at_most, percent
+from incrowd.gate.wording import at_most, percent, who_knows
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
@@ -51,7 +51,10 @@ def estimates_of(frequency: FrequencyTable, risk: RiskFigures) -> Estimates | No
 
 
 def survey_sentences(
-    estimates: Estimates | None, risk: RiskFigures, before: RiskFigures | None = None
+    estimates: Estimates | None,
+    risk: RiskFigures,
+    quasi: Sequence[str],
+    before: RiskFigures | None = None,
 ) -> list[str]:
     """Say how easily survey records and households are found; nothing where no column says so.
 
@@ -61,23 +64,25 @@ def survey_sentences(
         What is estimated.
     risk
         Figures per risk model.
+    quasi
+        The quasi-identifiers, which the attacker knows.
     before
         The same of the table before recoding.
     """
     found = []
-    individual = risk.get("individual")
+    individual, knows = risk.get("individual"), who_knows(quasi)
     if estimates is not None and individual:
         found.append(
-            f"The sampling weights of {estimates.column} estimate the population. By them a record is found "
-            "among all people, by somebody who does not know who took part, with a probability of up to "
+            f"The sampling weights of {estimates.column} estimate the population. By them {knows}, not even "
+            "who took part, finds a record among all people with a probability of up to "
             f"{at_most(individual['max'])}, {percent(individual['mean'])} on average"
             + _before(before, "individual", "mean")
             + "."
         )
     if household := risk.get("household"):
         found.append(
-            "Whoever finds one member of a household has found all. A household is found with a probability "
-            f"of up to {at_most(household['max'])}, {percent(household['mean'])} on average, and "
+            f"Whoever finds one member of a household has found all. By {knows}, a household is found with a "
+            f"probability of up to {at_most(household['max'])}, {percent(household['mean'])} on average, and "
             f"{percent(household['at_risk'])} of the households are at risk"
             + _before(before, "household", "at_risk")
             + "."

@@ -39,9 +39,17 @@ class Attack(InNotebooks):
         people in general. None without control.
     figures
         What else was counted, by name; each attack says what it has.
+    columns
+        Share of the right guesses that rest on each column, by its name, 0..1, the largest first. A guess
+        rests on a column if it is wrong without it. Only singling out has them.
+    remarks
+        Sentences on what makes it succeed, and the changes that remove that.
     """
 
-    _shown = ("name", "attacks", "main", "baseline", "control", "risk", "figures", "stronger_than_guessing")
+    _shown = (
+        "name", "attacks", "main", "baseline", "control", "risk", "figures", "columns", "remarks",
+        "stronger_than_guessing",
+    )  # fmt: skip
 
     name: str
     attacks: int
@@ -50,6 +58,8 @@ class Attack(InNotebooks):
     control: Rate | None
     risk: Rate | None
     figures: dict[str, float] = field(default_factory=dict)
+    columns: dict[str, float] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         rates = f"{self.main.value:.3f} right, {self.baseline.value:.3f} without it"

@@ -157,6 +157,20 @@ class Column:
         return np.asarray(self.numbers[self.ranks])
 
     @cached_property
+    def is_exact(self) -> bool:
+        """Whether every released cell that tells anything is one of the raw values."""
+        told = [
+            int(code)
+            for code in np.unique(self.codes)
+            if self.labels[code] is not None and self.labels[code] != SUPPRESSED
+        ]
+        alone = np.append(np.diff(self.sets.starts), 0)[self.sets.number[told]] == 1
+        if not self.numeric:
+            return bool(told and alone.all())
+        points = (self.ends[told, 0] == self.ends[told, 1]) & np.isin(self.ends[told, 0], self._known)
+        return bool(told and (points | alone).all())
+
+    @cached_property
     def _known(self) -> NDArray[np.float64]:
         return np.asarray(self.numbers[~np.isnan(self.numbers)])
 

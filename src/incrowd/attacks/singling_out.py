@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
 from incrowd.attacks.base import Attack, risk_of, wilson
+from incrowd.attacks.causes import needed, remarks, shares
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Column, Part, Setting
 from incrowd.lazy import NDArray, np
@@ -34,12 +35,16 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     candidates = _alone(columns, random) if width == 1 else _together(columns, setting.records, width, random)
     guesses = _guesses(islice(candidates, tries), covered, attacks)
 
+    rests_on = []
+
     def people(predicate: dict[int, Part]) -> tuple[int, int]:
         check()
-        meeting = np.logical_and.reduce(
-            [columns[j].meets(part, of_release=False) for j, part in predicate.items()]
-        )
-        return int(meeting[: setting.people].sum()), int(meeting[setting.people :].sum())
+        parts = [columns[j].meets(part, of_release=False) for j, part in predicate.items()]
+        meeting = np.logical_and.reduce(parts)
+        own = int(meeting[: setting.people].sum())
+        if own == 1:
+            rests_on.append([list(predicate)[place] for place in needed(parts, setting.people)])
+        return own, int(meeting[setting.people :].sum())
 
     meeting = [people(guess) for guess in guesses]
     made = len(guesses)
@@ -47,12 +52,15 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     lucky = _lucky(columns, setting.people, width, made, random)
     main, baseline = wilson(won, made), wilson(lucky, made)
     others = setting.rows - setting.people
+    telling = shares(setting, rests_on)
+    said = remarks(setting, telling, won / made)
     if not others:
-        return Attack(kind, made, main, baseline, None, None)
+        return Attack(kind, made, main, baseline, None, None, columns=telling, remarks=said)
     # Among fewer people a predicate meets exactly one more or less often.
     factor = size_factor([other for _, other in meeting], setting.people / others)
     control = wilson(min(round(of_control * factor), made), made)
-    return Attack(kind, made, main, baseline, control, risk_of(main, control))
+    risk = risk_of(main, control)
+    return Attack(kind, made, main, baseline, control, risk, columns=telling, remarks=said)
 
 
 def _guesses(candidates: Iterator[dict[int, Part]], covered: _Covered, attacks: int) -> list[dict[int, Part]]:

@@ -61,6 +61,19 @@ def show_verdict(out: Console, verdict: Verdict) -> None:
         out.print(Text(f"  {line}"))
 
 
+def last_line(verdict: Verdict, place: str, words: str) -> str:
+    """Say in the last line of a command what was written; with open points, that they are open.
+
+    Parameters
+    ----------
+    place
+        The file, with its rows.
+    words
+        What holds, where the verdict does.
+    """
+    return f"written: {place}, {words}" if verdict.holds else f"written although {verdict.brief}: {place}"
+
+
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:
     """Print the verdict on a table as it stands, how easily people are found in it, and its weakest class."""
     asked = _asked(assessment.results.asked)

@@ -92,7 +92,7 @@ def verdict(holds: bool | None) -> Text:
     """Say whether a limit is met; nothing where none was asked."""
     if holds is None:
         return Text("")
-    return Text("holds", "green") if holds else Text("FAILS", "bold red")
+    return Text("holds") if holds else Text("FAILS", "bold red")
 
 
 def titled(title: str | Text, texts: Sequence[str], numbers: Sequence[str]) -> Table:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 
-from incrowd.errors import PolicyError, did_you_mean, named
+from incrowd.errors import PolicyError, did_you_mean, named, visible
 from incrowd.gate.kinds import ANSWERABLE, KINDS
 
 
@@ -42,6 +43,10 @@ class Accepted:
         """Return plain data, as a policy file has it."""
         settings = {"point": self.point, "column": self.column, "why": self.why}
         return {name: value for name, value in settings.items() if value is not None}
+
+    def _repr_html_(self) -> str:
+        about = f" of {self.column}" if self.column else ""
+        return visible(f"<p>{html.escape(f'{self.point}{about} is accepted: {self.why}')}</p>")
 
     @classmethod
     def read(cls, text: str) -> Accepted:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from incrowd.errors import setting
+from incrowd.errors import setting, visible
 from incrowd.gate.accepted import Accepted
 from incrowd.gate.kinds import KINDS, State
 
@@ -59,6 +60,9 @@ class Point:
         column = f', column = "{self.columns[0]}"' if self.columns else ""
         argument = f'[[accepted]] point = "{self.name}"{column}, why = "..."'
         return setting(argument, f'--accept {self.name}{about}="..."')
+
+    def _repr_html_(self) -> str:
+        return visible(f"<p>{html.escape(self.sentence())}</p>")
 
     def sentence(self) -> str:
         """Return the point as one text: its kind, the figures, and the way out or the reason."""

@@ -73,12 +73,16 @@ class Verdict:
         if self.broken:
             return f"{mark}: the {self.what} does not satisfy its policy ({_kinds(self.broken)})."
         if self.open:
-            wait = "1 point waits" if len(self.open) == 1 else f"{len(self.open)} points wait"
-            return f"{mark}: {wait} for an answer ({_kinds(self.open)})."
+            return f"{mark}: {_number(self.open, 'waits', 'wait')} for an answer ({_kinds(self.open)})."
         if self.accepted:
             answers = _kinds(self.accepted)
             return f"{mark}: the {self.what} satisfies its policy, and each point has an answer ({answers})."
         return f"{mark}: the {self.what} satisfies its policy, and no point is open."
+
+    @property
+    def brief(self) -> str:
+        """The verdict in a few words: ``holds``, ``2 points are open`` or ``broken``."""
+        return self.state if self.state != "open" else _number(self.open, "is open", "are open")
 
     def lines(self) -> list[str]:
         """Return the points as sentences: broken ones, open ones, and accepted ones."""
@@ -116,6 +120,11 @@ class Verdict:
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.lines())
         return visible(f"<p><b>{html.escape(self.text)}</b></p><ul>{lines}</ul>")
+
+
+def _number(points: Sequence[Point], one: str, several: str) -> str:
+    """Say how many points do something."""
+    return f"1 point {one}" if len(points) == 1 else f"{len(points):,} points {several}"
 
 
 def _kinds(points: Sequence[Point]) -> str:

@@ -13,6 +13,9 @@ from decimal import ROUND_CEILING, Decimal
 from incrowd.errors import listed, setting
 from incrowd.gate.points import Point
 
+_NAMED = 6
+"""Columns that a sentence names."""
+
 
 def percent(share: float) -> str:
     """Write a share in percent."""
@@ -30,6 +33,33 @@ def at_most(share: float) -> str:
     exact = Decimal(repr(float(share))) * 100
     step = Decimal("0.1") if exact >= Decimal("0.1") or not exact else Decimal(1).scaleb(exact.adjusted())
     return f"{(exact / step).to_integral_value(ROUND_CEILING) * step:f}".removesuffix(".0") + "%"
+
+
+def in_words(columns: Sequence[str]) -> str:
+    """Name columns within a sentence; of many the first six, and how many more.
+
+    Examples
+    --------
+    >>> in_words(["age", "sex", "zip"])
+    'age, sex and zip'
+    >>> in_words(list("abcdefghi"))
+    'a, b, c, d, e, f and 3 more'
+    """
+    if len(columns) > _NAMED:
+        return listed(columns, _NAMED)
+    *first, last = columns
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def who_knows(columns: Sequence[str]) -> str:
+    """Describe the attacker against whom a figure holds.
+
+    Examples
+    --------
+    >>> who_knows(["age", "zip"])
+    'whoever knows age and zip, and nothing else'
+    """
+    return f"whoever knows {in_words(columns)}, and nothing else"
 
 
 def limit(
@@ -97,16 +127,21 @@ def conformity(problem: str) -> Point:
 
 def unique_column(name: str, share: float, *, numbers: bool) -> Point:
     """Return the point of a column in which many records have a value of their own."""
-    rounding = setting(f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000")
-    first = f"Round it ({rounding})"
     return Point(
         "unique-column",
         (name,),
         share,
         f"{percent(share)} of the records have a value of {name} that no other record has. Whoever knows the "
         "value finds the record.",
-        f"{first if numbers else 'Give it a treatment'}, make it a quasi-identifier, or leave it out.",
+        way_out_of_values(name, numbers=numbers),
     )
+
+
+def way_out_of_values(name: str, *, numbers: bool) -> str:
+    """Say what removes the danger that values of a column, which may be numbers, single records out."""
+    rounding = setting(f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000")
+    first = f"Round it ({rounding})" if numbers else "Give it a treatment"
+    return f"{first}, make it a quasi-identifier, or leave it out."
 
 
 def unique_together(pairs: Mapping[tuple[str, str], float]) -> Iterator[Point]:

@@ -14,7 +14,7 @@ from incrowd.accounts.survey import survey_sentences
 from incrowd.accounts.value_warnings import doubts
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
-from incrowd.gate.wording import at_most, percent
+from incrowd.gate.wording import at_most, in_words, percent, who_knows
 from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
 from incrowd.presentation.documents import envelope, rounded
@@ -104,7 +104,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         _records_sentence(release),
         *release.suppression.sentences(),
         *people_sentences(after.people),
-        *(model_sentence(measured) for measured in _asked(release) if conditions),
+        *(model_sentence(measured, after.quasi) for measured in _asked(release) if conditions),
         *_clause_sentences(release),
         *_risk_sentences(release),
         *_loss_sentences(release),
@@ -152,27 +152,28 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
     risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
     if risk and raw:
         yield (
-            "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds the "
-            f"right {'record' if after.people is None else 'person'} with a probability of at most "
+            f"Whoever knows that a person is in the table, and the person's {in_words(after.quasi)}, and "
+            f"nothing else, finds the right {'record' if after.people is None else 'person'} with a "
+            "probability of at most "
             f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before it was "
             f"{at_most(raw['max'])} ({percent(raw['mean'])})."
         )
-        found = release.suppression
-        if found.records > found.left_out and found.size:
+        left = release.suppression
+        if left.records > left.left_out and left.size:
             yield (
-                f"Of those whose records are suppressed ({found.records:,}), the right one is found with a "
-                f"probability of {at_most(1 / found.size)}."
+                f"Of those whose records are suppressed ({left.records:,}), the right one is found with a "
+                f"probability of {at_most(1 / left.size)}."
             )
-    yield from survey_sentences(after.estimates, after.risk, before.risk)
+    yield from survey_sentences(after.estimates, after.risk, after.quasi, before.risk)
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
         whom = "records" if after.people is None else "people at most"
         lists = any(attribute.parts is not None for attribute in release.policy.schema.sensitive)
         guessed, single = ("part", "of which all share a part") if lists else ("value", "with a single value")
         yield (
-            f"Guessing the most frequent sensitive {guessed} of a class is right for "
-            f"{percent(disclosure['mean'])} of the {whom}, against {percent(disclosure['baseline'])} without "
-            f"the release; {percent(disclosure['homogeneous'])} of them are in classes {single}."
+            f"By guessing the most frequent sensitive {guessed} of a class, {who_knows(after.quasi)}, is "
+            f"right for {percent(disclosure['mean'])} of the {whom}, against {percent(disclosure['baseline'])} "
+            f"without the release; {percent(disclosure['homogeneous'])} of them are in classes {single}."
         )
 
 

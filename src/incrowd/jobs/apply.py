@@ -252,7 +252,7 @@ class AppliedBatch(InNotebooks):
         found, and which risks are not measured.
         """
         alone, both = (
-            [] if each is None else [*survey_sentences(each.estimates, each.risk), *each.notes]
+            [] if each is None else [*survey_sentences(each.estimates, each.risk, each.quasi), *each.notes]
             for each in (self.privacy, self.together)
         )
         suppressed = self.suppression.sentences()

@@ -22,7 +22,7 @@ from incrowd.gate import wording
 from incrowd.gate.accepted import Accepted
 from incrowd.gate.points import Point, answered
 from incrowd.gate.verdict import Verdict
-from incrowd.gate.wording import at_most, percent
+from incrowd.gate.wording import at_most, in_words, percent
 from incrowd.parameters import with_keyword_hints
 from incrowd.policy.arguments import as_models, as_schema
 from incrowd.policy.linked import of_histories
@@ -175,7 +175,13 @@ class Assessment:
             "kind": "assessment",
             "internal": False,
             "title": "Privacy of a table as it stands",
-            "verdict": {"state": "", "text": no_limit("table")} if verdict is None else verdict.to_dict(),
+            "verdict": {
+                "state": "",
+                "text": no_limit("table"),
+                "points": [point.to_dict() for point in self.points],
+            }
+            if verdict is None
+            else verdict.to_dict(),
             "sentences": self.sentences(),
             "wildcards": self.wildcards,
             "records": self.records,
@@ -476,12 +482,12 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
             else (f"{assessment.unique:,} records ({share}) are alone in their")
         )
         found.append(f"{alone} class.")
-    found += [model_sentence(measured) for measured in asked]
+    found += [model_sentence(measured, assessment.quasi) for measured in asked]
     if risk:
         found.append(
-            "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
-            f"the right {'record' if people is None else 'person'} "
+            f"Whoever knows that a person is in the table, and the person's {in_words(assessment.quasi)}, "
+            f"and nothing else, finds the right {'record' if people is None else 'person'} "
             f"with a probability of up to {at_most(risk['max'])}, {percent(risk['mean'])} on average."
         )
-    found += survey_sentences(assessment.estimates, assessment.risk)
+    found += survey_sentences(assessment.estimates, assessment.risk, assessment.quasi)
     return [*found, wildcard_sentence(assessment.wildcards), *assessment.notes]

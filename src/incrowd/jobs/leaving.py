@@ -20,6 +20,7 @@ from incrowd.table.classes import EquivalenceClasses
 
 if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine, Released
+    from incrowd.gate.verdict import Verdict
     from incrowd.jobs.treating import Treating
     from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
@@ -104,15 +105,21 @@ class ReleasedValues:
         """Say which values were judged."""
         if self.policy.judge == "original":
             yield f"Not checked on released values: {', '.join(map(str, _concerned(self.policy)))}."
+        quasi = [each.name for each in self.policy.schema.quasi]
         for result in self.results:
-            yield f"Of the values that leave: {model_sentence(result)}"
+            yield f"Of the values that leave: {model_sentence(result, quasi)}"
         gone = f", and {self.suppressed:,} records are suppressed where it did not" if self.suppressed else ""
         if self.draws > 1 or gone:
             yield f"Perturbed values were drawn {self.draws} times until that held{gone}."
 
 
-def holding(values: ReleasedValues | None) -> str:
-    """Say that every model holds, and of which values where those that leave are not judged."""
+def holding(values: ReleasedValues | None, verdict: Verdict | None = None) -> str:
+    """Say that every model holds, and of which values where those that leave are not judged.
+
+    Of a release whose verdict does not hold, say that alone, since models that hold are no verdict.
+    """
+    if verdict is not None and not verdict.holds:
+        return verdict.brief
     if values is None or values.policy.judge == "released":
         return "every model holds"
     return "every model holds of the values before, not checked on released values"

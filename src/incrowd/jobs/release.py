@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from incrowd.gate.accepted import Accepted
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
+    from incrowd.profiles import Attestation
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
@@ -121,7 +122,7 @@ class Release:
         left_out = f"{self.left_out:,} left out, " if self.left_out else ""
         return (
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {left_out}"
-            f"{found.classes:,} classes; {holding(self.values)}; {self.verdict.state})"
+            f"{found.classes:,} classes; {holding(self.values, self.verdict)})"
         )
 
     @property
@@ -129,12 +130,22 @@ class Release:
         """Suppressed records that are left out of the release."""
         return self.suppression.left_out
 
-    def accepting(self, answers: Iterable[Accepted]) -> Release:
-        """Return the release with a policy that accepts further points, which its account repeats."""
+    def accepting(self, answers: Iterable[Accepted], attested: Iterable[Attestation] = ()) -> Release:
+        """Return the release with a policy that accepts further points, which its account repeats.
+
+        Parameters
+        ----------
+        attested
+            Further answers to clauses of the profile.
+        """
         policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
+        said = list(attested)
+        if said and policy.profile is not None:
+            policy = replace(policy, profile=policy.profile.attesting(said))
         made = replace(self, policy=policy)
-        if "before" in self.__dict__:
-            made.__dict__["before"] = self.before
+        for name in ("before",) if said else ("before", "clauses"):
+            if name in self.__dict__:
+                made.__dict__[name] = self.__dict__[name]
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -364,7 +375,7 @@ class Release:
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table whatever the verdict, which needs a written file where there is a profile."""
+        """Write the table as `write` does, whatever the verdict, which the clauses are a part of."""
         from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)

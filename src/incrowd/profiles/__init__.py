@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,17 @@ class Choice:
                     "name a column that only seems to break it in [profile.cleared]"
                 )
         return cls(profile, settings, folder, attested)
+
+    def attesting(self, said: Iterable[Attestation]) -> Choice:
+        """Return the choice with further attestations.
+
+        Raises
+        ------
+        PolicyError
+            A clause is not one that somebody can attest.
+        """
+        entries = [*self.settings.get("attested", ()), *(asdict(each) for each in said)]
+        return Choice.of({**self.settings, "attested": entries}, self.folder)
 
     def published(self) -> Choice:
         """Return the choice for publication: it names files without their folders."""

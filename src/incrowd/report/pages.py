@@ -78,7 +78,6 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
 
 _POINTS = "Points of the verdict"
 _COLOURS = {"holds": "#00664f", "open": "#8a5a00", "broken": "#a53400", "": "#5a5a5a"}
-_CLASSES = {"holds": "good", "open": "open", "broken": "bad", "": "open"}
 
 
 def _points(document: Mapping[str, Any]) -> list[str]:
@@ -142,12 +141,12 @@ def _file(name: str) -> str:
 def to_html(document: Mapping[str, Any]) -> str:
     """Return the report as one self-contained page."""
     verdict = document["verdict"]
-    state = _CLASSES[verdict["state"]]
+    state = verdict["state"]
     notice = _notice(document)
     parts = [
         f'<p class="internal">{html.escape(notice)}</p>' if notice else "",
         f"<h1>{html.escape(document['title'])}</h1>",
-        f'<p class="verdict {state}">{html.escape(verdict["text"])}</p>',
+        f'<p class="{f"verdict {state}".strip()}">{html.escape(verdict["text"])}</p>',
         _html_points(document),
         f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
     ]
@@ -186,11 +185,11 @@ def _html_points(document: Mapping[str, Any]) -> str:
     if not points:
         return ""
     lines = "".join(f"<li>{html.escape(line)}</li>" for line in points)
-    return f'<div class="points"><h2>{_POINTS}</h2><ul>{lines}</ul></div>'
+    return f'<div class="points {document["verdict"]["state"]}"><h2>{_POINTS}</h2><ul>{lines}</ul></div>'
 
 
 def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
-    """Write a table; the words holds and fails get their colour."""
+    """Write a table; the word fails gets its colour. Green is for a verdict that holds, not for a model."""
 
     def cell(text: str) -> str:
         kind = f' class="{text}"' if text in ("holds", "fails") else ""

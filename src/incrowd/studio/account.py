@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.gate.wording import at_most, who_knows
 from incrowd.report.charts import risk_rows, size_rows
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ def tiles(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the four figures of a release that count most: the name, the figure, and a word on it."""
     risk, sizes = document["risk"], document["classes"]
     lost = next(each["value"] for each in document["loss"] if each["metric"] == "loss")
+    knows = who_knows([each["name"] for each in document["attributes"]])
     before, after = (risk[when]["prosecutor"]["max"] for when in ("before", "after"))
     gone, left_out = document["suppression"]["records"], document["left_out"]
     out = f", {left_out:,} left out" if left_out else ""
     return [
-        ("Largest risk", f"{after:.1%}", f"was {before:.1%} before"),
+        ("Largest risk", at_most(after), f"for {knows}; was {at_most(before)} before"),
         ("Smallest class", f"{sizes['after']['smallest']:,}", f"was {sizes['before']['smallest']:,} before"),
         ("Loss", f"{lost:.1%}", "of a cell, on average"),
         ("Suppressed", f"{gone:,}", f"of {document['records'] + left_out:,} records{out}"),

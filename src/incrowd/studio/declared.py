@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError
 from incrowd.parameters import Configured, Parameter
@@ -13,6 +13,9 @@ from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments.base import treatment_of
+
+if TYPE_CHECKING:
+    from incrowd.studio.work import Choices
 
 Parameters = dict[str, tuple[Parameter, Any]]
 """Parameters with their defaults, which are `MISSING` where a value has to be given."""
@@ -88,6 +91,12 @@ def plain_attacker(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def protect(choices: Choices, names: list[str]) -> None:
+    """Add l-diversity for some sensitive columns; without a named one, the model is for all of them."""
+    columns = [{}] if names == choices.having("sensitive") else [{"attribute": name} for name in names]
+    choices.models.extend({"model": "l-diversity", "l": 2, **column} for column in columns)
+
+
 def complete_models(document: dict[str, Any]) -> Iterator[PrivacyModel]:
     """Return the models of a policy document that are complete, with those that hold against attackers."""
     attackers = map(plain_attacker, document.get("attackers", ()))
@@ -115,6 +124,16 @@ def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
     """Return the name of a treatment, and its settings by name, from the notation of a policy file."""
     found = treatment_of(spec, column, TREATMENTS)
     return found.name, found.settings()
+
+
+def give_role(settings: dict[str, Any], column: str, role: str) -> None:
+    """Give a column a role; a treatment that the role cannot have goes."""
+    settings["role"] = role
+    known = [each.name for each in treatments_for(role)]
+    if "treat" in settings and read_treatment(settings["treat"], column)[0] not in known:
+        del settings["treat"]
+    if role != "sensitive":
+        settings.pop("parts", None)
 
 
 def write_treatment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:

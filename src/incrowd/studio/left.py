@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from incrowd.studio import status
+
 if TYPE_CHECKING:
     from incrowd.studio.work import Work
 
@@ -27,9 +29,11 @@ class Left:
 
     @property
     def title(self) -> str:
-        """The name of the table, and when its window was left."""
+        """The name of the table, when its window was left, and the verdict of its release."""
         assert self.work.source is not None
-        return f"{self.work.source.title}, left at {self.at:%H:%M}"
+        found = status.mark(self.work)
+        end = "" if found is None else f", verdict: {found[1]}"
+        return f"{self.work.source.title}, left at {self.at:%H:%M}{end}"
 
 
 _LEFT: list[Left] = []

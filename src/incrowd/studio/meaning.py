@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from incrowd.privacy.results import ModelResult
 
 
+_KNOWS = "whoever knows your quasi-identifiers, and nothing else,"
+_WHOEVER = f"{_KNOWS[0].upper()}{_KNOWS[1:]}"
+"""Against whom a limit holds."""
+
+
 class Slider(NamedTuple):
     """The range of a limit that is set by hand; further values can be written."""
 
@@ -35,7 +40,7 @@ class Recipe(NamedTuple):
     def text(self) -> str:
         """Describe the limits."""
         k, l = self.limits["k"], self.limits.get("l")  # noqa: E741
-        text = f"At least {k} records look alike: somebody is found with at most {at_most(1 / k)}."
+        text = f"At least {k} records look alike: {_KNOWS} finds you with at most {at_most(1 / k)}."
         return text if l is None else f"{text} They have at least {l} sensitive values."
 
 
@@ -66,8 +71,8 @@ def slider_of(model: str, value: float | None) -> Slider | None:
 def means(settings: Mapping[str, Any]) -> str:
     """Explain a model with its limit to somebody in the table.
 
-    Example: ``means({"model": "k-anonymity", "k": 5})`` is "Whoever looks for you finds at least 5 records
-    that may be yours, and is right with at most 20%."
+    Example: ``means({"model": "k-anonymity", "k": 5})`` is "Whoever knows your quasi-identifiers, and nothing
+    else, finds at least 5 records that may be yours, and is right with at most 20%."
     """
     entry = MODELS.get(settings["model"])
     value = settings.get(entry.limit_name)
@@ -76,7 +81,7 @@ def means(settings: Mapping[str, Any]) -> str:
     if name not in _MEANS or not isinstance(value, int | float) or (counts_classes and value <= 0):
         return f"For you: {entry.summary}."
     if counts_classes and value <= 1:
-        return "Whoever looks for you may find your record alone: k = 1 asks for nothing."
+        return f"{_WHOEVER} may find your record alone: k = 1 asks for nothing."
     said = _OTHER_L if name == "l-diversity" and kind != "distinct" else _MEANS[name]
     given = {
         "k": "?", "L": "?", **settings, "kind": kind, "x": f"{value:g}", "share": percent(value),
@@ -86,8 +91,8 @@ def means(settings: Mapping[str, Any]) -> str:
 
 
 _MEANS = {
-    "k-anonymity": "Whoever looks for you finds at least {x} records that may be yours, and is right with at "
-    "most {one_of}.",
+    "k-anonymity": f"{_WHOEVER} finds at least {{x}} records that may be yours, and is right with at most "
+    "{one_of}.",
     "km-anonymity": "Whoever knows several rows of you faces at least {x} people who may be you.",
     "k-map": "At least {x} people of the population may be the person of your record.",
     "l-diversity": "Whoever finds your class still faces at least {x} possible values of what is sensitive.",
@@ -95,16 +100,18 @@ _MEANS = {
     "all alike often.",
     "t-closeness": "What your class tells of you differs from what the whole table tells by at most {x} of "
     "1.",
-    "alpha-k-anonymity": "Nobody is surer than {most} of a sensitive value of yours, among {k} records or "
-    "more.",
+    "alpha-k-anonymity": f"{_WHOEVER} is at most {{most}} sure of a sensitive value of yours, among {{k}} "
+    "records or more.",
     "lkc-privacy": "Whoever knows {L} things of you is at most {most} sure of a sensitive value.",
-    "beta-likeness": "No sensitive value becomes more than {most} likelier for you than it is in the table.",
-    "delta-presence": "Whoever knows that you are in the population is at most {most} sure that you are "
+    "beta-likeness": f"To {_KNOWS} no sensitive value becomes more than {{most}} likelier for you than it is "
+    "in the table.",
+    "delta-presence": f"{_WHOEVER} but that you are in the population, is at most {{most}} sure that you are "
     "here.",
-    "maximum-risk": "Whoever looks for you is right with at most {most}.",
-    "average-risk": "People in the table are found with {most} on average; you may be found more easily.",
-    "records-at-risk": "At most {most} of the records are found more easily than the threshold says; yours "
-    "may be.",
+    "maximum-risk": f"{_WHOEVER} finds your record with at most {{most}}.",
+    "average-risk": f"{_WHOEVER} finds people of the table with {{most}} on average; you may be found more "
+    "easily.",
+    "records-at-risk": f"{_WHOEVER} finds at most {{most}} of the records more easily than the threshold "
+    "says; yours may be.",
 }
 _OTHER_L = "What is sensitive about you is as open as among {x} equally frequent values ({kind})."
 

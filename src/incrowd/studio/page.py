@@ -14,6 +14,7 @@ from incrowd.progress import running
 from incrowd.studio import left, status
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.fields import button
+from incrowd.studio.gate import LOOKS
 from incrowd.studio.parts import STYLE, emptied, marked, tell, words
 from incrowd.studio.steps.explore import Explore
 from incrowd.studio.steps.hand_over import HandOver
@@ -45,6 +46,8 @@ _LOOKS = 0.5
 """Seconds between two looks at what other windows left, and at choices that changed."""
 P = ParamSpec("P")
 T = TypeVar("T")
+_MARKS = {"holds": ("check", ", finished"), "open": ("warning", ", open"), "broken": ("error", ", broken")}
+"""The picture of a tab, and what a screen reader says behind its name."""
 _STEPS = (Roles, Hierarchies, Limits, Explore, Run, Look, HandOver)
 
 
@@ -121,6 +124,7 @@ class Page:
     def _foot(self) -> None:
         """Show the figures that stay in sight, and the button that leads on."""
         with ui.footer().classes("foot items-center q-px-md q-py-xs"):
+            self._verdict = marked(words("div", ""), "status-verdict")
             self._figures = marked(words("div", ""), "status")
             ui.space()
             following = "icon-right=arrow_forward"
@@ -187,17 +191,27 @@ class Page:
         for step in self._steps:
             tab = self._tab[step.name]
             tab.set_enabled(step.ready())
-            ticked = self._is_finished(step)
-            tab.props["icon"] = "check" if ticked else None
-            tab.props["aria-label"] = f"{step.name}, finished" if ticked else step.name
+            icon, word = _MARKS.get(self._state_of(step), (None, ""))
+            tab.props["icon"] = icon
+            tab.props["aria-label"] = f"{step.name}{word}"
         source = self.work.source
         self._source.set_text("" if source is None else source.title)
         self._figures.set_text(" · ".join(status.figures(self.work)))
+        state, brief = status.mark(self.work) or ("", "")
+        self._verdict.set_text(f"Verdict: {brief}" if brief else "")
+        self._verdict.classes(replace=f"chip {LOOKS[state]}" if brief else "")
         following = self._following()
         self._next.set_visibility(following is not None)
         if following is not None:
             self._next.set_text(f"Next: {following.name}")
             self._next.set_enabled(following.ready())
+
+    def _state_of(self, step: Any) -> str:
+        """Return the state of the verdict in steps that show it, else ``holds`` where a step is finished."""
+        state, _ = status.mark(self.work) or ("holds", "")
+        if state != "holds" and (isinstance(step, Run) or step.of_release):
+            return state
+        return "holds" if self._is_finished(step) else ""
 
     def _is_finished(self, step: Any) -> bool:
         if isinstance(step, Table):
@@ -217,6 +231,12 @@ class Page:
         """Go to a step."""
         self.enable()
         self._tabs.set_value(name)
+
+    async def run_again(self) -> None:
+        """Take changed choices, and make the release anew."""
+        self.changed()
+        self.go(Run.name)
+        await next(step for step in self._steps if isinstance(step, Run)).make()
 
     def show_tree(self, column: str) -> None:
         """Go to the hierarchy of a column."""
@@ -239,6 +259,12 @@ class Page:
                 self._explain_again = explain(self, step.name)
             step.draw()
         self.enable()
+
+    def released(self) -> None:
+        """Show a new release, also in a step that was opened while it was made."""
+        self.enable()
+        if self._shown.of_release:
+            self.redraw(self._shown)
 
     def changed(self) -> None:
         """Say that the choices changed, so that their results no longer count."""

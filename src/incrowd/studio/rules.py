@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
 from nicegui import ui
 
-from incrowd.profiles import PROFILES, read_profile
+from incrowd.errors import PolicyError
+from incrowd.profiles import PROFILES, Attestation, read_profile
 from incrowd.studio.fields import choice_field, text_field
 from incrowd.studio.parts import grid, heading, marked, note, words
 from incrowd.studio.tables import path_of
@@ -69,22 +70,51 @@ def _input(text: str) -> Any:
 
 
 def _question(page: Any, settings: dict[str, Any], clause: str, question: str) -> None:
-    """Ask who attests a clause, and in which words; both are dated with today."""
+    """Ask who attests a clause, and keep the answer in the profile."""
     entries = settings.setdefault("attested", [])
-    said = next((each for each in entries if each["clause"] == clause), {"by": "", "says": ""})
+    said: dict[str, Any] = next((each for each in entries if each["clause"] == clause), {})
 
     def write() -> None:
         entries[:] = [each for each in entries if each["clause"] != clause]
-        by, says = (by_field.value or "").strip(), (says_field.value or "").strip()
-        if by and says:
-            entries.append({"clause": clause, "by": by, "on": date.today().isoformat(), "says": says})
+        if (answer := attestation()) is not None:
+            entries.append(answer)
         page.changed()
 
     with ui.column().classes("box"):
-        words("div", question, "name")
-        by_field = text_field("Your name", f"by-{clause}", said["by"], on_change=write).classes("w-full")
-        says_field = text_field("Your answer", f"says-{clause}", said["says"], on_change=write)
-        says_field.classes("w-full")
+        attestation = attestation_fields(clause, question, said, write)
+
+
+def attestation_fields(
+    clause: str,
+    question: str,
+    said: Mapping[str, Any] | None = None,
+    changed: Callable[[], None] | None = None,
+) -> Callable[[], dict[str, str] | None]:
+    """Ask who attests a clause, on which day, and in which words.
+
+    Returns
+    -------
+    A function that reads the answer as ``[[profile.attested]]`` has it; None while it is not complete.
+    """
+    said = said or {}
+    words("div", question, "name")
+    with ui.element("div").classes("fields"):
+        by = text_field("Your name", f"by-{clause}", said.get("by", ""), on_change=changed)
+        on = text_field("Day", f"on-{clause}", str(said.get("on", date.today())), on_change=changed)
+        on.props("type=date stack-label")
+    says = text_field("Your answer", f"says-{clause}", said.get("says", ""), on_change=changed)
+    says.classes("w-full")
+
+    def answer() -> dict[str, str] | None:
+        texts = {"by": by.value, "on": on.value, "says": says.value}
+        found = {"clause": clause, **{name: (text or "").strip() for name, text in texts.items()}}
+        try:
+            Attestation.of(found)
+        except PolicyError:
+            return None
+        return found
+
+    return answer
 
 
 def show_clauses(document: Mapping[str, Any]) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from incrowd.studio.work import Work
 
 _RISK = "prosecutor"
+_AGAINST = "by quasi-identifiers alone"
+"""Whose risk that is."""
 _MEASURED = 200_000
 """Rows of a table in memory whose risk is measured after each change."""
 
@@ -30,10 +32,15 @@ def is_measurable(work: Work) -> bool:
     return not known and in_memory and has_roles(work)
 
 
+def mark(work: Work) -> tuple[str, str] | None:
+    """Return the state of the verdict of a window's release, and the verdict in a few words."""
+    return None if work.release is None else (work.release.verdict.state, work.release.verdict.brief)
+
+
 def figures(work: Work) -> list[str]:
     """Describe the table of a window, its open questions, its risk and its loss, each in a few words.
 
-    Example: ``["2,000 records", "no open question", "largest risk 100% now"]``.
+    Example: ``["2,000 records", "no open question", "largest risk 100% now (by quasi-identifiers alone)"]``.
     """
     if work.choices is None:
         return []
@@ -45,8 +52,8 @@ def figures(work: Work) -> list[str]:
     if work.release is not None:
         risk = work.account["risk"]["after"].get(_RISK, {}).get("max")
         lost = next(each["value"] for each in work.account["loss"] if each["metric"] == "loss")
-        found += [] if risk is None else [f"largest risk {at_most(risk)} after"]
+        found += [] if risk is None else [f"largest risk {at_most(risk)} after ({_AGAINST})"]
         found.append(f"loss {percent(lost)}")
     elif work.assessment is not None:
-        found.append(f"largest risk {at_most(work.assessment.risk[_RISK]['max'])} now")
+        found.append(f"largest risk {at_most(work.assessment.risk[_RISK]['max'])} now ({_AGAINST})")
     return found

@@ -24,6 +24,7 @@ from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
 from incrowd.lazy import np, pl
 from incrowd.policy.policy import Policy
+from incrowd.profiles import Attestation
 from incrowd.progress import Silent, Within
 from incrowd.studio.exploring import compared
 from incrowd.studio.sampling import leaving, sampled, sliced
@@ -390,13 +391,23 @@ class Work:
         self.release = found
         return found
 
-    def accept(self, answers: Sequence[Accepted]) -> None:
-        """Accept points of the verdict: in policy and account, and whenever the release is made again."""
+    def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
+        """Accept points of the verdict: in policy and account, and whenever the release is made again.
+
+        Parameters
+        ----------
+        attested
+            Answers to clauses of the profile, each as a policy file has it.
+        """
         assert self.release is not None
-        self.release = self.release.accepting(answers)
-        self.account = self.release.document()
-        lines = self.chosen.document.setdefault("accepted", [])
-        lines += [answer.to_dict() for answer in answers]
+        found = self.release.accepting(answers, map(Attestation.of, attested))
+        self.account = found.document()
+        self.release = found
+        document = self.chosen.document
+        document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
+        if attested:
+            document["profile"].setdefault("attested", []).extend(attested)
+        return found
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them."""

@@ -243,7 +243,7 @@ def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:
 
 def _show_release(release: Release, places: OutputOptions, began: float, *, full: bool, json: bool) -> None:
     """Print a summary of the release, and where it is."""
-    from incrowd.cli.summary import show_release_summary
+    from incrowd.cli.summary import last_line, show_release_summary
     from incrowd.cli.tables import console, show_release
     from incrowd.jobs.leaving import holding
 
@@ -264,8 +264,8 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
         show_release(out, release)
         out.print()
     seconds = time.perf_counter() - began
+    place = f"{places.output or places.into} ({release.privacy.records:,} rows)"
+    said = last_line(release.verdict, place, holding(release.values))
     out.print(
-        f"written: {places.output or places.into} ({release.privacy.records:,} rows), "
-        f"{holding(release.values)}; {seconds:.2f} s with reading and writing"
-        + ("" if full else "; --full shows every figure"),
+        f"{said}; {seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )

@@ -108,6 +108,8 @@ def attack(
 
 def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
     """Print a line per kind of attack, with 95 % confidence intervals."""
+    from rich.text import Text
+
     from incrowd.cli.tables import number, titled
 
     successes = ("guesses", "with the release", "without it", "on other people", "risk")
@@ -123,6 +125,9 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
         if attack.figures:
             figures = (f"{name.replace('_', ' ')} {number(value)}" for name, value in attack.figures.items())
             out.print(f"{attack.name}: {', '.join(figures)}")
+    for attack in attacks:
+        for remark in attack.remarks:
+            out.print(Text(f"{attack.name}: {remark}"))
     weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
     if weak:
         out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")

@@ -49,6 +49,7 @@ def next_(
 
     Exit status 1: nothing is released.
     """
+    from incrowd.cli.summary import last_line
     from incrowd.cli.tables import progress
     from incrowd.jobs.ledger import Ledger
     from incrowd.jobs.next_release import next_release
@@ -88,4 +89,4 @@ def next_(
         return
     for sentence in release.sentences():
         LOG.say(sentence)
-    LOG.say(f"written: {output} and {counterfeits}, every model holds")
+    LOG.say(last_line(release.verdict, f"{output} and {counterfeits}", "every model holds"))

@@ -23,6 +23,7 @@ from incrowd.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.jobs.distributed.rows import losses
 from incrowd.jobs.distributed.scale import TableStatistics
+from incrowd.jobs.leaving import holding
 from incrowd.jobs.release import Release
 from incrowd.jobs.suppressed_records import Suppression
 from incrowd.jobs.treating import refuse_untreatable
@@ -100,7 +101,7 @@ class DistributedRelease(InNotebooks, Release):
     def __repr__(self) -> str:
         left_out = f", {self.left_out:,} left out" if self.left_out else ""
         counts = f"{self.privacy.records:,} records in {self.blocks:,} blocks{left_out}"
-        return f"DistributedRelease({counts}; every model holds; {self.verdict.state})"
+        return f"DistributedRelease({counts}; {holding(None, self.verdict)})"
 
     def undivided(self) -> dict[str, MetricResult]:
         """Return the losses of the same policy without blocks, in the metrics of `utility`.
@@ -155,9 +156,18 @@ class DistributedRelease(InNotebooks, Release):
         InfeasibleError
             When what was written does not satisfy the policy.
         """
-        from incrowd.jobs.checks import judge
-
         self.verdict.refuse(only_broken=True)
+        self._write(path, force=force)
+
+    def _write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        escape_formulas: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        from incrowd.jobs.checks import judge
 
         def check(written: Any) -> None:
             if self.policy.schema.person:

@@ -30,11 +30,13 @@ class HandOver(Step):
     def _show(self) -> None:
         with emptied(self._place):
             verdict = self.work.release.verdict
-            show_verdict(verdict)
             if verdict.holds:
+                show_verdict(verdict)
                 self._all()
-            elif not verdict.broken:
-                Gate(self.work, self._show).draw()
+            else:
+                # The gate shows the other points, each with what removes it.
+                show_verdict(verdict, [point.sentence() for point in verdict.accepted])
+                Gate(self.page, self._show).draw()
 
     def _all(self) -> None:
         work = self.work

@@ -85,9 +85,7 @@ class Limits(Step):
         left = unprotected(declared.complete_models(choices.document), sensitive)
 
         def protect() -> None:
-            # Without a named column the model is for all of them.
-            columns = [{}] if left == sensitive else [{"attribute": name} for name in left]
-            choices.models.extend({"model": "l-diversity", "l": 2, **column} for column in columns)
+            declared.protect(choices, left)
             self._redraw()
 
         self._unprotected.clear()

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.gate.wording import who_knows
 from incrowd.lazy import pl
 from incrowd.studio import account, parts
 from incrowd.studio.bars import bars
@@ -45,13 +46,16 @@ class Look(Step):
         """Show the account of the release."""
         document, release = self.work.account, self.work.release
         heading("What the release is like")
-        with marked(ui.element("div").classes("charts tiles"), "tiles"):
+        show_verdict(release.verdict)
+        # The tiles have the colour of the verdict: a small figure alone is no good news.
+        with marked(ui.element("div").classes("charts tiles"), "tiles").props(
+            f"data-state={release.verdict.state}"
+        ):
             for name, figure, context in account.tiles(document):
                 with ui.element("div").classes("box"):
                     words("div", name, "muted")
                     words("div", figure, "figure")
                     words("div", context, "muted")
-        show_verdict(release.verdict)
         marked(bullets(document["sentences"]), "sentences")
         show_clauses(document)
         self._tell_rows()
@@ -138,7 +142,11 @@ class Look(Step):
 
     def _risk(self, document: dict[str, Any]) -> None:
         heading("Risk", 3)
-        note("How likely an attacker finds somebody, or guesses a value. Each attacker knows other things.")
+        knows = who_knows([each["name"] for each in document["attributes"]])
+        note(
+            f"How likely {knows}, finds somebody or guesses a value. Attackers differ in what they know "
+            "of who is in the table."
+        )
         with ui.element("div").classes("charts"), ui.column().classes("box"):
             marked(bars("Risk", account.risks(document), lambda value: f"{value:.1%}"), "risks")
         with fold("All figures of the risk models"):
@@ -184,6 +192,9 @@ class Look(Step):
         with emptied(self._attacked):
             names = ("attack", "guesses", "right with the release", "right without it", "the release")
             grid("Attacks", names, account.attempts(found), numbers=(1, 2, 3))
+            remarks = [f"{each.name}: {remark}" for each in found for remark in each.remarks]
+            if remarks:
+                marked(bullets(remarks), "attack-remarks")
 
 
 def changed_cells(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[list[str | dict[str, str]]]:

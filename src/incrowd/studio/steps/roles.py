@@ -187,13 +187,7 @@ class Roles(Step):
             return
         self.work.remember(*changed)
         for name in changed:
-            settings = self._columns[name]
-            settings["role"] = role
-            known = [each.name for each in declared.treatments_for(role)]
-            if "treat" in settings and declared.read_treatment(settings["treat"], name)[0] not in known:
-                del settings["treat"]
-            if role != "sensitive":
-                settings.pop("parts", None)
+            declared.give_role(self._columns[name], name, role)
         self._show(changed)
 
     def _undo(self) -> None:

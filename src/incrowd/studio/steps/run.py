@@ -101,6 +101,10 @@ class Run(Step):
             slider(field, document, _SHARE, Slider(0, 1, 0.01), "Records that may be suppressed")
         field.on_value_change(lambda _: said.set_text(text()))
 
+    async def make(self) -> None:
+        """Make the release."""
+        await self._job.run()
+
     def _changed(self) -> None:
         self.page.changed()
         self._advice.stop()
@@ -108,8 +112,8 @@ class Run(Step):
 
     def _made(self, _: Any) -> None:
         self._advice.stop()
-        self.page.enable()
         self._tell()
+        self.page.released()
 
     async def _failed(self) -> None:
         """Look for changes that help, where the table cannot satisfy the policy."""
@@ -149,7 +153,7 @@ class Run(Step):
         self.work.changed()
         self.page.enable()
         self.page.redraw(self)
-        await self._job.run()
+        await self.make()
 
     def _tell(self) -> None:
         release = self.work.release
