@@ -172,8 +172,9 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
         guessed, single = ("part", "of which all share a part") if lists else ("value", "with a single value")
         yield (
             f"By guessing the most frequent sensitive {guessed} of a class, {who_knows(after.quasi)}, is "
-            f"right for {percent(disclosure['mean'])} of the {whom}, against {percent(disclosure['baseline'])} "
-            f"without the release; {percent(disclosure['homogeneous'])} of them are in classes {single}."
+            f"right for {percent(disclosure['mean'])} of the {whom}, against "
+            f"{percent(disclosure['baseline'])} without the release; {percent(disclosure['homogeneous'])} of them are in classes "
+            f"{single}."
         )
 
 
