@@ -62,7 +62,7 @@ def show_verdict(out: Console, verdict: Verdict) -> None:
 
 
 def last_line(verdict: Verdict, place: str, words: str) -> str:
-    """Say in the last line of a command what was written; with open points, that they are open.
+    """Return the last line of a command: the place of a release, and that points are open if some are.
 
     Parameters
     ----------

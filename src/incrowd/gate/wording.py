@@ -138,7 +138,7 @@ def unique_column(name: str, share: float, *, numbers: bool) -> Point:
 
 
 def way_out_of_values(name: str, *, numbers: bool) -> str:
-    """Say what removes the danger that values of a column, which may be numbers, single records out."""
+    """Name the changes after which values of a column, which may be numbers, single no record out."""
     rounding = setting(f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000")
     first = f"Round it ({rounding})" if numbers else "Give it a treatment"
     return f"{first}, make it a quasi-identifier, or leave it out."
