@@ -553,7 +553,7 @@ def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
         "check_cells",
         "check_sets",
         "judge",
-        "findings_of",
+        "points_of",
         "with_types",
     ]
     for name in steps:

@@ -173,8 +173,8 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
         yield (
             f"By guessing the most frequent sensitive {guessed} of a class, {who_knows(after.quasi)}, is "
             f"right for {percent(disclosure['mean'])} of the {whom}, against "
-            f"{percent(disclosure['baseline'])} without the release; {percent(disclosure['homogeneous'])} of them are in classes "
-            f"{single}."
+            f"{percent(disclosure['baseline'])} without the release; "
+            f"{percent(disclosure['homogeneous'])} of them are in classes {single}."
         )
 
 
