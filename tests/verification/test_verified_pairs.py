@@ -82,7 +82,7 @@ def test_each_file_and_both_are_checked(tmp_path, policy, seed):
     assert one.together.findings == found.together.findings
     assert one.keeps_limits == well[2]
     told = json.loads(json.dumps(found.to_dict()))
-    assert told["ok"] == found.keeps_limits
+    assert told["ok"] == found.ok
     assert told["together"]["findings"] == found.together.to_dict()["findings"]
     assert "published_as_one" not in told
     assert one.to_dict()["published_as_one"]

@@ -175,14 +175,15 @@ def verify(  # noqa: PLR0913
     policy_file = Path(_named(policy_path, only_file=True))
     policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
-    found = _verified(alone, sources)
+    # What leaves as one table has the points of one table.
+    found = _verified(alone, sources, points=not published_as_one)
     if previous_release is not None:
         earlier = _named(previous_release, only_file=True)
         pair = replace(sources.alone(sources.released), released_table=table, beside=earlier)
         found = replace(
             found,
-            earlier=_verified(alone, sources.alone(earlier)),
-            together=_verified(policy, pair),
+            earlier=_verified(alone, sources.alone(earlier), points=not published_as_one),
+            together=_verified(policy, pair, points=published_as_one),
             published_as_one=published_as_one,
         )
     if account is None:
@@ -220,10 +221,10 @@ def clauses_of(
         return tuple(judge_clauses(con, policy, Texts(con, tables.released, policy.quasi)))
 
 
-def _verified(policy: Policy, sources: Sources) -> Verification:
+def _verified(policy: Policy, sources: Sources, *, points: bool) -> Verification:
     """Load the tables of a check, and check them."""
     with _opened(policy, sources) as (con, tables):
-        return _checked(con, policy, tables, only_limits=sources.beside is not None)
+        return _checked(con, policy, tables, only_limits=sources.beside is not None, points=points)
 
 
 @contextmanager
@@ -251,7 +252,7 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
     return named
 
 
-def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) -> Verification:
+def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, points: bool) -> Verification:
     """Check the tables that were loaded."""
     persons = find_persons(con, tables, policy)
     counted, findings, measuring = find_figures(con, policy, tables, persons)
@@ -270,7 +271,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
     if not only_limits:
         check_against(con, tables, policy)
     texts = Texts(con, tables.released, policy.quasi)
-    points = () if only_limits else points_of_release(con, policy, tables, texts)
+    counted_points = points_of_release(con, policy, tables, texts) if points else ()
     clauses = () if only_limits else tuple(judge_clauses(con, policy, texts))
     smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
     people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
@@ -287,7 +288,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool) 
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
-        points=points,
+        points=counted_points,
         profile=None if policy.profile is None else policy.profile.profile.full_name,
         clauses=clauses,
         smallest=smallest,

@@ -99,7 +99,7 @@ def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) 
     everything = not by_script or sources.raw is not None or policy.profile is not None
     found = [Wanted("released", sources.released, sources.released_table, released, own, everything)]
     if sources.beside is not None:
-        found.append(Wanted("earlier", sources.beside, None, limited, own))
+        found.append(Wanted("earlier", sources.beside, None, limited, own, everything))
     if sources.population is not None:
         found.append(Wanted("population", sources.population, None, [*quasi, *whose], csv_format))
     if sources.raw is not None:
@@ -158,11 +158,10 @@ def refuse_lacking(con: Checks, wanted: Wanted, names: Sequence[str], policy: Po
 
 def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
     """Put the records of two releases into one table; columns of two types become texts."""
-    needed = (*policy.named("quasi"), *policy.named("sensitive"), *policy.treated)
     types: dict[str, str] = {}
     cells: list[list[str]] = [[], []]
-    for name in dict.fromkeys(column.name for column in needed):
-        if name not in one.names or name not in other.names:
+    for name in one.names:
+        if name not in other.names:
             continue
         declared = [table.type_of(name) for table in (one, other)]
         alike = declared[0] == declared[1]
