@@ -59,7 +59,8 @@ def _people_left(people: People, found: FrequencyTable, rows: NDArray[np.int64] 
         of_row[named >= 0] = np.unique(named[named >= 0], return_inverse=True)[1]
     table = found.people.table
     number = found.records if table is None else table.records
-    unnamed = min(people.unnamed, number) if of_row is None else int((of_row < 0).sum())
+    # Where rows are elsewhere, nobody knows which of those that name no person are left.
+    unnamed = min(people.unnamed, number)
     if table is not None:
         table = replace(table, sensitive=_totals_of_people(table, number), suppressed=0)
     return replace(
