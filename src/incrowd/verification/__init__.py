@@ -22,6 +22,7 @@ from pathlib import Path
 
 from incrowd.dialects.addresses import is_address
 from incrowd.errors import ParameterError, TableError, setting
+from incrowd.gate.points import answered
 from incrowd.profiles import Choice
 from incrowd.verification.account import differences
 from incrowd.verification.against import check_against
@@ -276,7 +277,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
     smallest = int(con.row("SELECT coalesce(min(records), 0) FROM classes")[0])
     people = None if persons is None or persons.unknown else _found(con, persons, suppressed)
     # Last, as it changes the classes.
-    check_suppressed(con, policy, tables, measuring, findings)
+    exposed = check_suppressed(con, policy, tables, measuring, findings)
     return Verification(
         file=tables.released.title,
         records=records,
@@ -288,7 +289,7 @@ def _checked(con: Checks, policy: Policy, tables: Tables, *, only_limits: bool, 
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
-        points=counted_points,
+        points=answered((*counted_points, *(exposed if points else ())), policy.accepted),
         profile=None if policy.profile is None else policy.profile.profile.full_name,
         clauses=clauses,
         smallest=smallest,

@@ -1,7 +1,8 @@
 """Suppressed records as a class of their own: whoever fits no other class is one of them.
 
-Unless the policy keeps suppressed records, they have to satisfy every limit. This is the last check of a
-release: it adds them to the tables of `classes` as a class whose cells no other class has.
+Unless the policy keeps suppressed records, they have to satisfy every limit. If it keeps them and they fail a
+limit, they are a point of the verdict. This is the last check of a release: it adds them to the tables of
+`classes` as a class whose cells no other class has.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from incrowd.gate import wording
+from incrowd.gate.points import Point
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows
 from incrowd.verification.loading import Tables
@@ -21,18 +24,25 @@ _OWN = "(SELECT max(class) FROM classes)"
 
 def check_suppressed(
     con: Checks, policy: Policy, tables: Tables, measuring: Measuring, findings: Sequence[Finding]
-) -> None:
+) -> tuple[Point, ...]:
     """Check that the suppressed records satisfy every limit as a class of their own, or are not there.
 
     Parameters
     ----------
     measuring, findings
         What measured the limits without these records, and what it found.
+
+    Returns
+    -------
+    The point of records that leave although they do not, where the policy keeps them.
     """
-    if policy.suppressed == "keep":
-        return
+    kept = policy.suppressed == "keep"
+    if kept and con.is_script:
+        return ()
     (records,) = con.row("SELECT count(*) FROM record WHERE suppressed")
     dropped = policy.suppressed == "drop"
+    if kept and not records:
+        return ()
     if dropped or not records:
         con.note("No record is suppressed." if dropped else "No record was suppressed when this was written.")
         con.check(
@@ -40,7 +50,7 @@ def check_suppressed(
             "SELECT count(*) FROM record WHERE suppressed",
             problem=lambda found: f"{found} suppressed records are in the file, and the policy drops them",
         )
-        return
+        return ()
     con.note("The suppressed records as a class of their own.")
     _add_class(con, tables, measuring)
     alone = measuring.wildcards != "value"
@@ -54,13 +64,18 @@ def check_suppressed(
         wildcards="value",
         against=", the suppressed records being a class",
     )
-    failing, unknown = [], []
+    failing: list[str] = []
+    unknown: list[str] = []
     for before, after in zip(findings, with_them.find_policy(policy), strict=True):
         name = after.model if after.attacker is None else f"{after.model} against {after.attacker!r}"
         if after.holds is False and (alone or before.holds is not False):
             failing.append(name)
         elif after.holds is None and before.holds is not None:
             unknown.append(name)
+    if kept:
+        names = tuple(dict.fromkeys(failing))
+        share = records / count_rows(con, tables.released)
+        return (wording.suppressed_records(records, share, names),) if names else ()
     whose = f"{records} suppressed records" if records > 1 else "1 suppressed record"
     if failing:
         verb, own = ("do", "their") if records > 1 else ("does", "its")
@@ -72,6 +87,7 @@ def check_suppressed(
             f"whether {whose} satisfy {' and '.join(dict.fromkeys(unknown))} as a class of their own: it is "
             "not known whose they are"
         )
+    return ()
 
 
 def _add_class(con: Checks, tables: Tables, measuring: Measuring) -> None:
