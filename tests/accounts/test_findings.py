@@ -105,8 +105,10 @@ def test_a_sensitive_column_without_a_model_is_found():
     classes = release.table.group_by("age", "zip").agg(pl.len().alias("n"), pl.col("income").n_unique())
     alike = classes.filter(pl.col("income") == 1)["n"].sum()
     assert finding.share == alike / ROWS
-    assert not ic.anonymize(TABLE, asked, [K, ic.LDiversity(2)], max_suppression=0.5).findings
-    score = ic.anonymize(TABLE, asked, [K, ic.P29(0.1)], max_suppression=0.9)
+    assert not ic.anonymize(
+        TABLE, asked, [K, ic.LDiversity(2)], max_suppression=0.5, suppressed="keep"
+    ).findings
+    score = ic.anonymize(TABLE, asked, [K, ic.P29(0.1)], max_suppression=0.9, suppressed="keep")
     assert "unprotected-sensitive" not in {finding.name for finding in score.findings}
     neighbour = ic.Attacker("neighbour", ["age"], [ic.LDiversity(2)])
     assert not ic.anonymize(TABLE, asked, [K, neighbour]).findings
@@ -168,7 +170,7 @@ def test_a_repeated_id_is_found_while_nobody_is_named():
     rows = TABLE.with_columns(patient_id=pl.Series([f"P{number // 3:05}" for number in range(ROWS)]))
     release = ic.anonymize(rows, schema(identifying=["patient_id"]), K)
     assert list(found(release)) == [("repeated-id", "patient_id")]
-    named = ic.anonymize(rows, schema(person=["patient_id"]), K, max_suppression=0.2)
+    named = ic.anonymize(rows, schema(person=["patient_id"]), K, max_suppression=0.2, suppressed="keep")
     assert not named.findings
 
 
@@ -197,7 +199,7 @@ def test_a_repeated_id_is_found_by_what_it_tells_though_its_name_says_nothing(ro
 def test_much_suppression_is_found():
     table = pl.DataFrame({"code": ["a"] * 7 + list("bcd")})
     flat = ic.Schema(quasi={"code": ic.Hierarchy.flat()})
-    release = ic.anonymize(table, flat, K, "cell-suppression", max_suppression=0.3)
+    release = ic.anonymize(table, flat, K, "cell-suppression", max_suppression=0.3, suppressed="keep")
     assert release.privacy.suppressed == 3
     assert ("much-suppressed",) in found(release)
 
@@ -279,7 +281,7 @@ SHOWN = ("unique-column", "unique-together", "unprotected-sensitive", "blanked-c
 @pytest.mark.parametrize("algorithm", ["mondrian", "cell-suppression"])
 def test_the_verifier_finds_the_same_in_the_file(tmp_path, plain, sensitive, models, algorithm):
     asked = ic.Policy(
-        schema(*plain, sensitive=sensitive), models, algorithm, max_suppression=0.9,
+        schema(*plain, sensitive=sensitive), models, algorithm, max_suppression=0.9, suppressed="keep",
         accepted=(ic.Accepted("unique-together", "sqft", WHY),),
     )  # fmt: skip
     release = ic.anonymize(TABLE, asked)

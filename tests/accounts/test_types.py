@@ -22,7 +22,7 @@ from incrowd.attacks import attack
 from incrowd.jobs.evaluate import evaluate
 from incrowd.policy.policy import Policy
 
-allowing = partial(ic.apply_recoding, max_suppression=1.0)
+allowing = partial(ic.apply_recoding, max_suppression=1.0, suppressed="keep")
 
 DAY = dt.date(2020, 3, 1)
 AGES = [20, 21, 24, 30, 31, 31]
