@@ -22,7 +22,7 @@ from incrowd.attacks import attack
 from incrowd.jobs.evaluate import evaluate
 from incrowd.policy.policy import Policy
 
-allowing = partial(ic.apply_recoding, max_suppression=1.0, suppressed="keep")
+allowing = partial(ic.apply_recoding, max_suppression=1.0)
 
 DAY = dt.date(2020, 3, 1)
 AGES = [20, 21, 24, 30, 31, 31]
@@ -135,7 +135,9 @@ def test_a_mean_among_texts_that_it_cannot_be_told_from_stays_text():
 def test_a_column_with_suppressed_records_stays_text():
     """A missing value in place of `*` would be a class of its own to whoever measures the release."""
     table = pl.DataFrame({"age": [20, 20, 30, 30], "weight": [70, 70, 80, 80]})
-    policy = Policy(ic.Schema(quasi=["age", "weight"]), (ic.KAnonymity(2),), ic.MDAV(), 1.0, "mean")
+    policy = Policy(
+        ic.Schema(quasi=["age", "weight"]), (ic.KAnonymity(2),), ic.MDAV(), 1.0, "mean", suppressed="keep"
+    )
     release = ic.anonymize(table, policy)
     assert release.table.dtypes == [pl.Float64, pl.Float64]
     again = pl.DataFrame({"age": [20, 30, 99], "weight": [70, 80, 72]})
