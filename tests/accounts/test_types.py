@@ -136,7 +136,13 @@ def test_a_column_with_suppressed_records_stays_text():
     """A missing value in place of `*` would be a class of its own to whoever measures the release."""
     table = pl.DataFrame({"age": [20, 20, 30, 30], "weight": [70, 70, 80, 80]})
     policy = Policy(
-        ic.Schema(quasi=["age", "weight"]), (ic.KAnonymity(2),), ic.MDAV(), 1.0, "mean", ends="exact"
+        ic.Schema(quasi=["age", "weight"]),
+        (ic.KAnonymity(2),),
+        ic.MDAV(),
+        1.0,
+        "mean",
+        ends="exact",
+        suppressed="keep",
     )
     release = ic.anonymize(table, policy)
     assert release.table.dtypes == [pl.Float64, pl.Float64]

@@ -50,7 +50,11 @@ def policy(style: str, *, commas: bool = True) -> ic.Policy:
         quasi.insert(0, ic.Attribute("alter", "quasi", decimal=decimal, **numbered))
     pay = ic.Attribute("pay", "sensitive", decimal=decimal, **numbered)
     return ic.Policy(
-        ic.Schema.of([*quasi, pay], unlisted="drop"), ["k-anonymity:3"], max_suppression=0.9, **asked
+        ic.Schema.of([*quasi, pay], unlisted="drop"),
+        ["k-anonymity:3"],
+        max_suppression=0.9,
+        suppressed="keep",
+        **asked,
     )
 
 

@@ -115,7 +115,7 @@ def test_only_suppressed_rows():
     assert (frequency.keys, frequency.records, frequency.suppressed) == (0, 0, 3)
     assert frequency.attribute("s").totals.tolist() == [1, 2]
     with pytest.raises(ic.TableError, match="every record of the table is suppressed"):
-        ic.anonymize(frame, SCHEMA, [ic.TCloseness(1.0)], max_suppression=1.0)
+        ic.anonymize(frame, SCHEMA, [ic.TCloseness(1.0)], max_suppression=1.0, suppressed="keep")
 
 
 def test_sensitive_attributes_by_name():

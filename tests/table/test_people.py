@@ -169,11 +169,18 @@ def test_every_algorithm_leaves_classes_of_people(algorithm, model):
         )  # fmt: skip
         if algorithm in ("flash", "ola", "incognito") and not isinstance(model, ic.KAnonymity):
             with pytest.raises(ic.ParameterError, match="use optimal"):
-                ic.anonymize(table, schema, model, algorithm, max_suppression=0.3)
+                ic.anonymize(table, schema, model, algorithm, max_suppression=0.3, suppressed="keep")
             continue
         try:
             release = ic.anonymize(
-                table, schema, model, algorithm, max_suppression=0.3, keep_order=True, force=True
+                table,
+                schema,
+                model,
+                algorithm,
+                max_suppression=0.3,
+                suppressed="keep",
+                keep_order=True,
+                force=True,
             )
         except ic.InfeasibleError:
             continue
@@ -235,7 +242,7 @@ def test_the_optimum_is_that_of_all_nodes(seed, limit):
         sensitive=["ill"], person="person", unlisted="drop",
     )  # fmt: skip
     asked = [ic.KAnonymity(5), ic.AlphaKAnonymity(0.9, 1)]
-    keeping = {"max_suppression": limit, "keep_order": True, "force": True}
+    keeping = {"max_suppression": limit, "suppressed": "keep", "keep_order": True, "force": True}
     best = ic.anonymize(table, schema, asked, "optimal", **keeping)
     found = []
     for age, town in product(range(7), range(3)):
@@ -373,10 +380,12 @@ def test_a_suppressed_row_with_another_value_is_another_row(monkeypatch):
         ill = pl.when(pl.col("age") == "*").then(pl.lit("g")).otherwise("ill")
         return replace(released, table=released.table.with_columns(ill=ill))
 
-    ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2)
+    ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2, suppressed="keep")
     monkeypatch.setattr(MemoryCount, "apply", changed)
     with pytest.raises(ic.TableError, match="does not hold the rows that were recoded"):
-        ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2)
+        ic.anonymize(
+            table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2, suppressed="keep"
+        )
 
 
 def test_people_are_counted_where_means_come_back_as_numbers():

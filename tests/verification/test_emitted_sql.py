@@ -218,7 +218,7 @@ def test_the_checks_that_fail_are_named(released, tmp_path):
     assert found[0] == "columns too many"
     assert "k-anonymity k" in found
     assert "k-anonymity k against 'neighbour', who knows age, sex" in found
-    assert found[-1] == "cells that do not suit the policy: age"
+    assert "cells that do not suit the policy: age" in found
 
 
 def test_it_needs_duckdb_and_nothing_of_ours(released, tmp_path):
