@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
 
+_FEWEST = 20
+"""Ids that are told from a category."""
 _LOOKED_AT = 50_000
 """Rows that are looked at. Of a million rows of 300,000 people they have thousands of second rows."""
 
@@ -41,10 +43,12 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
         role = schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
         looked_at = role in ("identifying", "insensitive", "sensitive")
         for values in _heads(engine, [name] if looked_at else []):
-            column = profile_of(values, name, schema.null_values)
-            if _names_people(column, values, marks, schema):
-                ids[name] = _repeats(engine, name, schema)
-    return {name: number for name, number in ids.items() if number}
+            # Most columns have few values, or none twice: neither is an id that repeats.
+            few = values.dtype.is_nested() or values.n_unique() < _FEWEST
+            repeats = 0 if few else _repeats(engine, name, schema)
+            if repeats and _names_people(profile_of(values, name, schema.null_values), values, marks, schema):
+                ids[name] = repeats
+    return ids
 
 
 def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], schema: Schema) -> bool:
