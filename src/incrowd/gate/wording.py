@@ -139,7 +139,9 @@ def unique_column(name: str, share: float, *, numbers: bool) -> Point:
 
 def way_out_of_values(name: str, *, numbers: bool) -> str:
     """Name the changes after which values of a column, which may be numbers, single no record out."""
-    rounding = setting(f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000")
+    rounding = setting(
+        f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000", "treat = { round = 1000 }"
+    )
     first = f"Round it ({rounding})" if numbers else "Give it a treatment"
     return f"{first}, make it a quasi-identifier, or leave it out."
 
@@ -218,7 +220,7 @@ def _not_looked_for() -> str:
 
 
 def _redaction(name: str) -> str:
-    return setting(f"treatments={{{name!r}: 'presidio'}}", f"--treat {name}=presidio")
+    return setting(f"treatments={{{name!r}: 'presidio'}}", f"--treat {name}=presidio", 'treat = "presidio"')
 
 
 def unread_column(name: str, why: str) -> Point:
