@@ -238,6 +238,13 @@ def test_texts_that_reach_people_are_found_and_counted(role):
     assert point.share == sum(records[text] for text in NOTES[3:]) / ROWS
 
 
+@pytest.mark.parametrize("name", ["^a.*$", "*", "^n$", "", "a\nb"])
+def test_columns_of_odd_names_are_looked_at_like_others(name):
+    rows = TABLE.with_columns(pl.Series(name, [f"call 030-555{number:04}" for number in range(ROWS)]))
+    points = found(write(rows, schema(name), K))
+    assert {("unique-column", name), ("personal-text", name)} <= set(points)
+
+
 def test_one_row_with_a_number_is_enough():
     notes = ["fine"] * (ROWS - 1) + ["reach her at +44 20 7946 0958"]
     rows = TABLE.with_columns(note=pl.Series(notes))

@@ -10,6 +10,7 @@ from incrowd.errors import IncrowdError
 from incrowd.gate import wording
 from incrowd.gate.columns import are_numbers, points_of_texts, texts_of
 from incrowd.gate.points import Point
+from incrowd.io.columns import nameless
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _unique_columns(engine: Engine, names: Sequence[str], rows: int) -> Iterator
 
 def _is_of_numbers(engine: Engine, name: str) -> bool:
     try:
-        return are_numbers(engine.values_of([name])[0].to_series())
+        return are_numbers(nameless(engine.values_of([name])[0].to_series()))
     except IncrowdError:
         return False
 
@@ -153,6 +154,6 @@ def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
     except IncrowdError:
         yield wording.unread_column(name, "its values cannot be listed where the rows are")
         return
-    found = texts_of(values.to_series(), counts)
+    found = texts_of(nameless(values.to_series()), counts)
     if found is not None:
         yield from points_of_texts(name, *found, int(counts.sum()), quasi=False, compared=compared)

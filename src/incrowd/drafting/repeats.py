@@ -9,6 +9,7 @@ from incrowd.drafting.functional_dependencies import columns_of_ids
 from incrowd.drafting.profile import Profile, profile_of
 from incrowd.drafting.roles import guess_role, is_id, may_name_people
 from incrowd.drafting.words import marks_of_people
+from incrowd.io.columns import nameless
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], sc
 def _repeats(engine: Engine, name: str, schema: Schema) -> int:
     """Count the values of a column that several rows have, missing ones aside."""
     values, counts = engine.values_of([name])
-    several = values.to_series().filter(pl.Series(counts > 1)).drop_nulls()
+    several = nameless(values.to_series()).filter(pl.Series(counts > 1)).drop_nulls()
     return int((~several.cast(pl.String, strict=False).is_in(list(schema.null_values))).sum())
 
 
