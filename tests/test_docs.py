@@ -148,6 +148,7 @@ def _spark_goes_to(session, folder: str) -> str:
     return before
 
 
+@pytest.mark.gated
 @pytest.mark.parametrize("page", RUN)
 def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
