@@ -75,19 +75,34 @@ def _is_of_numbers(engine: Engine, name: str) -> bool:
 def _unique_pairs(engine: Engine, names: Sequence[str], rows: int) -> Iterator[Point]:
     """Find the pairs of columns, neither of them unique, that single out many records."""
     heads = {name: engine.head(name, _PAIRED_ROWS) for name in names}
-    columns = {name: head for name, head in heads.items() if head is not None and _lone_part([head]) < _MANY}
-    sizes = {name: column.n_unique() for name, column in columns.items()}
+    kinds = {name: _kinds(engine, name, head, rows) for name, head in heads.items()}
+    sizes = {name: found[0] for name, found in kinds.items() if found is not None and found[1] < _MANY}
     most = set(sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED])
     pairs = {}
-    for one, other in combinations([name for name in columns if name in most], 2):
-        if sizes[one] * sizes[other] < _MANY * len(columns[one]):
+    for one, other in combinations([name for name in sizes if name in most], 2):
+        both = [head for name in (one, other) if (head := heads[name]) is not None]
+        if sizes[one] * sizes[other] < _MANY * (len(both[0]) if both else rows):
             continue
-        if _lone_part([columns[one], columns[other]]) < _MANY:
+        if len(both) > 1 and _lone_part(both) < _MANY:
             continue
         share = _lone_share(engine, (one, other), rows)
         if share is not None and share >= _MANY:
             pairs[one, other] = share
     yield from wording.unique_together(pairs)
+
+
+def _kinds(engine: Engine, name: str, head: pl.Series | None, rows: int) -> tuple[int, float] | None:
+    """Return how many values a column has, and the share of the records that have a value of their own.
+
+    They are those of its first values where they are at hand. None where the engine cannot count pairs either.
+    """
+    if head is not None:
+        return head.n_unique(), _lone_part([head])
+    try:
+        lone = engine.lone_rows([name])
+        return None if lone is None else (len(engine.values_of([name])[0]), lone / max(rows, 1))
+    except IncrowdError:
+        return None
 
 
 def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float | None:
@@ -100,12 +115,12 @@ def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float | None
         share = _lone_part(heads)
         if share < _MANY or len(heads[0]) < _FIRST:
             return share
-    lone = engine.lone_rows(names)
-    if lone is None and len(names) == 1:
-        try:
+    try:
+        lone = engine.lone_rows(names)
+        if lone is None and len(names) == 1:
             lone = int((engine.values_of(names)[1] == 1).sum())
-        except IncrowdError:
-            return None
+    except IncrowdError:
+        return None
     return None if lone is None else lone / max(rows, 1)
 
 
