@@ -148,6 +148,7 @@ def _spark_goes_to(session, folder: str) -> str:
     return before
 
 
+@pytest.mark.gated
 @pytest.mark.parametrize("page", RUN)
 def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
@@ -341,6 +342,7 @@ def test_a_text_is_of_the_block_right_above_it_alone():
 
 
 @pytest.mark.slow
+@pytest.mark.gated
 def test_the_notebook_runs(monkeypatch, tmp_path):
     """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
     monkeypatch.chdir(tmp_path)
