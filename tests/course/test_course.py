@@ -21,6 +21,9 @@ from incrowd.course.checking import _MISTAKE
 from incrowd.course.lessons import lesson, lessons
 from incrowd.errors import MissingExtraError, ParameterError
 
+# Students get what users get.
+pytestmark = pytest.mark.gated
+
 ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "tests" / "notebook_driver.py"
 LESSONS = [each.name for each in lessons()]
