@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
         identifying=identifying,
         unlisted="drop",
     )
-    models = [ic.KAnonymity(5), ic.LDiversity(3), ic.TCloseness(0.6)]
+    models = [ic.KAnonymity(5), ic.LDiversity(3), ic.TCloseness(0.7)]
     releases = {
         "mondrian": ic.anonymize(table, local, models),
         "optimal": ic.anonymize(table, levels, models, ic.Optimal(), max_suppression=0.05),
@@ -52,7 +52,7 @@ def main(folder: Path) -> None:
     plane = ic.Schema(
         quasi={"age": "number", "length_of_stay": "number"}, sensitive=["diagnosis"], unlisted="drop"
     )
-    cuts = ic.anonymize(table, plane, [ic.KAnonymity(60)])
+    cuts = ic.anonymize(table, plane, [ic.KAnonymity(60), ic.LDiversity(3)])
     for suffix in ("svg", "png"):
         charts.save(charts.boundaries(cuts, "age", "length_of_stay"), folder / f"boundaries.{suffix}")
 

@@ -342,6 +342,7 @@ def test_a_text_is_of_the_block_right_above_it_alone():
 
 
 @pytest.mark.slow
+@pytest.mark.gated
 def test_the_notebook_runs(monkeypatch, tmp_path):
     """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -14,6 +15,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.accounts.points import unprotected
+from incrowd.gate.points import Point
 from incrowd.verification import verify
 
 pytestmark = pytest.mark.gated
@@ -346,12 +348,24 @@ def test_a_release_is_refused_until_each_point_has_an_answer():
     ) as told:
         ic.anonymize(TABLE, policy())
     assert told.value.verdict.state == "open"
-    assert '[[accepted]] point = "unique-column", column = "seqn"' in str(told.value)
+    assert 'Or accept it: accepted=[ic.Accepted("unique-column", "seqn", "...")]' in str(told.value)
     release = ic.anonymize(TABLE, policy(ic.Accepted("unique-column", "seqn", WHY)))
     assert release.verdict.holds
     (entry,) = release.to_dict()["verdict"]["points"]
     assert entry["accepted"] == release.verdict.points[0].why == WHY
     assert release.document()["verdict"] == release.to_dict()["verdict"]
+
+
+def test_an_answer_goes_to_anonymize_as_the_message_says_it():
+    schema_, models = schema("seqn", "color"), "k-anonymity:5"
+    with pytest.raises(ic.VerdictError) as told:
+        ic.anonymize(TABLE, schema_, models)
+    [answer] = re.findall(r"Or accept it: accepted=(.*)", str(told.value))
+    release = ic.anonymize(TABLE, schema_, models, accepted=eval(answer, {"ic": ic}))
+    assert release.verdict.holds
+    assert release.policy.accepted == (ic.Accepted("unique-column", "seqn", "..."),)
+    about_records = Point("much-suppressed", (), 0.5, "", "")
+    assert about_records.answer == 'accepted=[ic.Accepted("much-suppressed", why="...")]'
     other = policy(ic.Accepted("unique-column", "color", WHY), ic.Accepted("much-suppressed", None, WHY))
     with pytest.raises(ic.VerdictError, match="unique-column: seqn"):
         ic.anonymize(TABLE, other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -53,13 +54,19 @@ class Point:
 
     @property
     def answer(self) -> str:
-        """The line that accepts the point; empty where nobody can accept it."""
+        """What accepts the point, as the caller gives it; empty where nobody can accept it."""
         if not KINDS[self.name].accepted:
             return ""
         about = f":{self.columns[0]}" if self.columns else ""
-        column = f', column = "{self.columns[0]}"' if self.columns else ""
-        argument = f'[[accepted]] point = "{self.name}"{column}, why = "..."'
-        return setting(argument, f'--accept {self.name}{about}="..."')
+        values = ", ".join(json.dumps(text, ensure_ascii=False) for text in (self.name, *self.columns[:1]))
+        key = "" if self.columns else "why="
+        entry = f'[[accepted]] point = "{self.name}"'
+        entry += f', column = "{self.columns[0]}"' if self.columns else ""
+        return setting(
+            f'accepted=[ic.Accepted({values}, {key}"...")]',
+            f'--accept {self.name}{about}="..."',
+            f'{entry}, why = "..."',
+        )
 
     def _repr_html_(self) -> str:
         return visible(f"<p>{html.escape(self.sentence())}</p>")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from incrowd.algorithms import Solution
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.engines import Counted, Engine
+    from incrowd.gate.accepted import Accepted
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.assess import Assessment
     from incrowd.privacy import PrivacyModel
@@ -62,6 +63,7 @@ def anonymize(  # noqa: PLR0913
     seed: int = 0,
     set_limit: int = 8,
     wildcards: Wildcards = "value",
+    accepted: Iterable[Accepted] = (),
     judge: Judge = "released",
     ends: Ends = DEFAULT_ENDS,
     suppressed: SuppressedRecords = "judged",
@@ -103,6 +105,8 @@ def anonymize(  # noqa: PLR0913
         such as ``{a, b}``. A longer list is refused, and any list in a column that is nearly unique.
     wildcards
         What a ``*`` or a missing cell matches where the release is judged, see `Policy`.
+    accepted
+        Points of the verdict that you accept, each with a reason, see `Accepted`.
     judge
         Whether models judge perturbed values as they are released, too (``released``), or only those before
         (``original``), see `Policy`.
@@ -162,6 +166,7 @@ def anonymize(  # noqa: PLR0913
             seed=seed,
             set_limit=set_limit,
             wildcards=wildcards,
+            accepted=tuple(accepted),
             judge=judge,
             ends=ends,
             suppressed=suppressed,
