@@ -15,7 +15,14 @@ from incrowd.accounts.value_warnings import alternatives
 from incrowd.drafting.functional_dependencies import columns_of_ids, determined
 from incrowd.drafting.profile import Profile, profile_of
 from incrowd.drafting.questions import Question, joined_questions, questions_of
-from incrowd.drafting.roles import Guess, guess_role, may_name_people, with_person, with_role
+from incrowd.drafting.roles import (
+    Guess,
+    guess_role,
+    leave_out,
+    may_name_people,
+    with_person,
+    with_role,
+)
 from incrowd.drafting.words import is_usual, marks_of_people
 from incrowd.errors import TableError, named, setting
 from incrowd.io.double_header import refuse_double_header
@@ -199,17 +206,27 @@ def draft_policy(
     if not ask and not kept_open:
         guesses = tuple(map(_unasked, guesses))
     fillers = list(dict.fromkeys(fillers))
-    released = [guess.name for guess in guesses if guess.role not in UNRELEASED]
-    telling = determined(table, released)
+    pairs = determined(table, _released(guesses))
 
     def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
-        return _written(guesses, source, missing, fillers, telling, settings)
+        return _written(guesses, source, missing, fillers, _among(pairs, guesses), settings)
 
     trial = None
     text = write(guesses, AS_DRAFTED)
     if not any(_is_open(guess) for guess in guesses):
         guesses, text, trial = tried(table, guesses, write)
-    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling), trial, kept_open)
+    telling = tuple(_among(pairs, guesses))
+    return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
+
+
+def _released(guesses: Iterable[Guess]) -> list[str]:
+    return [guess.name for guess in guesses if guess.role not in UNRELEASED]
+
+
+def _among(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) -> list[tuple[str, str]]:
+    """Return those pairs of columns of which both are released."""
+    released = set(_released(guesses))
+    return [pair for pair in pairs if released.issuperset(pair)]
 
 
 def _is_open(guess: Guess) -> bool:
@@ -256,9 +273,7 @@ def _unasked(guess: Guess) -> Guess:
         return guess
     spelled = guess.role != OPEN_ROLE
     why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
-    reason = f"{why}: {guess.reason}"
-    left_out = replace(guess, role="identifying", hierarchy=None, recipe="", reason=reason, unanswered=True)
-    return replace(left_out, mark="", group="", refused=frozenset())
+    return replace(leave_out(guess, why), unanswered=True)
 
 
 def _written(
@@ -334,6 +349,8 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"# {guess.recipe}")
     if guess.role in UNRELEASED:
         return lines
+    if guess.parts:
+        lines.append(f"parts = {toml_value(guess.parts)}  # models look at each part of a list")
     if guess.answers == "several spellings":
         lines.append(
             "# Yes and no have several spellings here; each counts as a value, so write them one way."
