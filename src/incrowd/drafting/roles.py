@@ -16,7 +16,7 @@ from incrowd.drafting.languages import languages
 from incrowd.drafting.profile import Profile
 from incrowd.drafting.recipes import MANY, recipe_of, treatment_of
 from incrowd.drafting.text_forms import example_of
-from incrowd.drafting.words import about, named_after, says, special_category, tokens
+from incrowd.drafting.words import about, is_of_several_people, named_after, says, special_category, tokens
 from incrowd.reading.spellings import Spelling
 from incrowd.table.schema import OPEN_ROLE, Role
 
@@ -213,6 +213,8 @@ def _identifier_by(title: str, column: Profile) -> Guess | None:
     if person and person.startswith("subject") and column.kind == "category" and not column.codes:
         return None  # of a course or a message
     if not (person or ends) or (column.kind == "number" and not column.whole) or _is_no_id(column):
+        return None
+    if column.kind == "number" and is_of_several_people(title):
         return None
     thing = named_after(title)
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
