@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, combinations, repeat
+from operator import mul
 from typing import TYPE_CHECKING
 
 from incrowd.errors import IncrowdError
@@ -131,8 +132,10 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
 
 
-def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | None:
-    """Return the smallest power of ten to which numbers are rounded so that they are no point any more.
+def rounding_base(
+    column: pl.Series, others: Sequence[pl.Series] = (), bases: Iterable[float] | None = None
+) -> float | None:
+    """Return the smallest base to which numbers are rounded so that they are no point any more.
 
     Parameters
     ----------
@@ -140,6 +143,8 @@ def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | 
         The column as it came.
     others
         Columns that single out records together with it; none if it does so alone.
+    bases
+        The bases that are tried, ascending; powers of ten from 10 if None.
 
     Returns
     -------
@@ -155,11 +160,12 @@ def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | 
     if not are_numbers(column):
         return None
     numbers = column.cast(pl.Float64, strict=False)
-    base = 10
-    while (rounded := (numbers / base).round()).n_unique() > 1:
+    for base in accumulate(repeat(10), mul) if bases is None else bases:
+        rounded = (numbers / base).round()
+        if rounded.n_unique() < 2:
+            return None
         if all(_lone_part([rounded, *other]) < _MANY for other in ([[each] for each in others] or [[]])):
             return base
-        base *= 10
     return None
 
 

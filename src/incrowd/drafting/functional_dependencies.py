@@ -11,6 +11,8 @@ _ROWS = 100_000
 _FIRST = 1_000
 _IDS = 20
 """Ids with several rows that it takes to believe that they are of people."""
+_CHANCE = 50.0
+"""Pairs of rows that would be alike by chance, from which it tells something that none are."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
 """Parts of a date that a column of its own may have."""
 _TIMES = 2
@@ -70,6 +72,40 @@ def columns_of_ids(
             pairs.group_by("id").agg(pl.col("value").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)
         )
         if several.height >= _IDS and (several["value"] == 1).all() and pairs["value"].n_unique() > 1:
+            found.append(name)
+    return found
+
+
+def periods_of_ids(
+    table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
+) -> list[str]:
+    """Return the columns of which no id has a value twice, although by chance many would.
+
+    An id that repeats and has one row in each year, wave or visit is one of a panel.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"nr": [*range(40)] * 5, "year": [year for year in range(5) for _ in range(40)]})
+    >>> periods_of_ids(table, "nr", ["year"])
+    ['year']
+    """
+    found = []
+    for name in others:
+        if name == ids:
+            continue
+        first = table.head(_ROWS)
+        pairs = first.select(
+            id=column_named(ids).cast(pl.String, strict=False),
+            value=column_named(name).cast(pl.String, strict=False),
+        )
+        pairs = pairs.drop_nulls().filter(~pl.any_horizontal(pl.all().is_in(list(null_values))))
+        alike = [
+            float((pairs[each].value_counts()["count"].cast(pl.Float64) ** 2).sum())
+            for each in ("id", "value")
+        ]
+        expected = alike[0] * alike[1] / max(pairs.height, 1) ** 2 / 2
+        if expected >= _CHANCE and pairs.n_unique() == pairs.height:
             found.append(name)
     return found
 

@@ -129,6 +129,8 @@ def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy
         return False
     ends = bool(_IDS.fullmatch(last))
     person = _says(_PEOPLE, words if ends else [last])
+    if found.whole and last.endswith("s") and _PEOPLE.fullmatch(last) and _PEOPLE.fullmatch(last[:-1]):
+        return False  # of several people: a count
     if found.share > _OWN:
         return found.codes or (ends and found.whole)
     if (person or ends) and (person or last in _STRONG or found.codes):
