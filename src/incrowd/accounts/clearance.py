@@ -175,6 +175,10 @@ def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
     except IncrowdError:
         yield wording.unread_column(name, "its values cannot be listed where the rows are")
         return
-    found = texts_of(nameless(values.to_series()), counts)
+    column = nameless(values.to_series())
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        yield wording.unread_column(name, "its values are neither texts, numbers nor dates")
+        return
+    found = texts_of(column, counts)
     if found is not None:
         yield from points_of_texts(name, *found, int(counts.sum()), quasi=False, compared=compared)

@@ -45,7 +45,8 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
         looked_at = role in ("identifying", "insensitive", "sensitive")
         for values in _heads(engine, [name] if looked_at else []):
             # Most columns have few values, or none twice: neither is an id that repeats.
-            few = values.dtype.is_nested() or values.n_unique() < _FEWEST
+            odd = values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object)
+            few = odd or values.n_unique() < _FEWEST
             repeats = 0 if few else _repeats(engine, name, schema)
             if repeats and _names_people(profile_of(values, name, schema.null_values), values, marks, schema):
                 ids[name] = repeats
