@@ -387,6 +387,12 @@ def test_a_number_that_repeats_within_a_period_is_no_person():
     assert draft_of(**few).having("person") == [], "30 pairs tell nothing: chance makes them as often"
 
 
+def test_amounts_that_repeat_are_a_question_and_no_person():
+    """As the salaries of a pay scale: whole numbers of five digits, each of few teachers."""
+    draft = draft_of(base=RNG.integers(40_000, 40_700, ROWS), degree=some("BA", "MA"))
+    assert (draft.having("person"), draft.repeated, draft.having("?")) == ([], [], ["base"])
+
+
 @pytest.mark.parametrize("name", ["cls_students", "patients", "n_customers", "users"])
 def test_numbers_of_people_are_counts_and_no_ids(name):
     table = pl.DataFrame(

@@ -11,6 +11,7 @@ _ROWS = 100_000
 _FIRST = 1_000
 _IDS = 20
 """Ids with several rows that it takes to believe that they are of people."""
+_LOOKED = 12
 _CHANCE = 50.0
 """Pairs of rows that would be alike by chance, from which it tells something that none are."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
@@ -76,38 +77,38 @@ def columns_of_ids(
     return found
 
 
-def periods_of_ids(
-    table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
-) -> list[str]:
-    """Return the columns of which no id has a value twice, although by chance many would.
+def ids_of_panels(table: pl.DataFrame, ids: Sequence[str], periods: Sequence[str]) -> dict[str, list[str]]:
+    """Return the ids that have no value of a period twice, although by chance many would; and these periods.
 
-    An id that repeats and has one row in each year, wave or visit is one of a panel.
+    An id that repeats and has one row in each year, wave or visit is one of a panel. The first twelve
+    periods are looked at.
 
     Examples
     --------
     >>> import polars as pl
     >>> table = pl.DataFrame({"nr": [*range(40)] * 5, "year": [year for year in range(5) for _ in range(40)]})
-    >>> periods_of_ids(table, "nr", ["year"])
-    ['year']
+    >>> ids_of_panels(table, ["nr"], ["year"])
+    {'nr': ['year']}
     """
-    found = []
-    for name in others:
-        if name == ids:
-            continue
-        first = table.head(_ROWS)
-        pairs = first.select(
-            id=column_named(ids).cast(pl.String, strict=False),
-            value=column_named(name).cast(pl.String, strict=False),
-        )
-        pairs = pairs.drop_nulls().filter(~pl.any_horizontal(pl.all().is_in(list(null_values))))
-        alike = [
-            float((pairs[each].value_counts()["count"].cast(pl.Float64) ** 2).sum())
-            for each in ("id", "value")
-        ]
-        expected = alike[0] * alike[1] / max(pairs.height, 1) ** 2 / 2
-        if expected >= _CHANCE and pairs.n_unique() == pairs.height:
-            found.append(name)
+    rows = table.head(_ROWS)
+    of_period = {name: _codes(rows[name]) for name in periods[:_LOOKED]}
+    found: dict[str, list[str]] = {}
+    for name in ids if of_period else ():
+        codes = _codes(rows[name])
+        once = [period for period, each in of_period.items() if period != name and _are_once(codes, each)]
+        if once:
+            found[name] = once
     return found
+
+
+def _are_once(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Say whether no two rows have the same values, although by chance many would."""
+    pairs = one * (int(other.max(initial=0)) + 1) + other
+    # Most pairs are seen to come twice by the first rows.
+    if any(len(np.unique(part)) < len(part) for part in (pairs[:_FIRST], pairs)):
+        return False
+    squares = [float((np.bincount(each).astype(np.float64) ** 2).sum()) for each in (one, other)]
+    return squares[0] * squares[1] / max(len(pairs), 1) ** 2 / 2 >= _CHANCE
 
 
 def part_of(part: pl.Series, whole: pl.Series) -> bool:

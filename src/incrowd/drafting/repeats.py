@@ -56,7 +56,7 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
 def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], schema: Schema) -> bool:
     """Say whether a column looks like an id of people: few people have several rows, or all have."""
     guess = guess_role(column)
-    if guess.repeated or (guess.role == "identifying" and is_id(column)):
+    if guess.repeated or is_id(column):
         return True
     rows = pl.DataFrame([values, *marks])
     names = [mark.name for mark in marks]

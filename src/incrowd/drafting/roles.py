@@ -360,7 +360,8 @@ def _telling(column: Profile) -> Guess | None:
     if own and ((column.kind == "category" and not column.lists) or (column.whole and column.width >= _LONG)):
         return Guess(column.name, "identifying", f"nearly every row has its own value; {column.counted}")
     code = (column.codes or (column.whole and column.width >= _LONG)) and not column.ways
-    if code and column.share > _MOSTLY and not own:
+    # Plain numbers that repeat may be amounts as well, such as the salaries of a pay scale.
+    if code and column.codes and column.share > _MOSTLY and not own:
         return _repeats(column, "codes with few rows each")
     if code and column.distinct > 50 and column.share > _REPEATED:
         return Guess(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.accounts.value_warnings import alternatives
-from incrowd.drafting.functional_dependencies import columns_of_ids, determined, periods_of_ids
+from incrowd.drafting.functional_dependencies import columns_of_ids, determined, ids_of_panels
 from incrowd.drafting.profile import Profile, is_of_periods, profile_of
 from incrowd.drafting.questions import Question, joined_questions, questions_of
 from incrowd.drafting.roles import (
@@ -242,15 +242,18 @@ def _with_people(
     """
     marks = marks_of_people(guess.name for guess in guesses if guess.role == "quasi")
     periods = [column.name for column in profiles if is_of_periods(table[column.name], column)]
+    pairs = zip(guesses, profiles, strict=True)
+    candidates = {guess.name: column for guess, column in pairs if may_name_people(guess, column)}
+    panels = ids_of_panels(table, list(candidates), periods)
     found = list(guesses)
-    for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):
-        if not may_name_people(guess, column):
+    for place, guess in enumerate(guesses):
+        if guess.name not in candidates:
             continue
         fixed = columns_of_ids(table, guess.name, marks, null_values)
-        once = [] if fixed else periods_of_ids(table, guess.name, periods, null_values)
+        once = panels.get(guess.name, [])
         if fixed or once:
             why = f"each value has one {named(fixed)}" if fixed else f"no value has one {named(once)} twice"
-            reason = f"it repeats, and {why}: {column.counted}"
+            reason = f"it repeats, and {why}: {candidates[guess.name].counted}"
             found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
     people = [guess.name for guess in found if guess.named]
     # A fact that no two people share, such as the days of an observation, tells their sex as an id does.
