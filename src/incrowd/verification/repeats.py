@@ -141,9 +141,11 @@ def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy
 def _values(con: Checks, table: Table, name: str, policy: Policy) -> _Values:
     shown = "v IS NOT NULL AND regexp_full_match(v, '{}')"
     codes = "[A-Za-z_.#/-]*[0-9][A-Za-z0-9_.#/-]*"
+    # A day is no code, although it has the characters of one.
+    days = "[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}([T ].*)?"
     known, distinct, whole, coded, lengths = con.row(
         f"SELECT count(v), count(DISTINCT v), count(*) FILTER ({shown.format('[+-]?[0-9]+([.]0)?')}), "
-        f"count(*) FILTER ({shown.format(codes)}), count(DISTINCT length(v)) "
+        f"count(*) FILTER ({shown.format(codes)} AND NOT regexp_full_match(v, '{days}')), count(DISTINCT length(v)) "
         f"FROM (SELECT {_text(table, name, policy)} AS v FROM {table.name} LIMIT {_ROWS})"
     )
     is_whole = bool(known) and whole == known
