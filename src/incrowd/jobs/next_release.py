@@ -11,8 +11,8 @@ from incrowd.algorithms.base import SearchProblem, least_size
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.engines import engine_for
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named, setting
-from incrowd.io.columns import column_named, columns_named
 from incrowd.gate.kinds import UNANSWERED, Unanswered
+from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.anatomize import COUNT, GROUP, guarded_random, records_of
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.ledger import Ledger

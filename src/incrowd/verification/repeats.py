@@ -143,14 +143,15 @@ def _values(con: Checks, table: Table, name: str, policy: Policy) -> _Values:
     codes = "[A-Za-z_.#/-]*[0-9][A-Za-z0-9_.#/-]*"
     # A day is no code, although it has the characters of one.
     days = "[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}([T ].*)?"
+    is_code = f"{shown.format(codes)} AND NOT regexp_full_match(v, '{days}')"
     known, distinct, whole, coded, lengths = con.row(
         f"SELECT count(v), count(DISTINCT v), count(*) FILTER ({shown.format('[+-]?[0-9]+([.]0)?')}), "
-        f"count(*) FILTER ({shown.format(codes)} AND NOT regexp_full_match(v, '{days}')), count(DISTINCT length(v)) "
+        f"count(*) FILTER ({is_code}), count(DISTINCT length(v)) "
         f"FROM (SELECT {_text(table, name, policy)} AS v FROM {table.name} LIMIT {_ROWS})"
     )
     is_whole = bool(known) and whole == known
-    is_code = bool(known) and not is_whole and coded > _CODES * known and lengths <= 2
-    return _Values(int(known), int(distinct), is_whole, is_code)
+    are_codes = bool(known) and not is_whole and coded > _CODES * known and lengths <= 2
+    return _Values(int(known), int(distinct), is_whole, are_codes)
 
 
 def _never_changes(con: Checks, table: Table, name: str, mark: str, policy: Policy) -> bool:
