@@ -18,7 +18,7 @@ FILES = (
 
 @task(retries=2, retry_delay=timedelta(minutes=5))
 def step(name: str) -> None:
-    """Run a step; a policy that cannot be satisfied fails at once, anything else is tried again."""
+    """Run a step; a verdict that does not hold fails at once, anything else is tried again."""
     try:
         run(name, *FILES)
     except PolicyError as error:

@@ -14,7 +14,7 @@ FILES = (
 
 @dg.asset(retry_policy=dg.RetryPolicy(max_retries=2, delay=300))
 def people_safe() -> dg.MaterializeResult:
-    """Release the table; a policy that cannot be satisfied is not tried again."""
+    """Release the table; a verdict that does not hold is not tried again."""
     try:
         run("plan", *FILES)
         run("release", *FILES)

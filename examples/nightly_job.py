@@ -1,7 +1,8 @@
 """What a scheduler runs every night: plan, release, verify; Airflow's and Dagster's files call it.
 
 ``python nightly_job.py people.csv policy.toml safe.csv`` ends with the status of the step that failed: 1
-where the data cannot satisfy the policy (tell somebody), 2 where the call or the input is wrong (mend it).
+where the data cannot satisfy the policy or a point waits for an answer (tell somebody), 2 where the call or
+the input is wrong (mend it).
 Logs are JSON records on standard error.
 """
 
@@ -15,7 +16,7 @@ STEPS = ("plan", "release", "verify")
 
 
 class PolicyError(Exception):
-    """The data cannot satisfy the policy; to try again would not help."""
+    """The verdict does not hold; to try again would not help."""
 
 
 def command(step: str, table: str, policy: str, release: str) -> list[str]:
@@ -33,7 +34,7 @@ def run(step: str, table: str, policy: str, release: str) -> None:
     """Run one step; what another try cannot mend is a `PolicyError`."""
     status = subprocess.run(command(step, table, policy, release), check=False).returncode
     if status == 1:
-        raise PolicyError(f"{step}: the data does not satisfy the policy")
+        raise PolicyError(f"{step}: the policy is not satisfied, or does not answer a point; read the log")
     if status:
         raise RuntimeError(f"{step}: exit status {status}")
 

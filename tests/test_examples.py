@@ -78,6 +78,11 @@ def test_the_nightly_job_ends_with_the_status_of_the_step_that_failed(clinic):
     assert '"event": "end"' in done.stderr
     (clinic / "strict.toml").write_text(strict((clinic / "policy.toml").read_text()))
     assert job("strict.toml").returncode == 1
+    left = ic.Policy.read(clinic / "policy.toml")
+    ic.Policy(left.schema, left.models[:1]).write(clinic / "open.toml")
+    done = job("open.toml")
+    assert done.returncode == 1
+    assert "OPEN: 1 point waits for an answer (unprotected-sensitive: diagnosis)" in done.stderr
     assert job("none.toml").returncode == 2
 
 
@@ -167,7 +172,7 @@ def test_the_asset_and_its_check_take_the_status_of_the_commands(monkeypatch):
     assert called == ["anonymize", "anonymize", "verify"]
     monkeypatch.setattr(job.subprocess, "run", lambda command, **_: run(command, 1))
     assert not assets.policy_holds().passed
-    with pytest.raises(dg.Failure, match="plan: the data does not satisfy"):
+    with pytest.raises(dg.Failure, match="plan: the policy is not satisfied"):
         assets.people_safe()
 
 

@@ -143,6 +143,25 @@ def test_a_database_and_a_frame_have_the_same_points_whatever_is_treated(tmp_pat
         assert drawn & {*name} or shown[name].share == point.share
 
 
+@pytest.mark.parametrize("write_day", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
+def test_days_are_no_ids_of_people(tmp_path, write_day):
+    """Nearly every row has its own day of birth, and a few have the same; the verifier reads texts."""
+    born = pl.Series(DAYS).dt.strftime(write_day)
+    assert 0.9 < born.n_unique() / ROWS < 1
+    table = TABLE.select("age", "zip").with_columns(birth_date=born)
+    table.write_csv(tmp_path / "raw.csv")
+    asked = ic.Schema(quasi=QUASI, identifying=["birth_date"])
+    release = write(tmp_path / "raw.csv", asked, K)
+    release.save(tmp_path / "out")
+    checked = ic.verify(
+        tmp_path / "out" / "release.csv",
+        tmp_path / "out" / "policy.toml",
+        against=tmp_path / "raw.csv",
+        row_map=tmp_path / "out" / "internal" / "rows.parquet",
+    )
+    assert (release.verdict.points, checked.verdict.points) == ((), ())
+
+
 def test_a_sensitive_column_without_a_model_is_found():
     asked = schema(sensitive=("ill", "income"))
     release = write(TABLE, asked, [K, ic.LDiversity(2, attribute="ill")])

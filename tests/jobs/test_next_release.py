@@ -400,6 +400,19 @@ def test_nothing_raw_leaves_with_the_release_or_stays_in_the_ledger(ledger, tmp_
     assert found.ok
 
 
+@pytest.mark.gated
+def test_the_number_of_a_group_is_no_point(ledger, tmp_path):
+    """Each group has a value once, so that group and value single out every record."""
+    release = ic.next_release(population(6, 60), policy(), ledger, max_counterfeits=1)
+    assert release.table.select("group", "disease").is_unique().all()
+    assert (release.verdict.state, release.verdict.points) == ("holds", ())
+    release.save(tmp_path / "out")
+    found = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert found.verdict == release.verdict
+    with pytest.raises(ParameterError, match="unanswered"):
+        ic.next_release(population(6, 60), policy(), ledger, unanswered="perhaps")
+
+
 def test_a_changed_cell_of_the_release_is_found_by_the_verifier(ledger, tmp_path):
     ic.next_release(population(6, 60), policy(), ledger, max_counterfeits=1).save(tmp_path / "out")
     at = tmp_path / "out" / "policy.toml"

@@ -4,7 +4,7 @@ import incrowd as ic
 
 
 def model(dbt, session):
-    """Return the released table; a policy that cannot be satisfied raises, and dbt writes nothing."""
+    """Return the released table; a verdict that does not hold raises, and dbt writes nothing."""
     dbt.config(materialized="table")
     people = dbt.source("main", "people")
     release = ic.anonymize(people.pl(), ic.Policy.read(dbt.config.get("policy")))

@@ -18,12 +18,14 @@ HEADINGS = {
         "--hierarchies", "--null-value", "--treat",
     ),
     "Privacy": (
-        "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--population",
+        "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--ends",
+        "--population",
     ),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": (
         "--table", "--sheet", "--header-row", "--delimiter", "--encoding", "--names", "--stream", "--memory",
     ),
+    "Verdict": ("--accept", "--unanswered"),
     "Ledger": ("--ledger", "--recipient", "--ledger-keys"),
     "Writing": (
         "--into", "--keep-order", "--row-map", "--recoding", "--save-policy", "--report", "--internal",

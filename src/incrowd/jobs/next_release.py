@@ -11,6 +11,7 @@ from incrowd.algorithms.base import SearchProblem, least_size
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.engines import engine_for
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named, setting
+from incrowd.gate.kinds import UNANSWERED, Unanswered
 from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.anatomize import COUNT, GROUP, guarded_random, records_of
 from incrowd.jobs.anonymize import anonymize
@@ -26,7 +27,6 @@ from incrowd.privacy import LDiversity
 from incrowd.table.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
-    from incrowd.gate.kinds import Unanswered
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
@@ -108,6 +108,7 @@ def next_release(  # noqa: PLR0913
     (3, 0)
     """
     most = _SHARE.check(max_counterfeits, "next_release", "max_counterfeits")
+    UNANSWERED.check(unanswered, "next_release", "unanswered")
     m, sensitive, schema = _asked(policy)
     whose = list(keys) or [each.name for each in policy.schema.having("person")]
     frame, persons, kind = _people(table, policy, whose)
@@ -136,15 +137,21 @@ def next_release(  # noqa: PLR0913
     given = replace(
         policy, schema=schema, models=_models(policy, m), algorithm=_Given(plan.groups), ledger_m=None
     )
-    release = anonymize(_of_kind(came, kind), given, csv_format=csv_format, unanswered=unanswered)
+    release = anonymize(_of_kind(came, kind), given, csv_format=csv_format, unanswered="write")
     if release.left_out:
         raise InfeasibleError(
             f"nothing was released: {release.left_out:,} records have * in every quasi-identifier and would "
             "be left out, and an m-invariant release has everybody; give columns of categories a hierarchy, "
             "or set suppressed to 'keep' in the policy"
         )
+    # A group has each value once, and nobody knows the number of a person's group but by its cells.
+    points = tuple(point for point in release.points if GROUP not in point.columns)
+    asked = replace(release.policy, algorithm=policy.algorithm, ledger_m=m)
+    release = replace(release, policy=asked, points=points)
+    if unanswered == "refuse":
+        release.verdict.refuse()
     return SeriesRelease.of(
-        replace(release, policy=replace(release.policy, algorithm=policy.algorithm, ledger_m=m)),
+        release,
         counterfeits=plan.counted(),
         m=m,
         signatures=plan.signatures,

@@ -17,6 +17,7 @@ from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows, written
 from incrowd.verification.derived import derived_columns
+from incrowd.verification.groups import GROUP
 from incrowd.verification.loading import Tables
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.repeats import repeated_ids
@@ -65,9 +66,13 @@ def points_of_release(con: Checks, policy: Policy, tables: Tables, texts: Texts)
 
 
 def _unique(of: Subject) -> Iterator[Point]:
-    """Look at every released column but quasi-identifiers, whatever its role."""
+    """Look at every released column but quasi-identifiers, whatever its role.
+
+    The number of a group of an m-invariant release tells no more than its cells.
+    """
     con, released = of.con, of.released
-    cells = {name: _cell(released, name, ()) for name in released.names if name not in of.policy.quasi}
+    known = of.policy.quasi if of.policy.m is None else {*of.policy.quasi, GROUP}
+    cells = {name: _cell(released, name, ()) for name in released.names if name not in known}
     records = count_rows(con, released)
     alone = {name: _alone(con, released, [shown]) / records for name, shown in cells.items()}
     for name, share in alone.items():

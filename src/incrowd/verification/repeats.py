@@ -143,16 +143,18 @@ def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy
 def _values(con: Checks, table: Table, name: str, policy: Policy) -> _Values:
     shown = "v IS NOT NULL AND regexp_full_match(v, '{}')"
     codes = "[A-Za-z_.#/-]*[0-9][A-Za-z0-9_.#/-]*"
-    decimal = "[+-]?[0-9]+[.][0-9]+"
+    # Neither a day nor a decimal is a code, although it has the characters of one.
+    days = "[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}([T ].*)?"
+    is_code = f"{shown.format(codes)} AND NOT regexp_full_match(v, '{days}')"
     known, distinct, whole, decimals, coded, lengths = con.row(
         f"SELECT count(v), count(DISTINCT v), count(*) FILTER ({shown.format('[+-]?[0-9]+([.]0)?')}), "
-        f"count(*) FILTER ({shown.format(decimal)}), "
-        f"count(*) FILTER ({shown.format(codes)}), count(DISTINCT length(v)) "
+        f"count(*) FILTER ({shown.format('[+-]?[0-9]+[.][0-9]+')}), "
+        f"count(*) FILTER ({is_code}), count(DISTINCT length(v)) "
         f"FROM (SELECT {_text(table, name, policy)} AS v FROM {table.name} LIMIT {_ROWS})"
     )
     is_whole = bool(known) and whole == known
-    is_code = whole + decimals < known and coded > _CODES * known and lengths <= 2
-    return _Values(int(known), int(distinct), is_whole, is_code)
+    are_codes = whole + decimals < known and coded > _CODES * known and lengths <= 2
+    return _Values(int(known), int(distinct), is_whole, are_codes)
 
 
 def _never_changes(con: Checks, table: Table, name: str, mark: str, policy: Policy) -> bool:

@@ -153,10 +153,8 @@ def anonymize(
 ) -> None:
     """Write a release that satisfies privacy models.
 
-    It shows what the release lost.
-
-    Nothing is written when a model cannot be satisfied, or when a point of the verdict is open: each comes
-    with the change that removes it and the line that accepts it. Exit status 1 then.
+    It shows what the release lost. Nothing is written when a model cannot be satisfied, or a point of the
+    verdict is open (exit status 1).
     """
     from incrowd.cli.tables import progress
     from incrowd.jobs.anonymize import anonymize as release_of
