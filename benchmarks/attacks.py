@@ -171,7 +171,7 @@ class World:
     runs: int = 0
 
     def __post_init__(self) -> None:
-        release = ic.anonymize(self.table, self.policy, force=True)
+        release = ic.anonymize(self.table, self.policy, force=True, unanswered="write")
         self.seen = Published.of(release)
         self.quasi = [each.name for each in self.policy.schema.quasi]
         self.cells: list[tuple[str, ...]] = release.texts.select(self.quasi).cast(pl.String).rows()
@@ -183,7 +183,7 @@ class World:
         self.runs += 1
         policy = self.policy if seed is None else replace(self.policy, seed=seed)
         try:
-            return Published.of(ic.anonymize(table, policy, force=True))
+            return Published.of(ic.anonymize(table, policy, force=True, unanswered="write"))
         except ic.InfeasibleError:
             return None
 
@@ -324,7 +324,8 @@ def measure(chosen: argparse.Namespace) -> dict[str, Any]:
         table, schema, asked, settings = drawn(number, seed, chosen.rows)
         for algorithm in chosen.algorithms.split(","):
             random = np.random.default_rng([seed, number, ALGORITHMS.index(algorithm)])
-            policy = ic.Policy(schema, algorithm=algorithm, keep_order=True, **settings)
+            # Released rows are compared with raw ones by their places.
+            policy = ic.Policy(schema, algorithm=algorithm, keep_order=True, suppressed="keep", **settings)
             try:
                 world = World(table, policy)
             except ic.InfeasibleError:
