@@ -59,7 +59,15 @@ def main() -> None:
     for name, (table, schema, models, algorithm) in releases().items():
         limit = 0.05 if algorithm.full_domain else 1.0
         release = ic.anonymize(
-            table, schema, models, algorithm, max_suppression=limit, seed=7, keep_order=True, force=True
+            table,
+            schema,
+            models,
+            algorithm,
+            max_suppression=limit,
+            seed=7,
+            keep_order=True,
+            force=True,
+            unanswered="write",
         )
         found[name] = hashlib.sha256(release.texts.write_csv().encode()).hexdigest()
     print(json.dumps(found, indent=1))

@@ -46,7 +46,7 @@ def schema() -> ic.Schema:
 def timed(table: object, algorithm: ic.Algorithm, folder: Path, explain: bool = False) -> dict[str, float]:
     """Anonymize a table, write it to a file and, in a database, into a new table."""
     figures: dict[str, float] = {}
-    release = ic.anonymize(table, schema(), MODELS, algorithm, max_suppression=0.02)
+    release = ic.anonymize(table, schema(), MODELS, algorithm, max_suppression=0.02, unanswered="write")
     for stage in ("count", "search", "apply", "check"):
         figures[stage] = release.seconds[stage]
     start = time.perf_counter()
@@ -123,8 +123,10 @@ def main(rows: int) -> None:
     """Print the figures."""
     frame = hospital(rows, 1).select(*QUASI, "diagnosis")
     # What is compiled when it is first used is compiled before.
-    ic.anonymize(frame[:1000], schema(), [ic.KAnonymity(2)], ic.Mondrian())
-    ic.anonymize(frame[:1000], schema(), [ic.KAnonymity(2)], ic.Optimal(), max_suppression=0.02)
+    ic.anonymize(frame[:1000], schema(), [ic.KAnonymity(2)], ic.Mondrian(), unanswered="write")
+    ic.anonymize(
+        frame[:1000], schema(), [ic.KAnonymity(2)], ic.Optimal(), max_suppression=0.02, unanswered="write"
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         columns = {}

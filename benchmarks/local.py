@@ -37,7 +37,14 @@ def searched(
     seconds = []
     for _ in range(repeat):
         release = ic.anonymize(
-            table, schema, [ic.KAnonymity(k)], algorithm, max_suppression=1.0, ends="exact", suppressed="keep"
+            table,
+            schema,
+            [ic.KAnonymity(k)],
+            algorithm,
+            max_suppression=1.0,
+            ends="exact",
+            suppressed="keep",
+            unanswered="write",
         )
         seconds.append(release.seconds["search"])
     return {
@@ -85,7 +92,7 @@ def large(rows: int, repeat: int) -> dict[str, Any]:
     table = hospital(rows).select(SIX)
     stages = []
     for _ in range(repeat):
-        release = ic.anonymize(table, schema_of(SIX), [ic.KAnonymity(10)])
+        release = ic.anonymize(table, schema_of(SIX), [ic.KAnonymity(10)], unanswered="write")
         stages.append([release.seconds[name] for name in ("count", "search", "apply", "check")])
     count, search, apply, check = np.median(stages, axis=0).tolist()
     return {
@@ -174,7 +181,10 @@ def against_anonypy(rows: int, k: int, repeat: int) -> dict[str, Any]:
     rules = ic.Mondrian(choose="range", median="below", categories="appearance")
     schema = ic.Schema(quasi=names, sensitive=["diagnosis"])
     fast, release = median_of(
-        repeat, lambda: ic.anonymize(frame, schema, [ic.KAnonymity(k)], rules, output="set", set_limit=rows)
+        repeat,
+        lambda: ic.anonymize(
+            frame, schema, [ic.KAnonymity(k)], rules, output="set", set_limit=rows, unanswered="write"
+        ),
     )
     return {
         "rows": rows,
@@ -251,7 +261,9 @@ def main() -> None:
     start = time.perf_counter()
     for algorithm in (*clusterings, *others, ic.Microaggregation()):
         few = schema_of(("age",)) if isinstance(algorithm, ic.Microaggregation) else schema
-        ic.anonymize(hospital(400), few, [ic.KAnonymity(5)], algorithm, max_suppression=1.0)
+        ic.anonymize(
+            hospital(400), few, [ic.KAnonymity(5)], algorithm, max_suppression=1.0, unanswered="write"
+        )
     console.print(f"first use of every kernel: {time.perf_counter() - start:.1f} s")
 
     figures: dict[str, list[Any]] = {}

@@ -331,7 +331,17 @@ def commands(sizes: Sizes, machine: Machine) -> Iterator[Row]:
         program = [sys.executable, "-m", "incrowd"]
         copy = "import polars; polars.read_csv('raw.csv', infer_schema=False).write_csv('copy.csv')"
         way = {
-            "anonymize": [*program, "anonymize", "raw.csv", *said, "-o", "out.csv", "--force"],
+            "anonymize": [
+                *program,
+                "anonymize",
+                "raw.csv",
+                *said,
+                "-o",
+                "out.csv",
+                "--force",
+                "--unanswered",
+                "write",
+            ],
             "verify": [*program, "verify", "out.csv", *said],
             "Polars": [sys.executable, "-c", copy],
         }

@@ -34,7 +34,7 @@ WAYS = ("first, empty cache", "first", "later")
 def recoded(rows: int, quasi: tuple[str, ...], algorithm: ic.Algorithm) -> Callable[[], Any]:
     """Prepare a release by an algorithm."""
     table, schema = hospital(rows), ic.Schema(quasi=quasi, unlisted="drop")
-    return lambda: ic.anonymize(table, schema, [ic.KAnonymity(3)], algorithm, force=True)
+    return lambda: ic.anonymize(table, schema, [ic.KAnonymity(3)], algorithm, force=True, unanswered="write")
 
 
 def aggregated(rows: int) -> Callable[[], Any]:
@@ -45,7 +45,7 @@ def aggregated(rows: int) -> Callable[[], Any]:
     }
     schema = ic.Schema(["sex"], insensitive=list(costs), treatments=costs, unlisted="drop")
     table = hospital(rows)
-    return lambda: ic.anonymize(table, schema, [ic.KAnonymity(3)], force=True)
+    return lambda: ic.anonymize(table, schema, [ic.KAnonymity(3)], force=True, unanswered="write")
 
 
 def uniques(rows: int, columns: int) -> Callable[[], Any]:

@@ -140,7 +140,10 @@ def first_job(rows: int, cores: int) -> dict[str, Any]:
         figures: dict[str, Any] = {"rows": rows}
         made: list[Any] = []
         for name, work in (
-            ("anonymize", lambda: ic.anonymize(table, schema_of(FIVE_NUMBERS), [ic.KAnonymity(5)])),
+            (
+                "anonymize",
+                lambda: ic.anonymize(table, schema_of(FIVE_NUMBERS), [ic.KAnonymity(5)], unanswered="write"),
+            ),
             ("write", lambda: made[0].write(f"{folder}/made")),
         ):
             start, before = time.perf_counter(), processor_seconds(java) + time.process_time()
@@ -204,14 +207,21 @@ def main() -> None:
         ways: list[tuple[str, Callable[[], Any]]] = []
         if "memory" not in asked.without:
             ways.append(
-                ("in memory", lambda: ic.anonymize(pl.read_parquet(f"{folder}/*.parquet"), schema, models))
+                (
+                    "in memory",
+                    lambda: ic.anonymize(
+                        pl.read_parquet(f"{folder}/*.parquet"), schema, models, unanswered="write"
+                    ),
+                )
             )
         if "keys" not in asked.without:
-            ways.append(("Spark, keys on the driver", lambda: ic.anonymize(table, schema, models)))
+            ways.append(
+                ("Spark, keys on the driver", lambda: ic.anonymize(table, schema, models, unanswered="write"))
+            )
         ways += [
             (
                 f"Spark, blocks={blocks}",
-                lambda blocks=blocks: ic.anonymize(table, schema, models, blocks=blocks),
+                lambda blocks=blocks: ic.anonymize(table, schema, models, blocks=blocks, unanswered="write"),
             )
             for blocks in asked.blocks
         ]

@@ -100,14 +100,15 @@ def shell(code: str, where: str) -> None:
             errors = io.StringIO()
             with contextlib.redirect_stderr(errors):
                 status = _incrowd(shlex.split(command)[1:])
-            sys.stdout.write(errors.getvalue())
+            told = errors.getvalue()
         else:
             # The Python of the page is the one that runs the tests.
             words = re.sub(r"^python\b", shlex.quote(sys.executable), command)
             done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
             status = done.returncode
-            sys.stdout.write(done.stdout + done.stderr)
-        assert status == expected, f"{where}: `{command}` ended with {status}"
+            told = done.stdout + done.stderr
+        sys.stdout.write(told)
+        assert status == expected, f"{where}: `{command}` ended with {status}\n{told}"
 
 
 def same(said: str, printed: str, where: str) -> None:

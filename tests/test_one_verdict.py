@@ -19,9 +19,11 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import main
 from incrowd.gate.kinds import KINDS
 from incrowd.gate.verdict import Verdict
+from incrowd.verification.gate import FULL_DOMAIN
 
 pytestmark = pytest.mark.gated
 
@@ -399,3 +401,8 @@ def test_an_answer_of_the_policy_is_repeated_by_every_face(planted, kind):
     assert_same(said)
     assert said["verify"].text.startswith("HOLDS: the release satisfies its policy, and each point has an")
     assert case.verified.ok
+
+
+def test_the_verifier_knows_which_algorithms_recode_whole_columns():
+    """The way out of a blanked column depends on it, and the verifier does not import the algorithms."""
+    assert set(FULL_DOMAIN) == {each.name for each in ALGORITHMS if each.full_domain}

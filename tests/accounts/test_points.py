@@ -116,6 +116,33 @@ def test_rows_of_a_database_are_counted_there(tmp_path):
         assert list(found(release)) == [("unique-column", "seqn")]
 
 
+@pytest.mark.parametrize(
+    "treatments",
+    [
+        {},
+        {"price": "round:100"},
+        {"price": "round:100", "sqft": "round:500"},
+        {"sqft": "random-numbers"},
+        {"note": "redact", "price": "noise:1", "sqft": "round:500"},
+    ],
+)
+def test_a_database_and_a_frame_have_the_same_points_whatever_is_treated(tmp_path, treatments):
+    notes = [f"call Mrs Schroeder, +43 1 555 {number:04}" for number in range(ROWS)]
+    table = TABLE.select("age", "sqft", "price", "color").with_columns(note=pl.Series(notes))
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
+        connection.execute("create table people (age, sqft, price, color, note)")
+        connection.executemany("insert into people values (?, ?, ?, ?, ?)", table.rows())
+    plain = [name for name in table.columns[1:] if name != "note" or "note" in treatments]
+    asked = ic.Schema(quasi=["age"], insensitive=plain, unlisted="drop", treatments=treatments)
+    expected = found(write(table, asked, K))
+    with ic.Database(f"sqlite:///{tmp_path / 't.db'}") as database:
+        shown = found(write(database.table("people"), asked, K))
+    assert list(shown) == list(expected)
+    drawn = {"sqft", "price"} if len({*treatments.values()} & {"random-numbers", "noise:1"}) else set()
+    for name, point in expected.items():
+        assert drawn & {*name} or shown[name].share == point.share
+
+
 def test_a_sensitive_column_without_a_model_is_found():
     asked = schema(sensitive=("ill", "income"))
     release = write(TABLE, asked, [K, ic.LDiversity(2, attribute="ill")])
@@ -238,6 +265,13 @@ def test_texts_that_reach_people_are_found_and_counted(role):
     for text, phrase in ((NOTES[3], "telephone numbers"), (NOTES[4], "mail addresses")):
         assert f"{phrase} ({records[text] / ROWS:.1%}, {records[text]} records)" in point.text
     assert point.share == sum(records[text] for text in NOTES[3:]) / ROWS
+
+
+@pytest.mark.parametrize("name", ["^a.*$", "*", "^n$", "", "a\nb"])
+def test_columns_of_odd_names_are_looked_at_like_others(name):
+    rows = TABLE.with_columns(pl.Series(name, [f"call 030-555{number:04}" for number in range(ROWS)]))
+    points = found(write(rows, schema(name), K))
+    assert {("unique-column", name), ("personal-text", name)} <= set(points)
 
 
 def test_one_row_with_a_number_is_enough():

@@ -261,6 +261,7 @@ def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
         "main()\n"
     )
     arguments = ["anonymize", str(hospital_csv), "-o", str(target), *HOSPITAL, "-k", "5"]
+    arguments += ["--unanswered", "write"]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ,

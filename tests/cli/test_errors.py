@@ -159,7 +159,7 @@ def test_a_model_of_sensitive_values_needs_one(run, table):
 def test_infeasible_exits_1_and_says_by_how_much(run, table):
     suppressed = TABLE + "".join(f"{SECRET},*,*,ebola\n" for _ in range(6))
     message = anonymize(run, rewrite(table, suppressed), *ROLES, "-k", "2", status=1)
-    assert "6 of 18 records are suppressed" in message
+    assert "6 of 18 records (33.33%) would be suppressed" in message
     assert "33.33% where 0.00% may be" in message
     message = anonymize(run, table, *ROLES, "-k", "2", "-t", "0.1", "--max-suppression", "0.5", status=1)
     assert "t-closeness(t=0.1, distance=auto) fails even when all 12 records are one class" in message
@@ -187,9 +187,9 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("version = 4\n", "version must be 1, 2 or 3"),
-        ("version = 1.0\n", "version must be 1, 2 or 3, the versions that are read"),
-        ("version = true\n", "version must be 1, 2 or 3, the versions that are read"),
+        ("version = 5\n", "version must be 1, 2, 3 or 4"),
+        ("version = 1.0\n", "version must be 1, 2, 3 or 4, the versions that are read"),
+        ("version = true\n", "version must be 1, 2, 3 or 4, the versions that are read"),
         ("version = 2\nk = 5\n", "there is no setting 'k'; there are version, "),
         ('version = 2\n[columns.age]\nrole = "spy"\n', "column 'age': role must be 'identifying', "),
         (

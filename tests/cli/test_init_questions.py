@@ -39,7 +39,7 @@ def test_one_answer_is_for_all_columns_of_a_group(run, monkeypatch, survey):
     assert {found[f"q{number}"] for number in range(9)} == {"sensitive"}
     assert sorted([found["size"], found["visits"]]) == ["identifying", "quasi"]
     assert "1 of 3. 9 yes/no columns such as q0, q3, q6: what are they?" in told.err
-    assert "it runs" in told.out, "a draft whose questions are answered is tried"
+    assert "HOLDS: " in told.out, "a draft whose questions are answered is tried"
     assert "?" not in found.values()
 
 
@@ -160,3 +160,39 @@ def test_labels_of_columns_are_read_as_names_and_shown(run, monkeypatch, tmp_pat
     text = (tmp_path / "policy.toml").read_text()
     assert "the label says 'age'" in text
     assert "Member of a trade union or of a similar organisation, now or before" in " ".join(told.err.split())
+
+
+@pytest.mark.gated
+def test_a_draft_ends_with_the_verdict_of_its_release(run, monkeypatch, tmp_path):
+    """A steward reads before the first release what will be refused, and what was changed for it."""
+    rng = np.random.default_rng(8)
+    rows = 600
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["m", "f"], rows),
+            "score": rng.integers(0, 900, rows) / 10,
+            "wage": rng.integers(100, 300, rows) / 10,
+        }
+    )
+    ids = pl.Series([f"AB-{number:05}" for number in np.repeat(np.arange(rows // 2), 2).tolist()])
+    others = pl.Series([f"CD-{number:05}" for number in np.repeat(np.arange(rows // 2), 2).tolist()])
+    monkeypatch.chdir(tmp_path)
+    for name, found in {"plain": table, "ids": table.with_columns(x6=ids, x7=others)}.items():
+        found.write_csv(f"{name}.csv")
+        told = run("init", f"{name}.csv", "-o", f"{name}.toml", "--no-questions")
+        assert told.status == 0, told.err
+        lines = told.out.splitlines()
+        first = next(place for place, line in enumerate(lines) if line.startswith("tried: "))
+        assert "suppressed" in lines[first]
+        assert max(map(len, lines)) <= 78
+        assert any(line.startswith("! changed so that it holds: ") for line in lines)
+        done = run("anonymize", f"{name}.csv", "--policy", f"{name}.toml", "-o", f"{name}.safe.csv")
+        if name == "plain":
+            assert lines[first + 1] == "HOLDS: the release satisfies its policy, and no point is open."
+            assert done.status == 0, done.err
+        else:
+            assert lines[first + 1].startswith("OPEN: 2 points wait for an answer (repeated-id: x6; ")
+            assert [line.split(":")[0] for line in lines[first + 2 : first + 4]] == ["  repeated-id"] * 2
+            assert done.status == 1
+            assert "repeated-id: x6" in done.err

@@ -109,6 +109,12 @@ def test_turkish_headings(name, concept):
     assert about(name) == concept
 
 
+def test_a_word_of_two_letters_is_a_subject_only_where_it_begins_a_name():
+    """A province in Turkish, and instalment loans in the names of a bank."""
+    assert (about("il"), about("İl"), about("il_no")) == ("place", "place", "place")
+    assert (about("total_bal_il"), about("max_bal_il")) == (None, None)
+
+
 def test_turkish_words_for_people_and_what_is_protected():
     assert says("personal", "Soyadı") == "soyadi"
     assert says("personal", "e-posta") == "eposta"

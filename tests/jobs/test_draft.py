@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -351,6 +352,58 @@ def test_of_a_stay_and_its_patient_the_patient_is_the_person():
     assert draft_of(pcode=patients + 90, fall=stays + 5, sex=sex).having("person") == ["pcode"]
 
 
+def test_what_no_two_people_share_is_no_id_where_another_column_is_called_one():
+    """As the days of an observation beside `id`: both tell the sex, and `id` tells the days."""
+    patients = np.repeat(np.arange(ROWS // 4), 4)
+    sex = np.array(["m", "f"])[RNG.integers(0, 2, ROWS)][patients]
+    days = RNG.integers(0, 900, ROWS)[patients]
+    days[days == days[0]] = days[4]
+    sex[np.isin(days, days[sex == "m"])] = "m"
+    assert draft_of(id=patients + 90, futime=days, sex=sex).having("person") == ["id"]
+
+
+def panel(**columns: object) -> dict[str, object]:
+    """Return 250 people in eight years, of whom no birth, sex or origin is known."""
+    of = np.repeat(np.arange(ROWS // 8), 8)
+    return {"nr": of * 7 + 13, "year": np.tile(np.arange(1980, 1988), ROWS // 8), **columns}
+
+
+def test_an_id_that_has_one_row_in_each_period_is_a_person():
+    draft = draft_of(**panel(age=RNG.integers(20, 60, ROWS)))
+    assert draft.having("person") == ["nr"]
+    assert "no value has one 'year' twice" in draft.text
+    waves = panel(age=RNG.integers(20, 60, ROWS))
+    days = [f"{year}-05-01" for year in waves["year"].tolist()]
+    assert draft_of(**waves | {"year": days}).having("person") == ["nr"]
+
+
+def test_a_number_that_repeats_within_a_period_is_no_person():
+    """Hours of work, counts and incomes come twice in a year by chance."""
+    counts = panel(hours=RNG.integers(500, 900, ROWS), age=RNG.integers(20, 60, ROWS))
+    del counts["nr"]
+    draft = draft_of(**counts)
+    assert (draft.having("person"), draft.repeated) == ([], [])
+    few = {"v": np.arange(60) // 2 + 400, "wave": np.arange(60) % 2 + 1, "age": np.arange(60) // 3 + 20}
+    assert draft_of(**few).having("person") == [], "30 pairs tell nothing: chance makes them as often"
+
+
+def test_amounts_that_repeat_are_a_question_and_no_person():
+    """As the salaries of a pay scale: whole numbers of five digits, each of few teachers."""
+    draft = draft_of(base=RNG.integers(40_000, 40_700, ROWS), degree=some("BA", "MA"))
+    assert (draft.having("person"), draft.repeated, draft.having("?")) == ([], [], ["base"])
+
+
+@pytest.mark.parametrize("name", ["cls_students", "patients", "n_customers", "users"])
+def test_numbers_of_people_are_counts_and_no_ids(name):
+    table = pl.DataFrame(
+        {name: RNG.integers(6, 580, ROWS), "age": RNG.integers(20, 60, ROWS), "sex": some("m", "f")}
+    )
+    draft = draft_policy(table, "people.csv", ask=False)
+    assert (draft.having("person"), draft.repeated) == ([], [])
+    assert draft.trial.verdict.state == "holds"
+    assert roles(**{name.removesuffix("s"): texts("K{}", IDS + 100)})[name.removesuffix("s")] == "person"
+
+
 @pytest.mark.parametrize("name", ["job_ad_id", "order_id", "product_id", "Bestellung_id"])
 def test_an_id_of_a_thing_or_a_place_is_no_person(name):
     draft = draft_of(**{name: texts("{}", IDS * 37 + 1_000), "sex": some("m", "f")})
@@ -462,3 +515,111 @@ def test_an_unknown_column_is_never_generalized_by_itself():
     known = draft_policy(table.with_columns(age=pl.Series(RNG.integers(0, 90, ROWS))), "t.csv", ask=False)
     assert (known.having("quasi"), known.having("?"), known.kept_open) == (["age"], [], False)
     assert set(known.having("identifying")) == set(table.columns)
+
+
+# --- the verdict of the release that a draft makes --------------------------------------------------
+
+
+def tried_draft(**columns: object) -> tuple[Draft, ic.Release]:
+    """Return a draft without questions, and the release that it makes."""
+    table = pl.DataFrame({"age": RNG.integers(20, 60, ROWS), "sex": some("m", "f"), **columns})
+    draft = draft_policy(table, "people.csv", ask=False)
+    policy = ic.Policy.from_dict(tomllib.loads(draft.text), Path(), "the draft")
+    return draft, ic.anonymize(table, policy, unanswered="write")
+
+
+def test_a_draft_is_tried_to_the_verdict_of_its_release():
+    draft, release = tried_draft(illness=some("flu", "cold", "cough"))
+    assert draft.trial is not None
+    assert draft.trial.verdict == release.verdict
+    assert (draft.trial.verdict.state, draft.trial.remedies) == ("holds", ())
+
+
+def test_numbers_that_single_out_records_together_are_rounded():
+    """Neither of the two is a point alone."""
+    draft, release = tried_draft(
+        score=RNG.integers(0, 900, ROWS) / 10, wage=RNG.integers(100, 400, ROWS) / 10
+    )
+    first = tomllib.loads(draft_of(age=[1, 2], score=[1.5, 2.5]).text)
+    assert first["columns"]["score"]["role"] == "sensitive"
+    (told,) = draft.trial.remedies
+    columns = tomllib.loads(draft.text)["columns"]
+    name, _, base = told.partition(" is rounded to ")
+    assert columns[name]["treat"]["round"] == float(base)
+    assert release.verdict.state == "holds"
+    assert {columns[name]["role"] for name in ("score", "wage")} == {"sensitive"}
+    steps = release.table[name].cast(pl.Float64) / float(base)
+    assert (steps - steps.round()).abs().max() < 1e-9
+
+
+def test_texts_that_single_out_records_are_left_out():
+    """Codes of illnesses that half of the records have for their own."""
+    codes = texts("code {}", RNG.integers(0, 1_500, ROWS))
+    draft, release = tried_draft(diagnosis=codes, outcome=some("well", "ill"))
+    assert draft.having("identifying") == ["diagnosis"]
+    assert draft.trial.remedies == ("diagnosis is left out: many records have a value of their own in it",)
+    assert release.verdict.state == "holds"
+
+
+@pytest.mark.parametrize(
+    ("rare", "why"),
+    {
+        "ask Mrs Schroeder": "its texts name or reach people",
+        "reach her under +43 1 5550123": "its texts name or reach people",
+    }.items(),
+)
+def test_a_sensitive_column_with_texts_about_people_is_left_out(rare, why):
+    values = [*some("flu", "cold", "cough")[: ROWS - 3], *[rare] * 3]
+    draft, release = tried_draft(diagnosis=values, outcome=some("well", "ill"))
+    assert draft.having("identifying") == ["diagnosis"]
+    assert (release.verdict.state, rare in draft.text) == ("holds", False)
+    assert draft.trial.remedies == (f"diagnosis is left out: {why}",)
+
+
+def test_the_parts_of_lists_are_declared():
+    lists = some("F32;E11", "E11", "I10;F32", "I10;E11;F32", "F32", "E11;I10")
+    draft, release = tried_draft(diagnosis=lists)
+    assert tomllib.loads(draft.text)["columns"]["diagnosis"]["parts"] == ";"
+    assert draft.trial.remedies == ("the parts of diagnosis are judged, parted by ';'",)
+    assert release.verdict.state == "holds"
+    assert "each list counts as one value" not in draft.text
+
+
+def test_lists_whose_parts_nothing_protects_are_left_out():
+    """Every list has one part in common, so no class has two kinds of lists."""
+    lists = some("F32;E11", "E11;I10", "I10;E11;F32", "E11;M54")
+    draft, release = tried_draft(diagnosis=lists, outcome=some("well", "ill"))
+    assert draft.trial.remedies == ("diagnosis is left out: what protects its values leaves too little",)
+    assert (draft.trial.problem, release.verdict.state) == ("", "holds")
+
+
+def test_who_is_a_person_and_what_is_lost_stay_points():
+    ids = {"x6": texts("CD-{:06}", IDS * 11 + 5), "x7": texts("AB-{:06}", IDS * 13 + 5)}
+    draft, release = tried_draft(**ids)
+    assert [point.name for point in draft.trial.verdict.open] == ["repeated-id"] * 2
+    assert (draft.trial.verdict.state, draft.trial.remedies) == ("open", ())
+    assert draft.trial.verdict == release.verdict
+
+
+def test_an_answered_column_that_tells_a_generalized_one_is_left_out():
+    born = RNG.integers(1940, 2000, ROWS)
+    table = pl.DataFrame(
+        {"birth_year": born, "sex": some("m", "f"), "cohort": texts("c{}", born // 2), "q1": some("a", "b")}
+    )
+    answers = {"cohort": "insensitive", "q1": "insensitive"}
+    draft = draft_policy(table, "people.csv", answered=lambda _: answers)
+    assert draft.trial.remedies == (
+        "cohort is left out: it tells more of birth_year than the released cells do",
+    )
+    assert (draft.trial.verdict.state, draft.having("insensitive")) == ("holds", ["q1"])
+    assert ("birth_year", "cohort") not in draft.telling
+
+
+def test_the_last_quasi_identifier_is_not_left_out():
+    towns = [*some("Ulm", "Bonn")[: ROWS - 400], *["c/o Mrs Schroeder"] * 400]
+    table = pl.DataFrame({"town": towns, "illness": some("flu", "cold")})
+    draft = draft_policy(table, "people.csv", ask=False)
+    assert draft.having("quasi") == ["town"]
+    assert [point.name for point in draft.trial.verdict.open] == ["personal-text"]
+    other = draft_policy(table.with_columns(sex=pl.Series(some("m", "f"))), "people.csv", ask=False)
+    assert (other.having("quasi"), other.trial.verdict.state) == (["sex"], "holds")

@@ -237,3 +237,25 @@ def test_a_policy_accepts_them(gate):
     reason = '[[accepted]]\nfinding = "derived-column"\ncolumn = "more"\nwhy = "odd or even"\n'
     rows, raw = [("*", each) for each in more], list(zip(ages, more, strict=True))
     assert ("derived-column", "more", "age") in gate(rows, raw, (AGES, KEPT, reason))
+
+
+REPEATED = {
+    "bib_num": [*range(1, 587), *range(1, 15)],
+    "fica": [3_400 + number % 250 / 4 for number in range(600)],
+    "base": [40_000 + number % 250 for number in range(600)],
+    "cls_students": [6 + number * 7 % 480 for number in range(600)],
+}
+"""Columns that are left out, and what they are: nearly unique numbers, amounts, counts of people."""
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_the_verifier_and_the_release_agree_on_ids_that_repeat(name, tmp_path):
+    table = pl.DataFrame({name: REPEATED[name], "age": [20 + row % 40 for row in range(600)]})
+    table.write_csv(tmp_path / "raw.csv")
+    schema = ic.Schema(quasi=["age"], identifying=[name])
+    release = ic.anonymize(table, schema=schema, models=[ic.KAnonymity(5)], unanswered="write")
+    found = {(point.name, point.columns) for point in release.points}
+    assert found == ({("repeated-id", (name,))} if name == "bib_num" else set())
+    rows = tmp_path / "out" / "internal" / "rows.parquet"
+    ours, theirs = seen(tmp_path, release, tmp_path / "raw.csv", row_map=rows)
+    assert ours == theirs

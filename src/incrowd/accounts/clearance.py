@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, combinations, repeat
+from operator import mul
 from typing import TYPE_CHECKING
 
 from incrowd.errors import IncrowdError
 from incrowd.gate import wording
 from incrowd.gate.columns import are_numbers, points_of_texts, texts_of
 from incrowd.gate.points import Point
+from incrowd.io.columns import nameless
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def _unique_columns(engine: Engine, names: Sequence[str], rows: int) -> Iterator
 
 def _is_of_numbers(engine: Engine, name: str) -> bool:
     try:
-        return are_numbers(engine.values_of([name])[0].to_series())
+        return are_numbers(nameless(engine.values_of([name])[0].to_series()))
     except IncrowdError:
         return False
 
@@ -74,19 +76,34 @@ def _is_of_numbers(engine: Engine, name: str) -> bool:
 def _unique_pairs(engine: Engine, names: Sequence[str], rows: int) -> Iterator[Point]:
     """Find the pairs of columns, neither of them unique, that single out many records."""
     heads = {name: engine.head(name, _PAIRED_ROWS) for name in names}
-    columns = {name: head for name, head in heads.items() if head is not None and _lone_part([head]) < _MANY}
-    sizes = {name: column.n_unique() for name, column in columns.items()}
+    kinds = {name: _kinds(engine, name, head, rows) for name, head in heads.items()}
+    sizes = {name: found[0] for name, found in kinds.items() if found is not None and found[1] < _MANY}
     most = set(sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED])
     pairs = {}
-    for one, other in combinations([name for name in columns if name in most], 2):
-        if sizes[one] * sizes[other] < _MANY * len(columns[one]):
+    for one, other in combinations([name for name in sizes if name in most], 2):
+        both = [head for name in (one, other) if (head := heads[name]) is not None]
+        if sizes[one] * sizes[other] < _MANY * (len(both[0]) if both else rows):
             continue
-        if _lone_part([columns[one], columns[other]]) < _MANY:
+        if len(both) > 1 and _lone_part(both) < _MANY:
             continue
         share = _lone_share(engine, (one, other), rows)
         if share is not None and share >= _MANY:
             pairs[one, other] = share
     yield from wording.unique_together(pairs)
+
+
+def _kinds(engine: Engine, name: str, head: pl.Series | None, rows: int) -> tuple[int, float] | None:
+    """Return how many values a column has, and the share of the records that have a value of their own.
+
+    They are those of its first values where they are at hand. None where the engine counts no pairs either.
+    """
+    if head is not None:
+        return head.n_unique(), _lone_part([head])
+    try:
+        lone = engine.lone_rows([name])
+        return None if lone is None else (len(engine.values_of([name])[0]), lone / max(rows, 1))
+    except IncrowdError:
+        return None
 
 
 def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float | None:
@@ -99,12 +116,12 @@ def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float | None
         share = _lone_part(heads)
         if share < _MANY or len(heads[0]) < _FIRST:
             return share
-    lone = engine.lone_rows(names)
-    if lone is None and len(names) == 1:
-        try:
+    try:
+        lone = engine.lone_rows(names)
+        if lone is None and len(names) == 1:
             lone = int((engine.values_of(names)[1] == 1).sum())
-        except IncrowdError:
-            return None
+    except IncrowdError:
+        return None
     return None if lone is None else lone / max(rows, 1)
 
 
@@ -115,8 +132,10 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
 
 
-def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | None:
-    """Return the smallest power of ten to which numbers are rounded so that they are no point any more.
+def rounding_base(
+    column: pl.Series, others: Sequence[pl.Series] = (), bases: Iterable[float] | None = None
+) -> float | None:
+    """Return the smallest base to which numbers are rounded so that they are no point any more.
 
     Parameters
     ----------
@@ -124,6 +143,8 @@ def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | 
         The column as it came.
     others
         Columns that single out records together with it; none if it does so alone.
+    bases
+        The bases that are tried, ascending; powers of ten from 10 if None.
 
     Returns
     -------
@@ -139,11 +160,12 @@ def rounding_base(column: pl.Series, others: Sequence[pl.Series] = ()) -> int | 
     if not are_numbers(column):
         return None
     numbers = column.cast(pl.Float64, strict=False)
-    base = 10
-    while (rounded := (numbers / base).round()).n_unique() > 1:
+    for base in accumulate(repeat(10), mul) if bases is None else bases:
+        rounded = (numbers / base).round()
+        if rounded.n_unique() < 2:
+            return None
         if all(_lone_part([rounded, *other]) < _MANY for other in ([[each] for each in others] or [[]])):
             return base
-        base *= 10
     return None
 
 
@@ -153,6 +175,10 @@ def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
     except IncrowdError:
         yield wording.unread_column(name, "its values cannot be listed where the rows are")
         return
-    found = texts_of(values.to_series(), counts)
+    column = nameless(values.to_series())
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        yield wording.unread_column(name, "its values are neither texts, numbers nor dates")
+        return
+    found = texts_of(column, counts)
     if found is not None:
         yield from points_of_texts(name, *found, int(counts.sum()), quasi=False, compared=compared)

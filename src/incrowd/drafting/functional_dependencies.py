@@ -11,6 +11,9 @@ _ROWS = 100_000
 _FIRST = 1_000
 _IDS = 20
 """Ids with several rows that it takes to believe that they are of people."""
+_LOOKED = 12
+_CHANCE = 50.0
+"""Pairs of rows that would be alike by chance, from which it tells something that none are."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
 """Parts of a date that a column of its own may have."""
 _TIMES = 2
@@ -72,6 +75,40 @@ def columns_of_ids(
         if several.height >= _IDS and (several["value"] == 1).all() and pairs["value"].n_unique() > 1:
             found.append(name)
     return found
+
+
+def ids_of_panels(table: pl.DataFrame, ids: Sequence[str], periods: Sequence[str]) -> dict[str, list[str]]:
+    """Return the ids that have no value of a period twice, although by chance many would; and these periods.
+
+    An id that repeats and has one row in each year, wave or visit is one of a panel. The first twelve
+    periods are looked at.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"nr": [*range(40)] * 5, "year": [year for year in range(5) for _ in range(40)]})
+    >>> ids_of_panels(table, ["nr"], ["year"])
+    {'nr': ['year']}
+    """
+    rows = table.head(_ROWS)
+    of_period = {name: _codes(rows[name]) for name in periods[:_LOOKED]}
+    found: dict[str, list[str]] = {}
+    for name in ids if of_period else ():
+        codes = _codes(rows[name])
+        once = [period for period, each in of_period.items() if period != name and _are_once(codes, each)]
+        if once:
+            found[name] = once
+    return found
+
+
+def _are_once(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Say whether no two rows have the same values, although by chance many would."""
+    pairs = one * (int(other.max(initial=0)) + 1) + other
+    # Most pairs are seen to come twice by the first rows.
+    if any(len(np.unique(part)) < len(part) for part in (pairs[:_FIRST], pairs)):
+        return False
+    squares = [float((np.bincount(each).astype(np.float64) ** 2).sum()) for each in (one, other)]
+    return squares[0] * squares[1] / max(len(pairs), 1) ** 2 / 2 >= _CHANCE
 
 
 def part_of(part: pl.Series, whole: pl.Series) -> bool:

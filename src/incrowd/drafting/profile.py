@@ -43,6 +43,8 @@ _PHRASE = 3
 _SHORT_LABEL = 6
 """Words up to which a label says what a column is, as a name does; a longer one is a question of a survey."""
 _SHAPES = 3
+_PERIODS = 60
+"""Different days or numbers up to which they may be the periods of a panel."""
 _CHECKED = 9
 """Digits from which whole numbers may have check digits."""
 
@@ -175,6 +177,19 @@ class Profile:
         values = "value" if self.distinct == 1 else "distinct values"
         entropy = f", entropy {self.bits:.1f} bits" if self.distinct > 1 and self.bits else ""
         return f"{self.distinct:,} {values} in {self.rows:,} rows{entropy}"
+
+
+def is_of_periods(series: pl.Series, column: Profile) -> bool:
+    """Say whether a column has few days, or whole numbers without a gap, as the years or waves of a panel."""
+    if not 2 <= column.distinct <= _PERIODS:
+        return False
+    if column.kind == "date":
+        return True
+    if column.kind != "number" or not column.whole:
+        return False
+    numbers = series.drop_nulls().cast(pl.Float64, strict=False)
+    least, most = numbers.min(), numbers.max()
+    return isinstance(least, float) and isinstance(most, float) and most - least == column.distinct - 1
 
 
 def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label: str = "") -> Profile:

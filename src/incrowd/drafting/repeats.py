@@ -9,12 +9,15 @@ from incrowd.drafting.functional_dependencies import columns_of_ids
 from incrowd.drafting.profile import Profile, profile_of
 from incrowd.drafting.roles import guess_role, is_id, may_name_people
 from incrowd.drafting.words import marks_of_people
+from incrowd.io.columns import nameless
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
 
+_FEWEST = 20
+"""Ids that are told from a category."""
 _LOOKED_AT = 50_000
 """Rows that are looked at. Of a million rows of 300,000 people they have thousands of second rows."""
 
@@ -41,16 +44,19 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
         role = schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
         looked_at = role in ("identifying", "insensitive", "sensitive")
         for values in _heads(engine, [name] if looked_at else []):
-            column = profile_of(values, name, schema.null_values)
-            if _names_people(column, values, marks, schema):
-                ids[name] = _repeats(engine, name, schema)
-    return {name: number for name, number in ids.items() if number}
+            # Most columns have few values, or none twice: neither is an id that repeats.
+            odd = values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object)
+            few = odd or values.n_unique() < _FEWEST
+            repeats = 0 if few else _repeats(engine, name, schema)
+            if repeats and _names_people(profile_of(values, name, schema.null_values), values, marks, schema):
+                ids[name] = repeats
+    return ids
 
 
 def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], schema: Schema) -> bool:
     """Say whether a column looks like an id of people: few people have several rows, or all have."""
     guess = guess_role(column)
-    if guess.repeated or (guess.role == "identifying" and is_id(column)):
+    if guess.repeated or is_id(column):
         return True
     rows = pl.DataFrame([values, *marks])
     names = [mark.name for mark in marks]
@@ -62,7 +68,7 @@ def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], sc
 def _repeats(engine: Engine, name: str, schema: Schema) -> int:
     """Count the values of a column that several rows have, missing ones aside."""
     values, counts = engine.values_of([name])
-    several = values.to_series().filter(pl.Series(counts > 1)).drop_nulls()
+    several = nameless(values.to_series()).filter(pl.Series(counts > 1)).drop_nulls()
     return int((~several.cast(pl.String, strict=False).is_in(list(schema.null_values))).sum())
 
 

@@ -16,7 +16,7 @@ from incrowd.drafting.languages import languages
 from incrowd.drafting.profile import Profile
 from incrowd.drafting.recipes import MANY, recipe_of, treatment_of
 from incrowd.drafting.text_forms import example_of
-from incrowd.drafting.words import about, named_after, says, special_category, tokens
+from incrowd.drafting.words import about, is_of_several_people, named_after, says, special_category, tokens
 from incrowd.reading.spellings import Spelling
 from incrowd.table.schema import OPEN_ROLE, Role
 
@@ -39,6 +39,7 @@ _AROUND_ONE = (0.5, 2.0)
 _OWN = (
     "nearly every row has its own value, which tells whose row it is: leave it out, or generalize it (quasi)"
 )
+_AS_ONE = ", and each list counts as one value"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Guess:
         How its values are treated, as a policy file holds it; None where they are not.
     refused
         Roles that would let every row be told by its value, so that no answer gives them.
+    parts
+        The sign between the parts of its cells, if models look at the parts; else empty.
     by_way
         Of numbers of which nobody knows how they are written: the treatment that each of the `ways` needs.
     unanswered
@@ -102,6 +105,7 @@ class Guess:
     special: str = ""
     treatment: dict[str, object] | None = None
     refused: frozenset[Role] = field(default=frozenset())
+    parts: str = ""
     by_way: tuple[dict[str, object], ...] = ()
     unanswered: bool = False
     label: str = ""
@@ -124,7 +128,7 @@ def _with_findings(guess: Guess, column: Profile) -> Guess:
     """Add the findings about a column that hold for every role."""
     reason = guess.reason
     if column.lists and guess.role != "identifying":
-        reason = f"{reason}; cells are lists, parted by {column.lists!r}, and each list counts as one value"
+        reason = f"{reason}; cells are lists, parted by {column.lists!r}{_AS_ONE}"
     if column.label and f"({column.label})" not in reason:
         reason = f"{reason}; label: {column.label}"
     own = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
@@ -209,6 +213,8 @@ def _identifier_by(title: str, column: Profile) -> Guess | None:
     if person and person.startswith("subject") and column.kind == "category" and not column.codes:
         return None  # of a course or a message
     if not (person or ends) or (column.kind == "number" and not column.whole) or _is_no_id(column):
+        return None
+    if column.kind == "number" and is_of_several_people(title):
         return None
     thing = named_after(title)
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
@@ -354,7 +360,8 @@ def _telling(column: Profile) -> Guess | None:
     if own and ((column.kind == "category" and not column.lists) or (column.whole and column.width >= _LONG)):
         return Guess(column.name, "identifying", f"nearly every row has its own value; {column.counted}")
     code = (column.codes or (column.whole and column.width >= _LONG)) and not column.ways
-    if code and column.share > _MOSTLY and not own:
+    # Plain numbers that repeat may be amounts as well, such as the salaries of a pay scale.
+    if code and column.codes and column.share > _MOSTLY and not own:
         return _repeats(column, "codes with few rows each")
     if code and column.distinct > 50 and column.share > _REPEATED:
         return Guess(
@@ -432,6 +439,27 @@ def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
         treatment, words = treatment_of(column)
         return replace(made, treatment=treatment, recipe=words)
     return made
+
+
+def leave_out(guess: Guess, why: str) -> Guess:
+    """Leave a column out of every release."""
+    return replace(
+        guess,
+        role="identifying",
+        reason=f"{why}: {guess.reason}",
+        hierarchy=None,
+        recipe="",
+        treatment=None,
+        mark="",
+        group="",
+        refused=frozenset(),
+        parts="",
+    )
+
+
+def with_parts(guess: Guess, separator: str) -> Guess:
+    """Let models look at the parts of cells that are lists, and not at whole cells."""
+    return replace(guess, parts=separator, reason=guess.reason.replace(_AS_ONE, ""))
 
 
 def may_name_people(guess: Guess, column: Profile) -> bool:

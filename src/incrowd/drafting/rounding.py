@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count, dropwhile, takewhile
 
 from incrowd.lazy import NDArray, np
 
-__all__ = ["Rounding", "rounding_of"]
+__all__ = ["Rounding", "coarser_steps", "rounding_of"]
 
 SHARED_BY = 5
 """Records that a value has to have, so that it tells no record."""
@@ -97,13 +98,27 @@ def _steps(numbers: NDArray[np.float64]) -> Iterator[float]:
         return
     power = math.floor(math.log10(float(np.diff(numbers).min()))) if extent else 0
     power = max(power, math.floor(math.log10(extent)) - 8)
-    while True:
+    yield from takewhile(lambda step: step <= extent / 4, _round_numbers(power))
+
+
+def coarser_steps(step: float) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten above a step, without an end.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> list(islice(coarser_steps(2), 4)), list(islice(coarser_steps(0.1), 3))
+    ([5, 10, 20, 50], [0.2, 0.5, 1])
+    """
+    return dropwhile(lambda each: each <= step, _round_numbers(math.floor(math.log10(step))))
+
+
+def _round_numbers(power: int) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten, from a power on."""
+    for each in count(power):
         for factor in (1, 2, 5):
-            step = float(f"{factor}e{power}")
-            if step > extent / 4:
-                return
+            step = float(f"{factor}e{each}")
             yield int(step) if step.is_integer() else step
-        power += 1
 
 
 def _rounded(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:

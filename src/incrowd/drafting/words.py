@@ -32,6 +32,9 @@ _ACCENTED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
 _UNDIVIDED = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 """Signs of scripts that put no blanks between words: Chinese, Japanese and Korean."""
 _ARTICLE = "ال"
+_SHORT = 2
+"""Letters up to which a word stands for a subject only where it begins a name: ``il`` is a province in
+Turkish, and an instalment loan in ``bal_il``."""
 _TOGETHER = 5
 """Letters that two words of a name have together, so that they may be one listed word."""
 
@@ -92,7 +95,10 @@ def about(column: str) -> str | None:
                 return early
     kept = [] if whole else list(parts)
     while kept:
-        found = _concept(kept[-1]) or (_concept(kept[-2] + kept[-1]) if kept[1:] else None)
+        alone = not (kept[1:] and _is_short(kept[-1]))
+        found = (_concept(kept[-1]) if alone else None) or (
+            _concept(kept[-2] + kept[-1]) if kept[1:] else None
+        )
         if found or not (lists["neutral"].has(kept[-1]) or lists["people"].has(kept[-1])):
             return found
         kept.pop()
@@ -134,6 +140,32 @@ def named_after(column: str) -> str:
     while kept and _lists()["ids"].has(kept[-1]):
         kept.pop()
     return kept[-1] if kept and _lists()["things"].has(kept[-1]) else ""
+
+
+def is_of_several_people(column: str) -> bool:
+    """Say whether a name ends with a plural of people, so that numbers under it count people.
+
+    Examples
+    --------
+    >>> [is_of_several_people(name) for name in ("cls_students", "student", "users_id")]
+    [True, False, False]
+    """
+    last = next(iter(tokens(column)[-1:]), "")
+    people = _lists()["people"]
+    return last.endswith("s") and people.has(last) and people.has(last[:-1])
+
+
+def names_ids(column: str) -> bool:
+    """Say whether a name ends with a word for ids, or for one person.
+
+    Examples
+    --------
+    >>> names_ids("id"), names_ids("patient"), names_ids("futime"), names_ids("cls_students")
+    (True, True, False, False)
+    """
+    last = next(iter(tokens(column)[-1:]), "")
+    listed = _lists()["ids"].has(last) or _lists()["people"].has(last)
+    return listed and not is_of_several_people(column)
 
 
 def marks_of_people(columns: Iterable[str]) -> list[str]:
@@ -223,6 +255,11 @@ def _undivided() -> tuple[str, ...]:
 @cache
 def _concept(word: str) -> str | None:
     return next((concept for concept, words in _subjects().items() if words.has(word)), None)
+
+
+def _is_short(word: str) -> bool:
+    """Say whether a word of a script with small and large letters has one or two of them."""
+    return len(word) <= _SHORT and word.lower() != word.upper()
 
 
 def _first(words: _Words, parts: list[str]) -> str | None:

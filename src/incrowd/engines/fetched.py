@@ -94,9 +94,22 @@ class Combinations:
         return found.select(columns_named(raw)), made
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns where they are; see `Engine.values_of`."""
-        counted = self.raw(columns)
+        """Count the values of columns, treated ones among them; see `Engine.values_of`."""
+        treated = self.treated_of(columns)
+        if any(column.by_row for column in treated):
+            counted = self._drawn(columns, treated)
+        else:
+            counted = self.of(columns) if treated else self.raw(columns)
         return counted.drop(ROWS), counted[ROWS].to_numpy()
+
+    def _drawn(self, columns: Sequence[str], treated: Sequence[TreatedColumn]) -> pl.DataFrame:
+        """Group rows that are treated one by one; see `of`."""
+        beside = [name for column in treated for name in column.columns]
+        leaving = LeavingColumns(self.raw, None, tuple(treated), tuple(dict.fromkeys([*columns, *beside])))
+        rows = leaving.drawn
+        made = [column.of(rows) for column in leaving.by_value]
+        made += [rows[CELL.format(column.name)].alias(column.name) for column in leaving.by_row]
+        return added_up(rows.with_columns(*made, pl.lit(1, pl.Int64).alias(ROWS)), columns)
 
     def keyed_by(self, names: Sequence[str]) -> list[str]:
         """Return some columns, and those that their treatments read."""

@@ -110,11 +110,17 @@ class Verdict:
         raise VerdictError("\n".join(lines), self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON: no value of the table is in it.
+
+        ``not_looked_for`` has the signs of people that texts were not searched for, as a library is absent.
+        """
+        from incrowd.gate.texts import missing
+
         return {
             "state": self.state,
             "text": self.text,
             "points": [point.to_dict() for point in self.points],
+            "not_looked_for": [sign for sign, _ in missing()],
         }
 
     def _repr_html_(self) -> str:

@@ -139,7 +139,9 @@ def unique_column(name: str, share: float, *, numbers: bool) -> Point:
 
 def way_out_of_values(name: str, *, numbers: bool) -> str:
     """Name the changes after which values of a column, which may be numbers, single no record out."""
-    rounding = setting(f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000")
+    rounding = setting(
+        f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000", "treat = { round = 1000 }"
+    )
     first = f"Round it ({rounding})" if numbers else "Give it a treatment"
     return f"{first}, make it a quasi-identifier, or leave it out."
 
@@ -204,13 +206,21 @@ def free_text(name: str, share: float) -> Point:
         (name,),
         share,
         f"{name} holds sentences that people wrote, in {percent(share)} of the records. No program finds all "
-        "that they tell about people.",
+        f"that they tell about people.{_not_looked_for()}",
         f"Leave the column out, or redact its texts ({_redaction(name)}).",
     )
 
 
+def _not_looked_for() -> str:
+    """Say which signs of people were not looked for, as their libraries are not installed."""
+    from incrowd.gate.texts import SIGNS
+
+    absent = [sign for sign in SIGNS if not sign.available()]
+    return "".join(f" Not looked for: {sign.text} ({sign.install})." for sign in absent)
+
+
 def _redaction(name: str) -> str:
-    return setting(f"treatments={{{name!r}: 'presidio'}}", f"--treat {name}=presidio")
+    return setting(f"treatments={{{name!r}: 'presidio'}}", f"--treat {name}=presidio", 'treat = "presidio"')
 
 
 def unread_column(name: str, why: str) -> Point:
@@ -282,6 +292,7 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
         The class size that is asked for, the classes with fewer people, all classes, and the fewest people of
         a class; None where nobody counted.
     """
+    occur = f"1 value of {name} occurs" if ids == 1 else f"{ids:,} values of {name} occur"
     then = ""
     if people is not None:
         k, small, classes, least = people
@@ -290,7 +301,7 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
         "repeated-id",
         (name,),
         None,
-        f"{ids:,} values of {name} occur more than once: is this a person? Every figure counts rows, and a "
+        f"{occur} more than once: is this a person? Every figure counts rows, and a "
         f"class may have fewer people than it seems.{then}",
         f"Name the id of people with {setting('person=', '--person')}.",
     )

@@ -12,11 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.accounts.value_warnings import alternatives
-from incrowd.drafting.functional_dependencies import columns_of_ids, determined
-from incrowd.drafting.profile import Profile, profile_of
+from incrowd.drafting.functional_dependencies import columns_of_ids, determined, ids_of_panels
+from incrowd.drafting.profile import Profile, is_of_periods, profile_of
 from incrowd.drafting.questions import Question, joined_questions, questions_of
-from incrowd.drafting.roles import Guess, guess_role, may_name_people, with_person, with_role
-from incrowd.drafting.words import is_usual, marks_of_people
+from incrowd.drafting.roles import (
+    Guess,
+    guess_role,
+    leave_out,
+    may_name_people,
+    with_person,
+    with_role,
+)
+from incrowd.drafting.words import is_usual, marks_of_people, names_ids
 from incrowd.errors import TableError, named, setting
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.files import was_read
@@ -199,17 +206,27 @@ def draft_policy(
     if not ask and not kept_open:
         guesses = tuple(map(_unasked, guesses))
     fillers = list(dict.fromkeys(fillers))
-    released = [guess.name for guess in guesses if guess.role not in UNRELEASED]
-    telling = determined(table, released)
+    pairs = determined(table, _released(guesses))
 
     def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
-        return _written(guesses, source, missing, fillers, telling, settings)
+        return _written(guesses, source, missing, fillers, _among(pairs, guesses), settings)
 
     trial = None
     text = write(guesses, AS_DRAFTED)
     if not any(_is_open(guess) for guess in guesses):
         guesses, text, trial = tried(table, guesses, write)
-    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling), trial, kept_open)
+    telling = tuple(_among(pairs, guesses))
+    return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
+
+
+def _released(guesses: Iterable[Guess]) -> list[str]:
+    return [guess.name for guess in guesses if guess.role not in UNRELEASED]
+
+
+def _among(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) -> list[tuple[str, str]]:
+    """Return those pairs of columns of which both are released."""
+    released = set(_released(guesses))
+    return [pair for pair in pairs if released.issuperset(pair)]
 
 
 def _is_open(guess: Guess) -> bool:
@@ -219,24 +236,34 @@ def _is_open(guess: Guess) -> bool:
 def _with_people(
     table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
 ) -> list[Guess]:
-    """Recognize ids of people by facts that never change of a person: birth and sex, or else the origin."""
+    """Recognize ids of people by facts that never change of a person, or by the periods of a panel.
+
+    Such facts are birth and sex, or else the origin.
+    """
     marks = marks_of_people(guess.name for guess in guesses if guess.role == "quasi")
+    periods = [column.name for column in profiles if is_of_periods(table[column.name], column)]
+    pairs = zip(guesses, profiles, strict=True)
+    candidates = {guess.name: column for guess, column in pairs if may_name_people(guess, column)}
+    panels = ids_of_panels(table, list(candidates), periods)
     found = list(guesses)
-    for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):
-        if not may_name_people(guess, column):
+    for place, guess in enumerate(guesses):
+        if guess.name not in candidates:
             continue
         fixed = columns_of_ids(table, guess.name, marks, null_values)
-        if fixed:
-            reason = f"it repeats, and each value has one {named(fixed)}: {column.counted}"
+        once = panels.get(guess.name, [])
+        if fixed or once:
+            why = f"each value has one {named(fixed)}" if fixed else f"no value has one {named(once)} twice"
+            reason = f"it repeats, and {why}: {candidates[guess.name].counted}"
             found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
     people = [guess.name for guess in found if guess.named]
+    # A fact that no two people share, such as the days of an observation, tells their sex as an id does.
+    people = [name for name in people if names_ids(name)] or people
     # A stay has one sex, too: of several ids the one that all others tell is the person's.
     coarsest = [
         one for one in people if all(columns_of_ids(table, other, [one]) for other in people if other != one)
     ]
-    if len(people) < 2 or len(coarsest) != 1:
-        return found
-    return [replace(guess, named=guess.name in coarsest) for guess in found]
+    chosen = coarsest if len(coarsest) == 1 else people
+    return [replace(guess, named=guess.name in chosen) for guess in found]
 
 
 def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
@@ -256,9 +283,7 @@ def _unasked(guess: Guess) -> Guess:
         return guess
     spelled = guess.role != OPEN_ROLE
     why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
-    reason = f"{why}: {guess.reason}"
-    left_out = replace(guess, role="identifying", hierarchy=None, recipe="", reason=reason, unanswered=True)
-    return replace(left_out, mark="", group="", refused=frozenset())
+    return replace(leave_out(guess, why), unanswered=True)
 
 
 def _written(
@@ -334,6 +359,8 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"# {guess.recipe}")
     if guess.role in UNRELEASED:
         return lines
+    if guess.parts:
+        lines.append(f"parts = {toml_value(guess.parts)}  # models look at each part of a list")
     if guess.answers == "several spellings":
         lines.append(
             "# Yes and no have several spellings here; each counts as a value, so write them one way."

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from incrowd.drafting.roles import Guess
 from incrowd.errors import InfeasibleError, InputError
+from incrowd.gate.verdict import Verdict
+from incrowd.jobs.remedies import Remedies
 from incrowd.lazy import pl
 from incrowd.policy.set_limit import LongListError, UnlistableError
 from incrowd.progress import Silent
@@ -36,6 +38,10 @@ class Trial:
         Share of records that were suppressed, and the loss LM; None where the draft does not run.
     mended
         What was changed so that it runs, in words.
+    remedies
+        What was changed so that fewer points are open, in words.
+    verdict
+        The verdict of the release that the draft makes; None where it does not run.
     problem
         Why it does not run; empty where it does.
     """
@@ -44,16 +50,19 @@ class Trial:
     suppressed: float | None = None
     loss: float | None = None
     mended: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    verdict: Verdict | None = None
     problem: str = ""
 
 
 def tried(
     table: pl.DataFrame, guesses: Sequence[Guess], write: Callable[[Sequence[Guess], Sequence[str]], str]
 ) -> tuple[tuple[Guess, ...], str, Trial]:
-    """Try a draft in memory, and mend it until it runs.
+    """Try a draft in memory, and change it until it runs and no point is open that a change removes.
 
     Cells may list more values, up to 20, or have the value or ``*``. As many records as have to be may be
-    suppressed, a fifth at most. Of a large table, 20,000 random rows are tried.
+    suppressed, a fifth at most. What is changed for open points is said in `Remedies`. Of a large table,
+    20,000 random rows are tried.
 
     Parameters
     ----------
@@ -68,7 +77,7 @@ def tried(
     from incrowd.policy.policy import Policy
 
     rows = table if table.height <= _ROWS else table.sample(_ROWS, seed=0)
-    draft, shares = _Mended(tuple(guesses)), iter(_SHARES)
+    draft, shares, remedies = _Mended(tuple(guesses)), iter(_SHARES), Remedies()
     while True:
         text = write(draft.guesses, draft.settings())
         try:
@@ -83,15 +92,30 @@ def tried(
         except InputError as error:
             problem, share = str(error), None
         else:
-            break
+            changed = remedies.apply(draft.guesses, release)
+            if changed is None:
+                break
+            draft = replace(draft, guesses=changed)
+            continue
         if share is None:
-            return tuple(guesses), write(guesses, AS_DRAFTED), Trial(rows.height, problem=problem)
+            changed = remedies.leave_out(draft.guesses)
+            if changed is None:
+                return tuple(guesses), write(guesses, AS_DRAFTED), Trial(rows.height, problem=problem)
+            draft, shares = replace(draft, guesses=changed, share=0.0), iter(_SHARES)
+            continue
         draft = replace(draft, share=share)
     found = release.suppression.share(release.privacy.records)
     if draft.share and rows is table:
         draft = replace(draft, share=math.ceil(found * 100) / 100)
     text = write(draft.guesses, draft.settings())
-    trial = Trial(rows.height, found, release.utility["loss"].value, draft.changes())
+    trial = Trial(
+        rows.height,
+        found,
+        release.utility["loss"].value,
+        draft.changes(),
+        remedies.in_words(),
+        release.verdict,
+    )
     return draft.guesses, text, trial
 
 

@@ -88,5 +88,5 @@ def _give(work: Work, column: str, role: str) -> None:
     declared.give_role(_settings(work, column), column, role)
 
 
-def _round(work: Work, column: str, base: int) -> None:
+def _round(work: Work, column: str, base: float) -> None:
     _settings(work, column)["treat"] = declared.write_treatment("round", {"base": base})[0]

@@ -88,7 +88,7 @@ def _unique(of: Subject) -> Iterator[Point]:
 def _texts(of: Subject) -> Iterator[Point]:
     """Look at the texts of every released column; of quasi-identifiers at those that are not generalized."""
     records = count_rows(of.con, of.released)
-    compared = {column.name for column in of.policy.named("sensitive")}
+    compared = {column.name for column in of.policy.named("sensitive") if column.parts is None}
     quasi = [column.name for column in of.policy.named("quasi")]
     for name in [*(name for name in of.released.names if name not in quasi), *quasi]:
         found = of.texts.of(name)

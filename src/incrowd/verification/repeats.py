@@ -129,6 +129,8 @@ def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy
         return False
     ends = bool(_IDS.fullmatch(last))
     person = _says(_PEOPLE, words if ends else [last])
+    if found.whole and last.endswith("s") and _PEOPLE.fullmatch(last) and _PEOPLE.fullmatch(last[:-1]):
+        return False  # of several people: a count
     if found.share > _OWN:
         return found.codes or (ends and found.whole)
     if (person or ends) and (person or last in _STRONG or found.codes):
@@ -141,13 +143,15 @@ def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy
 def _values(con: Checks, table: Table, name: str, policy: Policy) -> _Values:
     shown = "v IS NOT NULL AND regexp_full_match(v, '{}')"
     codes = "[A-Za-z_.#/-]*[0-9][A-Za-z0-9_.#/-]*"
-    known, distinct, whole, coded, lengths = con.row(
+    decimal = "[+-]?[0-9]+[.][0-9]+"
+    known, distinct, whole, decimals, coded, lengths = con.row(
         f"SELECT count(v), count(DISTINCT v), count(*) FILTER ({shown.format('[+-]?[0-9]+([.]0)?')}), "
+        f"count(*) FILTER ({shown.format(decimal)}), "
         f"count(*) FILTER ({shown.format(codes)}), count(DISTINCT length(v)) "
         f"FROM (SELECT {_text(table, name, policy)} AS v FROM {table.name} LIMIT {_ROWS})"
     )
     is_whole = bool(known) and whole == known
-    is_code = bool(known) and not is_whole and coded > _CODES * known and lengths <= 2
+    is_code = whole + decimals < known and coded > _CODES * known and lengths <= 2
     return _Values(int(known), int(distinct), is_whole, is_code)
 
 

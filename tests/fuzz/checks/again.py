@@ -184,7 +184,7 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     # Whose the rows of a database are cannot be told: there some limits are open, and none fails.
     doubtful = made.classes.whose and not made.place.ordered and verified.is_open and verified.unchecked
     unjudged = made.perturbed and made.case["judge"] == "original" and verified.is_open
-    if not verified.ok and not doubtful and not unjudged:
+    if not verified.keeps_limits and not doubtful and not unjudged:
         failed = [finding for finding in verified.findings if not finding.holds]
         yield Finding("verify", f"{failed} {verified.problems} {verified.unchecked}")
     if verified.people is not None:
@@ -208,7 +208,7 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     yield from scripted(
         made,
         given,
-        verified.ok,
+        verified.keeps_limits,
         lambda frame: _beside(frame, folder / "changed", delimiter, encoding),
         outcome,
     )

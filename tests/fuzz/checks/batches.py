@@ -119,6 +119,7 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
             hold=bool(asked.get("hold")),
             max_suppression=1.0,
             **given,
+            unanswered="write",
         )
     except ic.InfeasibleError as error:
         yield from leaks(case, made.place, str(error))

@@ -65,7 +65,7 @@ def _script(given: Given, outcome: Outcome) -> str | None:
 
 def _verified(given: Given) -> bool:
     try:
-        return ic.verify(**given).ok
+        return ic.verify(**given).keeps_limits
     except ic.IncrowdError:
         return False
 

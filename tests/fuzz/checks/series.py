@@ -50,7 +50,9 @@ def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
         table = frame[draw.sample(there, len(there))]
         earlier = [each.table for each in releases]
         try:
-            release = ic.next_release(table, policy, ledger, keys=[rid], earlier=earlier, max_counterfeits=1)
+            release = ic.next_release(
+                table, policy, ledger, keys=[rid], earlier=earlier, max_counterfeits=1, unanswered="write"
+            )
         except ic.IncrowdError as error:
             outcome.skipped.append("series: " + skeleton(str(error)))
             yield from leaks(case, made.place, str(error))

@@ -272,7 +272,7 @@ def _warnings(draft: Draft) -> list[str]:
 
 
 def _tried(trial: Trial, rows: int) -> list[str]:
-    """Print the result of trying the draft, and the changes that it needed."""
+    """Print the verdict of the release that a draft makes, its open points, and the changes."""
     from incrowd.gate.wording import at_most, percent
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
@@ -280,8 +280,14 @@ def _tried(trial: Trial, rows: int) -> list[str]:
         return _filled(f"! tried{on}, and this draft does NOT run: {trial.problem}")
     assert trial.suppressed is not None
     assert trial.loss is not None
-    lines = [f"tried{on}: it runs, {at_most(trial.suppressed)} suppressed, {percent(trial.loss)} lost"]
-    return lines + [_cut(f"! changed so that it runs: {each}") for each in trial.mended]
+    assert trial.verdict is not None
+    return [
+        f"tried{on}: {at_most(trial.suppressed)} suppressed, {percent(trial.loss)} lost",
+        _cut(trial.verdict.text),
+        *(_cut(f"  {point.sentence()}") for point in trial.verdict.open),
+        *(_cut(f"! changed so that it runs: {each}") for each in trial.mended),
+        *(_cut(f"! changed so that it holds: {each}") for each in trial.remedies),
+    ]
 
 
 def _cut(line: str) -> str:

@@ -105,7 +105,9 @@ class SqlEngine(Engine):
         return Released(table, lambda _: table)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows where they are; see `Engine.lone_rows`."""
+        """Count the rows where they are, those of treated columns here; see `Engine.lone_rows`."""
+        if self.combinations.treated_of(columns):
+            return int((self.values_of(columns)[1] == 1).sum())
         return self.rows.lone_rows(columns) if isinstance(self.rows, TableRows) else None
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
