@@ -160,7 +160,17 @@ main()
 
 
 def test_a_kill_before_the_release_is_placed_leaves_an_entry_too_many(run, folder):
-    call = ("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv", *TO, "--unanswered", "write")
+    call = (
+        "anonymize",
+        "people.csv",
+        "--policy",
+        "policy.toml",
+        "-o",
+        "out.csv",
+        *TO,
+        "--unanswered",
+        "write",
+    )
     done = subprocess.run([sys.executable, "-c", KILLED, *call], check=False, timeout=120)
     assert done.returncode == 9
     assert not (folder / "out.csv").exists()
