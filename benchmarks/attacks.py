@@ -324,7 +324,10 @@ def measure(chosen: argparse.Namespace) -> dict[str, Any]:
         table, schema, asked, settings = drawn(number, seed, chosen.rows)
         for algorithm in chosen.algorithms.split(","):
             random = np.random.default_rng([seed, number, ALGORITHMS.index(algorithm)])
-            policy = ic.Policy(schema, algorithm=algorithm, keep_order=True, **settings)
+            # Released rows are compared with raw ones by their places. Ends are values, as the page says.
+            policy = ic.Policy(
+                schema, algorithm=algorithm, keep_order=True, ends="exact", suppressed="keep", **settings
+            )
             try:
                 world = World(table, policy)
             except ic.InfeasibleError:

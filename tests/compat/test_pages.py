@@ -15,6 +15,8 @@ import pytest
 import page_runner
 from incrowd.errors import IncrowdError
 
+pytestmark = pytest.mark.gated
+
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "compat"
 JOBS = "Any\n\tProfessional\n\t\tEngineer\n\t\tLawyer\n\tArtist\n\t\tDancer\n\t\tWriter\n"
 TEXTS = {
