@@ -586,6 +586,7 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
             models,
             example(algorithm),
             max_suppression=allowed(algorithm, 0.5),
+            ends="exact",
             suppressed="keep",
         ).table
     except ic.InfeasibleError:

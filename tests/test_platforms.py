@@ -134,11 +134,22 @@ def run(folder, *arguments, script=WITHOUT, **environment):
 
 
 ANONYMIZE = ("anonymize", "people.csv", "--qi", "age,sex", "--sensitive", "ill", "-k", "3")
+ACCEPTED = ("--accept", "unprotected-sensitive:ill=a made-up table")
 
 
 def test_a_release_is_made_written_and_checked_without_posix(folder):
     for force in ((), ("--force",)):
-        given = (*ANONYMIZE, "-o", "out.csv", "--row-map", "rows.parquet", "--save-policy", "p.toml", *force)
+        given = (
+            *ANONYMIZE,
+            *ACCEPTED,
+            "-o",
+            "out.csv",
+            "--row-map",
+            "rows.parquet",
+            "--save-policy",
+            "p.toml",
+            *force,
+        )
         status, _, errors = run(folder, *given)
         assert status == 0, errors
     assert not list(folder.glob(".incrowd-*"))
@@ -162,7 +173,7 @@ def test_a_folder_of_files_is_released_into_an_empty_folder_without_posix(folder
     (folder / "people.csv").rename(folder / "in" / "people.csv")
     (folder / "out").mkdir()
     for force in ((), ("--force",)):
-        status, _, errors = run(folder, "anonymize", "in", *ANONYMIZE[2:], "-o", "out", *force)
+        status, _, errors = run(folder, "anonymize", "in", *ANONYMIZE[2:], *ACCEPTED, "-o", "out", *force)
         assert status == 0, errors
     assert list((folder / "out").glob("part-*"))
 

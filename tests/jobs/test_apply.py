@@ -409,10 +409,12 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
 )
 def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
     def frame(column):
-        return pl.DataFrame({"q": column * 2, "other": ["o"] * (2 * len(column))}, strict=False)
+        others = [each for each in "op" for _ in range(2 * len(column))]
+        return pl.DataFrame({"q": column * 4, "other": others}, strict=False)
 
+    # The cut is by the other column, so that each class has all values.
     asked = Policy(
-        ic.Schema(quasi=["q", "other"]),
+        ic.Schema.of([ic.Attribute("q", "quasi", weight=0.01), ic.Attribute("other", "quasi")]),
         (ic.KAnonymity(2),),
         ic.Mondrian(),
         1.0,
@@ -423,12 +425,12 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
     release = ic.anonymize(frame(values), replace(asked, models=(ic.KAnonymity(4),)))
     if set(expected) == {"*"} and style == "mean":
         with pytest.raises(
-            ic.InfeasibleError, match=r"every row would be suppressed \(6 are covered by no cell"
+            ic.InfeasibleError, match=r"every row would be suppressed \(12 are covered by no cell"
         ):
             allowing(release.recoding, frame(fresh), asked)
         return
     applied = allowing(release.recoding, frame(fresh), asked)
-    assert applied.table["q"].to_list() == expected * 2
+    assert applied.table["q"].to_list() == expected * 4
 
 
 @pytest.mark.parametrize(

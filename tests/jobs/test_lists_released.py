@@ -172,7 +172,7 @@ def test_the_account_speaks_of_parts():
         assert ("share a part of it" in said) == (separator is not None)
     assert "in classes with a single value" in text[None]
     assert "in classes of which all share a part" in text[";"]
-    assert "Guessing the most frequent sensitive part" in text[";"]
+    assert "guessing the most frequent sensitive part" in text[";"]
 
 
 def test_m_invariance_refuses_lists(tmp_path):

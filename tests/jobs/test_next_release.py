@@ -377,7 +377,7 @@ def test_beside_a_release_of_another_kind_people_are_compared(ledger):
     plain = ic.Policy(schema(), ["k-anonymity:3"], ic.Optimal())
     ledger.add(ic.anonymize(table, plain), table, recipient="A")
     release = ic.next_release(table, policy(), ledger, max_counterfeits=1)
-    with pytest.raises(InfeasibleError, match="it exposes"):
+    with pytest.raises(InfeasibleError, match=r"the release exposes [1-9][0-9]* people"):
         ledger.add(release, table, recipient="B")
 
 

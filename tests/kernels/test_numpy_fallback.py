@@ -218,6 +218,8 @@ def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, w
         "drop",
         "-k",
         "5",
+        "--accept",
+        "unprotected-sensitive:diagnosis=a made-up table",
     ]
     done = subprocess.run(
         [

@@ -192,7 +192,8 @@ def test_reports_name_the_attacker(tmp_path):
         table, schema(person=True), asked, "optimal", max_suppression=0.1, suppressed="keep"
     )
     told = " ".join(release.sentences())
-    assert "k-anonymity against insurer (who knows cost) holds: k is" in told
+    assert "k-anonymity against insurer holds: k is 28, asked was >= 9" in told
+    assert "against whoever knows cost, and nothing else" in told
     release.report(tmp_path / "r.html")
     assert "insurer" in (tmp_path / "r.html").read_text()
     assert release.to_dict()["after"]["privacy"][0]["attacker"] == {"name": "insurer", "knows": ["cost"]}

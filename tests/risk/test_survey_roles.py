@@ -251,8 +251,8 @@ def test_the_account_says_in_words_what_households_risk():
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", "optimal", max_suppression=0.1, suppressed="keep")
     told = " ".join(release.sentences())
     assert (
-        "The sampling weights of w estimate the population. By them a record is found among all people"
-        in told
+        "The sampling weights of w estimate the population. By them whoever knows age and town, and nothing "
+        "else, not even who took part, finds a record among all people with a probability of up to" in told
     )
     assert "Whoever finds one member of a household has found all." in told
     assert "2 identifying columns were left out" in told

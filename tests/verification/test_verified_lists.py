@@ -10,7 +10,7 @@ import pytest
 import incrowd as ic
 from incrowd.errors import ParameterError, PolicyError
 from incrowd.verification import verify
-from incrowd.verification.emitting import checks_as_sql
+from incrowd.verification.emitting import ALL_HOLD, checks_as_sql
 from policy_texts import K2, entry, only
 
 LISTS = [entry("zip", "quasi"), entry("x", "sensitive", 'parts = ";"')]
@@ -160,7 +160,7 @@ def test_no_script_judges_lists(check, tmp_path):
     with pytest.raises(ParameterError, match="no SQL script can judge column 'x' by the parts"):
         checks_as_sql(tmp_path / "out.csv", tmp_path / "policy.toml")
     check("zip,x\n1,a;b\n1,b\n", LISTS, [K2])
-    assert "verified" in checks_as_sql(tmp_path / "out.csv", tmp_path / "policy.toml")
+    assert ALL_HOLD in checks_as_sql(tmp_path / "out.csv", tmp_path / "policy.toml")
 
 
 def test_the_gate_counts_classes_that_share_a_part(tmp_path):
@@ -169,7 +169,7 @@ def test_the_gate_counts_classes_that_share_a_part(tmp_path):
     schema = ic.Schema(["q"], {"dx": ic.Attribute("dx", "sensitive", parts=";")})
     release = ic.anonymize(frame, schema, [ic.KAnonymity(3)])
     release.save(tmp_path / "out")
-    [mine] = [each for each in release.findings if each.name == "unprotected-sensitive"]
+    [mine] = [each for each in release.points if each.name == "unprotected-sensitive"]
     checked = verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    [theirs] = [each for each in checked.gate if each.name == "unprotected-sensitive"]
+    [theirs] = [each for each in checked.points if each.name == "unprotected-sensitive"]
     assert mine.share == theirs.share == pytest.approx(2 / 3)

@@ -1,4 +1,4 @@
-"""The clearance of columns: what each column that leaves tells about people, whatever its role."""
+"""The clearance of columns: the points of each column that leaves, whatever its role."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _unique_pairs(engine: Engine, names: Sequence[str], rows: int) -> Iterator[P
 def _kinds(engine: Engine, name: str, head: pl.Series | None, rows: int) -> tuple[int, float] | None:
     """Return how many values a column has, and the share of the records that have a value of their own.
 
-    They are those of its first values where they are at hand. None where the engine counts no pairs either.
+    They are those of its first values where they are at hand. None where the engine counts no pairs.
     """
     if head is not None:
         return head.n_unique(), _lone_part([head])

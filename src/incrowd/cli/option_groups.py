@@ -434,7 +434,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class GateOptions:
-    """The answers to open points, and what becomes of a release that has some."""
+    """The answers to open points, and whether a release that has some is refused or written."""
 
     accept: Accept = None
     unanswered: UnansweredName = "refuse"
@@ -446,7 +446,7 @@ class GateOptions:
 
     @property
     def choice(self) -> Unanswered:
-        """What becomes of a release with open points."""
+        """Whether a release with open points is refused or written."""
         return cast("Unanswered", self.unanswered)
 
     def answers(self) -> tuple[Accepted, ...]:

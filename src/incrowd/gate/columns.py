@@ -1,4 +1,4 @@
-"""What the texts of one column that leaves tell about people, whoever reads the column."""
+"""The points of the texts of one column that leaves, whoever reads the column."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Point:
 
     @property
     def answer(self) -> str:
-        """What accepts the point, as the caller gives it; empty where nobody can accept it."""
+        """The option or the entry of a policy that accepts the point; empty where nobody can accept it."""
         if not KINDS[self.name].accepted:
             return ""
         about = f":{self.columns[0]}" if self.columns else ""

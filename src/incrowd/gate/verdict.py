@@ -18,7 +18,7 @@ _MARKS = {"holds": "HOLDS", "open": "OPEN", "broken": "BROKEN"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What every face says of a release.
+    """The state of a release, by its points: every door of the program says the same.
 
     - ``broken``: a limit, or a clause of the rule profile, is not met. Nothing may leave.
     - ``open``: a point waits for an answer. Nothing leaves unless somebody says so.

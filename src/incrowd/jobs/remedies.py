@@ -120,7 +120,7 @@ def _changed(guesses: Sequence[Guess], column: str, changed: Guess) -> tuple[Gue
 
 
 def _bases(guess: Guess, column: pl.Series) -> Iterator[float]:
-    """Yield what the numbers of a column may be rounded to; they are coarser than now."""
+    """Yield the bases to which the numbers of a column may be rounded, coarser than now."""
     if not are_numbers(column):
         return iter(())
     numbers = column.drop_nulls().cast(pl.Float64, strict=False).unique().sort()

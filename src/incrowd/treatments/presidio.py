@@ -1,4 +1,4 @@
-"""Redaction of what a language model finds in texts."""
+"""Redaction of names, numbers and places that a language model finds in texts."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Presidio(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say that what presidio finds is replaced."""
+        """Say that presidio's findings are replaced."""
         return "has names, numbers and places replaced that presidio finds"
 
     def treat(self, batch: Batch) -> pl.Series:
-        """Replace what is found in each row.
+        """Replace the findings in each row.
 
         Raises
         ------

@@ -33,7 +33,7 @@ _PAIRED = 12
 
 
 class Subject(NamedTuple):
-    """What the points are about.
+    """The texts, raw records and columns that the points are counted from.
 
     Attributes
     ----------

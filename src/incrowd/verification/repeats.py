@@ -47,7 +47,7 @@ _ORIGIN = re.compile("race|ethnicity|ethnic|origin|nationality|herkunft")
 
 
 class _Values(NamedTuple):
-    """What the first rows show of a column, missing values aside."""
+    """The values of a column in its first rows, missing ones aside."""
 
     known: int
     distinct: int
@@ -120,7 +120,7 @@ def _people_of_classes(
 
 
 def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy: Policy) -> bool:
-    """Say whether a column looks like an id: by its name, or because its rows agree on what never changes."""
+    """Say whether a column looks like an id: by its name, or by rows that agree on fixed columns."""
     found = _values(con, table, name, policy)
     words = _words(name)
     last = words[-1] if words else ""

@@ -516,6 +516,8 @@ def _header(
     try:
         # The reader looks ahead of the header: what is wrong there is left to DuckDB, which knows the row.
         with _text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
+            empty = not opened.read(1)
+            opened.seek(0)
             if row is not None and row > 1:
                 # A row that is named is a line, however titles above it are quoted.
                 for _ in range(row - 1):
@@ -534,7 +536,8 @@ def _header(
     if not records:
         if row is not None and row > 1:
             raise lacking_row(file.path, row)
-        return (), 0
+        if not empty:
+            return (), 0
     if not names:
         raise TableError(f"{file.path}: the file has no header")
     return tuple(names), above[place] + before

@@ -1,4 +1,4 @@
-"""The texts of released columns, fetched by SQL, and what they tell about people."""
+"""The texts of released columns, fetched by SQL, and the signs of people in them."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class Roles(Step):
     # --- the roles --------------------------------------------------------------------------------
 
     def _give(self, names: Collection[str], role: str) -> None:
-        """Give columns a role; what the role cannot have goes: a treatment, or the parts of lists."""
+        """Give columns a role, and remove settings of others: a treatment, or the parts of lists."""
         changed = [name for name in names if self._columns[name]["role"] != role]
         if not changed:
             return
