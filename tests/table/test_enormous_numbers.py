@@ -12,6 +12,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.algorithms import ALGORITHMS
+from incrowd.drafting.profile import profile_of
 from incrowd.jobs.fidelity import fidelity
 from incrowd.jobs.learn import learn
 
@@ -172,3 +173,14 @@ def test_a_mean_may_have_thousands_of_digits():
     schema = ic.Schema(quasi={"x": ic.Attribute("x", "quasi", output="mean")})
     [mean] = set(ic.anonymize(table.filter(pl.col("x") > "1"), schema, [ic.KAnonymity(9)]).table["x"])
     assert Decimal(mean).scaleb(-5000) == pytest.approx(Decimal(2))
+
+
+@pytest.mark.parametrize("ends", [(1e306, 3e307), (-1.7e308, 1.7e308), (1.7e308, 1.79e308)])
+def test_a_column_of_enormous_numbers_that_repeat_is_looked_at(ends):
+    numbers = np.array([ends[0] * share + ends[1] * (1 - share) for share in np.linspace(0, 1, 30)])
+    table = pl.DataFrame({"n": [*numbers, *numbers], "a": ["x", "y"] * 30})
+    schema = ic.Schema(quasi=["a"], insensitive=["n"])
+    release = ic.anonymize(table, schema, [ic.KAnonymity(2)])
+    assert sorted(release.table["n"]) == sorted(table["n"])
+    mean = profile_of(table["n"], "n", ()).mean
+    assert mean == pytest.approx(math.fsum(numbers / 30), rel=1e-9, abs=1e295)

@@ -350,7 +350,7 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
     cumulated = np.cumsum(records)
     low, high = (numbers[np.searchsorted(cumulated, share * cumulated[-1])] for share in (0.01, 0.99))
     once = int(cumulated[-1]) == len(numbers)
-    gapless = bool(whole and numbers[-1] - numbers[0] + 1 == len(numbers) and numbers[0] in (0, 1))
+    gapless = bool(whole and numbers[0] in (0, 1) and numbers[-1] == numbers[0] + len(numbers) - 1)
     digits = np.floor(np.log10(np.maximum(np.abs(numbers), 1))).astype(np.int64) + 1
     usual = int(np.median(digits))
     steady = usual if whole and (digits == usual).mean() > 0.99 else 0
@@ -361,7 +361,8 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
         "whole": whole,
         "sequence": once and gapless and len(numbers) > 5,
         "spread": (float(low), float(high)),
-        "mean": float(numbers @ records / cumulated[-1]),
+        # Of halves and shares, since the sum of enormous numbers is none.
+        "mean": 2 * float((numbers / 2) @ (records / cumulated[-1])),
         "least": float(numbers[0]),
         "rounding": rounding_of(numbers, records),
         "width": steady,

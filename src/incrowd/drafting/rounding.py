@@ -93,7 +93,8 @@ def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Ro
 
 def _steps(numbers: NDArray[np.float64]) -> Iterator[float]:
     """Yield 1, 2 and 5 times powers of ten, from the least distance to a quarter of the range."""
-    extent = float(numbers[-1] - numbers[0])
+    # Python subtracts enormous numbers to infinity without a warning.
+    extent = float(numbers[-1]) - float(numbers[0])
     if len(numbers) < 2 or not math.isfinite(extent):
         return
     power = math.floor(math.log10(float(np.diff(numbers).min()))) if extent else 0
@@ -127,7 +128,7 @@ def _rounded(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
 
 def _shared(values: NDArray[np.float64], counts: NDArray[np.integer]) -> float:
     """Return the share of the records whose value has at least five of them; equal values are neighbours."""
-    first = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     totals = np.add.reduceat(counts, first)
     return float(totals[totals >= SHARED_BY].sum() / totals.sum())
 
