@@ -57,4 +57,4 @@ def test_households_over_both_on_the_command_line(run, tmp_path, monkeypatch):
     assert "(--previous-table) and its row map (--previous-row-map)" in said
     raw = ["--previous-table", "first.csv", "--previous-row-map", "out/internal/rows.parquet", "--force"]
     found = run(*given, "--previous-release", "out/release.csv", *raw)
-    assert "A household is found with a probability of up to" in " ".join(found.out.split())
+    assert "a household is found with a probability of up to" in " ".join(found.out.split())

@@ -8,6 +8,8 @@ from incrowd.cli.summary import last_line
 from incrowd.gate.points import Point
 from incrowd.gate.verdict import Verdict
 
+pytestmark = pytest.mark.gated
+
 POINT = Point("much-suppressed", (), 0.3, "30% are suppressed.", "Ask for less.")
 
 

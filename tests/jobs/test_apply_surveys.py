@@ -61,7 +61,7 @@ def test_households_of_a_batch_are_measured(households, kind, tmp_path):
     expected = household_figures([cell for _, cell in cells], homes)
     assert applied.privacy.risk["household"] == pytest.approx(expected, rel=1e-9)
     assert applied.to_dict()["privacy"]["risk"]["household"] == applied.privacy.risk["household"]
-    assert "A household is found with a probability" in " ".join(applied.sentences())
+    assert "a household is found with a probability" in " ".join(applied.sentences())
     applied.write(tmp_path / "out.csv")
 
 
@@ -75,7 +75,7 @@ def test_a_household_in_both_tables_is_one(households):
     alone = household_figures(*homes_of(applied))
     assert applied.privacy.risk["household"] == pytest.approx(alone, rel=1e-9)
     assert expected["max"] != alone["max"] or expected["mean"] != alone["mean"]
-    assert [text[:9] for text in applied.sentences() if "A household is found" in text] == [
+    assert [text[:9] for text in applied.sentences() if "household is found" in text] == [
         "Whoever f",
         "With the ",
     ]

@@ -27,6 +27,8 @@ from incrowd.studio.work import Work
 from spark_session import SOURCES
 from studio_browser import Studio, Visit
 
+pytestmark = pytest.mark.gated
+
 NAMES = ("age", "sex", "zip", "diagnosis")
 
 

@@ -172,7 +172,7 @@ def rounding_base(
 def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
     try:
         values, counts = engine.values_of([name])
-    except IncrowdError:
+    except (IncrowdError, pl.exceptions.PolarsError):
         yield wording.unread_column(name, "its values cannot be listed where the rows are")
         return
     column = nameless(values.to_series())

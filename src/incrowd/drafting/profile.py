@@ -22,6 +22,7 @@ from incrowd.drafting.text_forms import (
 from incrowd.drafting.value_forms import is_postal, reaching
 from incrowd.drafting.words import says, tokens
 from incrowd.errors import InputError
+from incrowd.io.columns import nameless
 from incrowd.lazy import NDArray, np, pl
 from incrowd.reading.exact import NUMBER
 from incrowd.reading.recognition import Recognized, recognize, recognize_digits
@@ -187,7 +188,7 @@ def is_of_periods(series: pl.Series, column: Profile) -> bool:
         return True
     if column.kind != "number" or not column.whole:
         return False
-    numbers = series.drop_nulls().cast(pl.Float64, strict=False)
+    numbers = nameless(series).drop_nulls().cast(pl.Float64, strict=False)
     least, most = numbers.min(), numbers.max()
     return isinstance(least, float) and isinstance(most, float) and most - least == column.distinct - 1
 

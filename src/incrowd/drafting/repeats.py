@@ -9,6 +9,7 @@ from incrowd.drafting.functional_dependencies import columns_of_ids
 from incrowd.drafting.profile import Profile, profile_of
 from incrowd.drafting.roles import guess_role, is_id, may_name_people
 from incrowd.drafting.words import marks_of_people
+from incrowd.errors import IncrowdError
 from incrowd.io.columns import nameless
 from incrowd.lazy import pl
 
@@ -66,8 +67,12 @@ def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], sc
 
 
 def _repeats(engine: Engine, name: str, schema: Schema) -> int:
-    """Count the values of a column that several rows have, missing ones aside."""
-    values, counts = engine.values_of([name])
+    """Count the values of a column that several rows have, missing ones aside; 0 where it cannot be read."""
+    try:
+        values, counts = engine.values_of([name])
+    except (IncrowdError, pl.exceptions.PolarsError):
+        # A column that does not leave may be damaged: nothing else reads it.
+        return 0
     several = nameless(values.to_series()).filter(pl.Series(counts > 1)).drop_nulls()
     return int((~several.cast(pl.String, strict=False).is_in(list(schema.null_values))).sum())
 
