@@ -47,7 +47,7 @@ def test_a_draft_names_the_profile_and_a_release_is_verified_by_it(incrowd, tmp_
     assert "clauses: 0 checked, 0 attested, 3 not met. This is no legal opinion." in said
     (tmp_path / "policy.toml").write_text(
         text.replace("# [profile.inputs]\n", "[profile.inputs]\nrisk = 0.2\n")
-        .replace("# [[", "[[").replace("# clause", "clause")
+        .replace("# [[profile", "[[profile").replace("# clause", "clause")
         .replace('# by = ""', 'by = "A. Expert"').replace("# on", "on").replace('# says = ""', 'says = "It is."')
     )  # fmt: skip
     status, said = incrowd("verify", "safe.csv", "--policy", "policy.toml")
