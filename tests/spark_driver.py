@@ -58,7 +58,9 @@ def release(table, target: str, blocks: int | None) -> None:
     """Release the rows, and say what came of it."""
     algorithm = ic.Mondrian() if blocks else ic.Optimal()
     try:
-        made = ic.anonymize(table, schema(), MODELS, algorithm, max_suppression=0.1, blocks=blocks)
+        made = ic.anonymize(
+            table, schema(), MODELS, algorithm, max_suppression=0.1, blocks=blocks, unanswered="write"
+        )
         made.write(target)
     except ic.IncrowdError as error:
         say(json.dumps({"error": type(error).__name__, "text": str(error)}))
