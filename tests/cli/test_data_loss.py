@@ -330,7 +330,7 @@ def test_of_two_processes_one_reports_success(work, output):
         "from incrowd.cli import main\n"
         "main()\n"
     )
-    arguments = shlex.split(f"anonymize data/big {ROLES} -o {output}")
+    arguments = shlex.split(f"anonymize data/big {ROLES} -o {output} --unanswered write")
     both = [
         subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
@@ -390,7 +390,9 @@ def test_the_next_run_removes_what_a_killed_one_left(run, work, tmp_path, monkey
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *shlex.split(command)], check=False, capture_output=True
+        [sys.executable, "-c", code, *shlex.split(command), "--unanswered", "write"],
+        check=False,
+        capture_output=True,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     left = [path for folder in (work, temporary) for path in folder.glob("*incrowd-*.tmp")]
