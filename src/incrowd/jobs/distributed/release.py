@@ -154,7 +154,7 @@ class DistributedRelease(InNotebooks, Release):
         TableError
             When the folder exists (unless `force`) or cannot be written.
         InfeasibleError
-            When what was written does not satisfy the policy.
+            When the verdict is broken, or what was written does not satisfy the policy.
         """
         self.verdict.refuse(only_broken=True)
         self._write(path, force=force)
