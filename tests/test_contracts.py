@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from dataclasses import MISSING, fields, replace
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -436,19 +437,21 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
     limit = allowed(algorithm, 0.5)
     schema, made = schema_for(algorithm), example(algorithm)
     quasi = [attribute.name for attribute in schema.quasi]
+    anonymize = partial(
+        ic.anonymize,
+        frame,
+        schema,
+        models,
+        made,
+        output=style,
+        max_suppression=limit,
+        seed=seed % 1000,
+        set_limit=80,
+        ends="exact",
+        suppressed="keep",
+    )
     try:
-        release = ic.anonymize(
-            frame,
-            schema,
-            models,
-            made,
-            output=style,
-            max_suppression=limit,
-            seed=seed % 1000,
-            set_limit=80,
-            ends="exact",
-            suppressed="keep",
-        )
+        release = anonymize()
     except ic.InfeasibleError:
         # There may be nothing short of `*` everywhere.
         assert may_give_up(algorithm, style)
@@ -461,18 +464,7 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
     sizes = Counter(cell for cell in cells if set(cell) != {"*"})
     assert min(sizes.values()) >= k
     assert sum(1 for cell in cells if set(cell) == {"*"}) <= rows / 2
-    again = ic.anonymize(
-        frame,
-        schema,
-        models,
-        made,
-        output=style,
-        max_suppression=limit,
-        seed=seed % 1000,
-        set_limit=80,
-        ends="exact",
-        suppressed="keep",
-    )
+    again = anonymize()
     assert again.table.equals(release.table)
     if isinstance(release.recoding, ic.Local):
         assert_lowest_cells(frame, release, quasi)
