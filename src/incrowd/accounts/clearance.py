@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations, repeat
+from math import ceil
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from incrowd.errors import IncrowdError
 from incrowd.gate import wording
 from incrowd.gate.columns import are_numbers, points_of_texts, texts_of
 from incrowd.gate.points import Point
-from incrowd.io.columns import nameless
+from incrowd.io.columns import columns_named, nameless
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
 
 _MANY = 0.2
 """Share of the records with values of their own from which there is a point: a fifth."""
-_FIRST = 50_000
-"""Rows by which uniqueness is looked at first; only where they show something, all rows are counted."""
 _PAIRED = 12
-"""Columns with the most values that are looked at in pairs, and rows of them."""
+"""Columns with the most values that are looked at in pairs."""
 _PAIRED_ROWS = 20_000
+"""Rows, spread evenly, by which most pairs are seen to be harmless."""
 
 
 def columns_that_leave(engine: Engine, schema: Schema) -> list[str]:
@@ -49,80 +49,68 @@ def points_of_columns(engine: Engine, schema: Schema, rows: int) -> Iterator[Poi
     rows
         All records.
     """
-    names = columns_that_leave(engine, schema)
     quasi = {attribute.name for attribute in schema.quasi}
-    others = [name for name in names if name not in quasi]
-    yield from _unique_columns(engine, others, rows)
-    yield from _unique_pairs(engine, others, rows)
     compared = {attribute.name for attribute in schema.sensitive if attribute.parts is None}
-    for name in others:
-        yield from _texts(engine, name, compared=name in compared)
+    sizes = {}
+    for name in columns_that_leave(engine, schema):
+        if name in quasi:
+            continue
+        try:
+            values, counts = engine.values_of([name])
+        except (IncrowdError, pl.exceptions.PolarsError):
+            share = _lone_share(engine, [name], rows)
+            if share >= _MANY:
+                yield wording.unique_column(name, share, numbers=False)
+            yield wording.unread_column(name, "its values cannot be listed where the rows are")
+            continue
+        column = nameless(values.to_series())
+        share = int((counts == 1).sum()) / max(rows, 1)
+        if share >= _MANY:
+            yield wording.unique_column(name, share, numbers=are_numbers(column))
+        else:
+            sizes[name] = len(column)
+        if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+            yield wording.unread_column(name, "its values are neither texts, numbers nor dates")
+        elif (texts := texts_of(column, counts)) is not None:
+            records = int(counts.sum())
+            yield from points_of_texts(name, *texts, records, quasi=False, compared=name in compared)
+    yield from _unique_pairs(engine, sizes, rows)
 
 
-def _unique_columns(engine: Engine, names: Sequence[str], rows: int) -> Iterator[Point]:
-    for name in names:
-        share = _lone_share(engine, [name], rows)
-        if share is not None and share >= _MANY:
-            yield wording.unique_column(name, share, numbers=_is_of_numbers(engine, name))
+def _unique_pairs(engine: Engine, sizes: Mapping[str, int], rows: int) -> Iterator[Point]:
+    """Find the pairs of columns, neither of them unique, that single out many records.
 
-
-def _is_of_numbers(engine: Engine, name: str) -> bool:
-    try:
-        return are_numbers(nameless(engine.values_of([name])[0].to_series()))
-    except IncrowdError:
-        return False
-
-
-def _unique_pairs(engine: Engine, names: Sequence[str], rows: int) -> Iterator[Point]:
-    """Find the pairs of columns, neither of them unique, that single out many records."""
-    heads = {name: engine.head(name, _PAIRED_ROWS) for name in names}
-    kinds = {name: _kinds(engine, name, head, rows) for name, head in heads.items()}
-    sizes = {name: found[0] for name, found in kinds.items() if found is not None and found[1] < _MANY}
+    Parameters
+    ----------
+    sizes
+        How many values each column has.
+    """
     most = set(sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED])
+    several = [
+        pair
+        for pair in combinations([name for name in sizes if name in most], 2)
+        if sizes[pair[0]] * sizes[pair[1]] >= _MANY * rows
+    ]
+    if not several:
+        return
+    # Who is alone among all is alone among some. Half of the limit is room for rows that are not like others.
+    names = [name for name in sizes if any(name in pair for pair in several)]
+    some = engine.every(names, max(ceil(rows / _PAIRED_ROWS), 1))
     pairs = {}
-    for one, other in combinations([name for name in sizes if name in most], 2):
-        both = [head for name in (one, other) if (head := heads[name]) is not None]
-        if sizes[one] * sizes[other] < _MANY * (len(both[0]) if both else rows):
-            continue
-        if len(both) > 1 and _lone_part(both) < _MANY:
-            continue
-        share = _lone_share(engine, (one, other), rows)
-        if share is not None and share >= _MANY:
-            pairs[one, other] = share
+    for pair in several:
+        if some is None or _lone_part(some.select(columns_named(pair)).get_columns()) >= _MANY / 2:
+            share = _lone_share(engine, pair, rows)
+            if share >= _MANY:
+                pairs[pair] = share
     yield from wording.unique_together(pairs)
 
 
-def _kinds(engine: Engine, name: str, head: pl.Series | None, rows: int) -> tuple[int, float] | None:
-    """Return how many values a column has, and the share of the records that have a value of their own.
-
-    They are those of its first values where they are at hand. None where the engine counts no pairs.
-    """
-    if head is not None:
-        return head.n_unique(), _lone_part([head])
+def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float:
+    """Return the share of the records whose values in some columns no other has; 0 where nobody can tell."""
     try:
-        lone = engine.lone_rows([name])
-        return None if lone is None else (len(engine.values_of([name])[0]), lone / max(rows, 1))
+        return (engine.lone_rows(names) or 0) / max(rows, 1)
     except IncrowdError:
-        return None
-
-
-def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float | None:
-    """Return the share of the records whose values in some columns no other record has.
-
-    None where the engine cannot say. A share below `_MANY` may be one of the first rows alone.
-    """
-    heads = [head for name in names if (head := engine.head(name, _FIRST)) is not None]
-    if len(heads) == len(names):
-        share = _lone_part(heads)
-        if share < _MANY or len(heads[0]) < _FIRST:
-            return share
-    try:
-        lone = engine.lone_rows(names)
-        if lone is None and len(names) == 1:
-            lone = int((engine.values_of(names)[1] == 1).sum())
-    except IncrowdError:
-        return None
-    return None if lone is None else lone / max(rows, 1)
+        return 0.0
 
 
 def _lone_part(columns: Sequence[pl.Series]) -> float:
@@ -167,18 +155,3 @@ def rounding_base(
         if all(_lone_part([rounded, *other]) < _MANY for other in ([[each] for each in others] or [[]])):
             return base
     return None
-
-
-def _texts(engine: Engine, name: str, *, compared: bool) -> Iterator[Point]:
-    try:
-        values, counts = engine.values_of([name])
-    except (IncrowdError, pl.exceptions.PolarsError):
-        yield wording.unread_column(name, "its values cannot be listed where the rows are")
-        return
-    column = nameless(values.to_series())
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        yield wording.unread_column(name, "its values are neither texts, numbers nor dates")
-        return
-    found = texts_of(column, counts)
-    if found is not None:
-        yield from points_of_texts(name, *found, int(counts.sum()), quasi=False, compared=compared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.accounts.clearance import columns_that_leave, points_of_columns
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _MANY = 0.2
 """Share of suppressed records from which there is a point: a fifth."""
 _ROWS = 20_000
-"""Rows of which columns are compared with each other."""
+"""Rows, spread evenly, of which columns are compared with each other."""
 
 
 class Evidence(NamedTuple):
@@ -103,16 +104,16 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
     schema = evidence.policy.schema
     quasi = [attribute.name for attribute in schema.quasi]
     others = [name for name in columns_that_leave(evidence.leaving, schema) if _is_plain(name, schema)]
-    heads = {name: evidence.came.head(name, _ROWS) for name in [*quasi, *others]} if others else {}
-    table = {name: head for name, head in heads.items() if head is not None}
-    if not table:
+    if not others:
         return
-    rows = pl.DataFrame(table)
-    follows = set(determined(rows, list(table)))
-    for other in (name for name in others if name in table):
-        for one in (name for name in quasi if name in table):
-            from_quasi = (one, other) in follows or part_of(table[other], table[one])
-            if from_quasi or (other, one) in follows or part_of(table[one], table[other]):
+    rows = evidence.came.every([*quasi, *others], max(ceil(evidence.frequency.rows / _ROWS), 1))
+    if rows is None:
+        return
+    follows = set(determined(rows, rows.columns))
+    for other in others:
+        for one in quasi:
+            from_quasi = (one, other) in follows or part_of(rows[other], rows[one])
+            if from_quasi or (other, one) in follows or part_of(rows[one], rows[other]):
                 yield wording.derived(other, one, follows=from_quasi)
                 break
 

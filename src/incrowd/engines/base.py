@@ -152,6 +152,10 @@ class Engine(ABC):
         """Return the first values of a column, at most so many; None where they are not at hand."""
         return None
 
+    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
+        """Return some columns of every so many rows, from the first; None where they are not at hand."""
+        return None
+
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values in some columns no other row has; None where that takes too long."""
         return None

@@ -152,6 +152,10 @@ class MemoryEngine(Engine):
         """Return the first values of a column; see `Engine.head`."""
         return self._series(column).head(rows)
 
+    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
+        """Return some columns of every so many rows; see `Engine.every`."""
+        return pl.DataFrame({name: self._series(name).gather_every(step) for name in columns})
+
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values no other row has; see `Engine.lone_rows`."""
         return int((self.values_of(columns)[1] == 1).sum())

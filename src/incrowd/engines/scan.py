@@ -127,6 +127,12 @@ class ScanEngine(Engine):
             # A column that is left out may be damaged: nothing else reads it.
             return None
 
+    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
+        """Return some columns of every so many rows while they stream; see `Engine.every`."""
+        rows = self.frame.select(columns_named(columns)).with_row_index(_PLACE)
+        some = passing(rows).filter(column_named(_PLACE) % step == 0).collect(engine="streaming")
+        return some.sort(_PLACE).drop(_PLACE)
+
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values no other row has; see `Engine.lone_rows`."""
         return int((self.values_of(columns)[1] == 1).sum())

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from incrowd.gate import wording
 from incrowd.gate.points import Point
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import written
+from incrowd.verification.classes import count_rows, written
 from incrowd.verification.policy import Policy
 from incrowd.verification.source import Table
 
 _ROWS, _FIRST = 20_000, 1_000
-"""Raw rows that are compared, and those of them that rule out most pairs of columns."""
+"""Raw rows, spread evenly, that are compared, and those of them that rule out most pairs of columns."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
 """Parts of a day that a column of its own may have."""
 
@@ -46,7 +47,8 @@ def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) ->
     quasi = [column.name for column in policy.named("quasi")]
     names = [*quasi, *(name for name in plain_columns(policy, released.names) if name in raw.names)]
     texts = ", ".join(f"{written(con, raw, name, ())} AS v{n}" for n, name in enumerate(names))
-    con.execute(f"CREATE TABLE first_rows AS SELECT {texts} FROM {raw.name} AS t WHERE t.rowid < {_ROWS}")
+    step = max(ceil(count_rows(con, raw) / _ROWS), 1)
+    con.execute(f"CREATE TABLE some_rows AS SELECT {texts} FROM {raw.name} AS t WHERE t.rowid % {step} = 0")
     values = {name: _values(con, f"v{n}") for n, name in enumerate(names)}
     keys = [values[name] for name in quasi]
     others = {name: its for name, its in values.items() if its not in keys}
@@ -63,20 +65,20 @@ def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) ->
 def _values(con: Checks, text: str) -> _Values:
     day = f"try_strptime(substr({text}, 1, 10), '%Y-%m-%d')"
     counted = f"count(DISTINCT {text}), count({text}) < count(*), count({text}) = count({day})"
-    known, lacking, of_days = con.row(f"SELECT {counted} FROM first_rows")
+    known, lacking, of_days = con.row(f"SELECT {counted} FROM some_rows")
     return _Values(text, known, known + lacking, of_days)
 
 
 def _told_by(con: Checks, one: _Values, others: Sequence[_Values]) -> set[str]:
     """Return the columns of which each value of one has one value; a nearly unique one tells nothing."""
-    (rows,) = con.row("SELECT count(*) FROM first_rows")
+    (rows,) = con.row("SELECT count(*) FROM some_rows")
     able = [other for other in others if 1 < other.different <= one.different]
     if not able or 2 * one.different > rows:
         return set()
     filled = [f"coalesce('v' || {other.text}, 'm')" for other in able]
     alike = ", ".join(f"min({text}) = max({text}) AS a{n}" for n, text in enumerate(filled))
     all_alike = ", ".join(f"bool_and(a{n})" for n in range(len(able)))
-    holds = con.row(f"SELECT {all_alike} FROM (SELECT {alike} FROM first_rows GROUP BY {one.text})")
+    holds = con.row(f"SELECT {all_alike} FROM (SELECT {alike} FROM some_rows GROUP BY {one.text})")
     return {other.text for other, true in zip(able, holds, strict=True) if true}
 
 
@@ -91,7 +93,7 @@ def _is_part(con: Checks, part: _Values, whole: _Values) -> bool:
     # Rows where one is missing say nothing; the first rows rule out most.
     for few in (_FIRST, _ROWS):
         asked = ", ".join(f"bool_and({way})" for way in ways)
-        holds = con.row(f"SELECT {asked} FROM first_rows WHERE rowid < {few}")
+        holds = con.row(f"SELECT {asked} FROM some_rows WHERE rowid < {few}")
         ways = [way for way, true in zip(ways, holds, strict=True) if true is not False]
         if not ways:
             return False
