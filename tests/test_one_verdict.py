@@ -406,3 +406,20 @@ def test_an_answer_of_the_policy_is_repeated_by_every_face(planted, kind):
 def test_the_verifier_knows_which_algorithms_recode_whole_columns():
     """The way out of a blanked column depends on it, and the verifier does not import the algorithms."""
     assert set(FULL_DOMAIN) == {each.name for each in ALGORITHMS if each.full_domain}
+
+
+def test_a_column_of_one_value_does_not_hide_that_nothing_is_left(tmp_path):
+    """Its cells are values, and yet they tell nothing, as the raw table has no other."""
+    raw = TABLE.with_columns(country=pl.lit("FR"))
+    schema = ic.Schema(
+        quasi={name: ic.Hierarchy.flat() for name in ("age", "zip", "sex", "country")}, unlisted="drop"
+    )
+    policy = ic.Policy(schema, (ic.KAnonymity(ROWS),), ic.Optimal())
+    release = ic.anonymize(raw, policy, unanswered="write")
+    assert "nothing-left" in release.verdict.text
+    assert release.table["country"].unique().to_list() == ["FR"]
+    raw.write_csv(tmp_path / "raw.csv")
+    release.table.write_csv(tmp_path / "release.csv")
+    release.policy.write(tmp_path / "policy.toml")
+    verified = ic.verify(tmp_path / "release.csv", tmp_path / "policy.toml", against=tmp_path / "raw.csv")
+    assert of_verdict(verified.verdict) == of_verdict(release.verdict)

@@ -162,19 +162,20 @@ def _blanked(of: Subject) -> Iterator[Point]:
 def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, missing: int) -> Iterator[Point]:
     quasi = policy.named("quasi")
     shown = [written(con, released, column.name, policy.null_values) for column in quasi]
-    blank = [[SUPPRESSED] for _ in quasi]
+    blank: list[list[str] | None] = [[SUPPRESSED] for _ in quasi]
     if raw is not None:
         types = [raw.kind_of(column.name) for column in quasi]
         both = (_cells_of(con, table, policy) for table in (released, raw))
         blank = list(map(_for_all, quasi, *both, types))
     gone = " AND ".join(f"{text} IS NOT DISTINCT FROM '{SUPPRESSED}'" for text in shown)
     counted = ", ".join(
-        f"count(*) FILTER ({text} IN ({', '.join(map(literal, cells)) or 'NULL'}) AND NOT ({gone}))"
+        f"count(*) FILTER ({text} IN ({', '.join(map(literal, cells or ())) or 'NULL'}) AND NOT ({gone}))"
         for text, cells in zip(shown, blank, strict=True)
     )
     records, suppressed, *of_column = con.row(
         f"SELECT count(*), count(*) FILTER ({gone}), {counted} FROM {released.name} AS t"
     )
+    telling = [number for cells, number in zip(blank, of_column, strict=True) if cells is not None]
     for column, number in zip(quasi, of_column, strict=True):
         if number > _HALF * (records - suppressed):
             yield wording.blanked(
@@ -187,7 +188,7 @@ def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, mis
     gone, everybody = suppressed + missing, records + missing
     if gone > _A_FIFTH * everybody:
         yield wording.much_suppressed(gone / everybody)
-    if suppressed == records:
+    if suppressed == records or (telling and min(telling) == records - suppressed):
         yield wording.nothing_left()
 
 
@@ -200,13 +201,15 @@ def _cells_of(con: Checks, table: Table, policy: Policy) -> Iterator[list[str | 
         yield [value for (value,) in con.execute(rows).fetchall()]
 
 
-def _for_all(column: Column, cells: list[str | None], values: list[str | None], stored: str) -> list[str]:
-    """Return the cells that stand for every value that occurs; a column of one value had nothing to lose."""
+def _for_all(
+    column: Column, cells: list[str | None], values: list[str | None], stored: str
+) -> list[str] | None:
+    """Return the cells that stand for every value that occurs; None of a column of one value."""
     if column.treatment is not None:
         # Its treated values were generalized, and those are not known.
         return [SUPPRESSED]
     if len(values) < 2:
-        return []
+        return None
     if column.style == "mean" and len(cells) == 1:
         # A mean says which values it is of by its class alone, and here that is all records.
         return [text for text in cells if text is not None]
