@@ -110,7 +110,6 @@ def test_models_judge_the_values_that_are_released():
     rounded = ic.Schema(["age"], ["salary"], treatments={"salary": ic.Round(1000)})
     release = ic.anonymize(raw, rounded, ["l-diversity:2"], ends="exact")
     assert release.privacy.classes == 1
-    assert any("The models judge salary by the values that are released." in x for x in release.sentences())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -88,9 +88,9 @@ def show_assessment_summary(out: Console, assessment: Assessment) -> None:
 
 
 def _show(out: Console, asked: Sequence[ModelResult], sentences: Sequence[str]) -> None:
-    """Print the conditions in one sentence, and other sentences."""
-    if asked:
-        out.print(_conditions(asked))
+    """Print the limits that are met in one sentence, since the verdict names the others; then sentences."""
+    if met := [each for each in asked if each.holds]:
+        out.print(_conditions(met))
     for sentence in sentences:
         out.print(sentence)
 
@@ -106,10 +106,7 @@ def _conditions(asked: Sequence[ModelResult]) -> str:
         of = f" of {each.attribute}" if each.attribute else ""
         of += f" against {each.attacker}" if each.attacker else ""
         reached = number(each.value)
-        fails = "" if each.holds else " FAILS"
-        conditions.append(
-            f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)}){fails}"
-        )
+        conditions.append(f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)})")
     more = f" and {len(asked) - _CONDITIONS} more" if len(asked) > _CONDITIONS else ""
     return "Reached: " + ", ".join(conditions) + more + "."
 

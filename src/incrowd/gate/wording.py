@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, Decimal
 from incrowd.errors import listed, setting
 from incrowd.gate.points import Point
 
-_NAMED = 6
+NAMED_COLUMNS = 6
 """Columns that a sentence names."""
 
 
@@ -45,8 +45,8 @@ def in_words(columns: Sequence[str]) -> str:
     >>> in_words(list("abcdefghi"))
     'a, b, c, d, e, f and 3 more'
     """
-    if len(columns) > _NAMED:
-        return listed(columns, _NAMED)
+    if len(columns) > NAMED_COLUMNS:
+        return listed(columns, NAMED_COLUMNS)
     *first, last = columns
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -14,7 +14,7 @@ from incrowd.accounts.survey import survey_sentences
 from incrowd.accounts.value_warnings import doubts
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
-from incrowd.gate.wording import at_most, in_words, percent, who_knows
+from incrowd.gate.wording import NAMED_COLUMNS, at_most, in_words, percent, who_knows
 from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
 from incrowd.presentation.documents import envelope, rounded
@@ -141,9 +141,11 @@ def _asked(release: Accountable) -> list[ModelResult]:
 def _records_sentence(release: Accountable) -> str:
     after = release.privacy
     share = after.suppressed / after.records if after.records else 0.0
+    # The attacker of the next sentence knows the quasi-identifiers, where they are few.
+    many = f" Quasi-identifiers are {', '.join(after.quasi)}." if len(after.quasi) > NAMED_COLUMNS else ""
     return (
         f"The table has {after.records:,} records{of_people(after.people)}; {after.suppressed:,} of them "
-        f"({percent(share)}) are suppressed. Quasi-identifiers are {', '.join(after.quasi)}."
+        f"({percent(share)}) are suppressed.{many}"
     )
 
 
@@ -155,8 +157,8 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
             f"Whoever knows that a person is in the table, and the person's {in_words(after.quasi)}, and "
             f"nothing else, finds the right {'record' if after.people is None else 'person'} with a "
             "probability of at most "
-            f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before it was "
-            f"{at_most(raw['max'])} ({percent(raw['mean'])})."
+            f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before {at_most(raw['max'])} "
+            f"({percent(raw['mean'])})."
         )
         left = release.suppression
         if left.records > left.left_out and left.size:
@@ -171,10 +173,9 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
         lists = any(attribute.parts is not None for attribute in release.policy.schema.sensitive)
         guessed, single = ("part", "of which all share a part") if lists else ("value", "with a single value")
         yield (
-            f"By guessing the most frequent sensitive {guessed} of a class, {who_knows(after.quasi)}, is "
-            f"right for {percent(disclosure['mean'])} of the {whom}, against "
-            f"{percent(disclosure['baseline'])} without the release; "
-            f"{percent(disclosure['homogeneous'])} of them are in classes {single}."
+            f"By guessing the most frequent sensitive {guessed}, {who_knows(after.quasi)}, is right for "
+            f"{percent(disclosure['mean'])} of the {whom} (before {percent(disclosure['baseline'])}); "
+            f"{percent(disclosure['homogeneous'])} are in classes {single}."
         )
 
 
@@ -185,8 +186,8 @@ def _loss_sentences(release: Accountable) -> Iterator[str]:
         if loss.weighted is not None:
             weighted = f" By the sampling weights it is {percent(loss.weighted)}."
         yield (
-            f"A released cell covers on average {percent(loss.value)} of what its column could be (loss "
-            f"metric; 0% is the raw table, 100% nothing left).{weighted}"
+            f"A released cell covers on average {percent(loss.value)} of its column (0% is the raw table)."
+            f"{weighted}"
         )
 
 

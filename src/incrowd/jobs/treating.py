@@ -237,8 +237,6 @@ def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
                 ", and not by those that are released" if judge == "original" else " and by those that leave"
             )
             found.append(f"The models judge {each.name} by its values before it was perturbed{also}.")
-        elif each.role == "sensitive":
-            found.append(f"The models judge {each.name} by the values that are released.")
     return found
 
 
