@@ -58,8 +58,16 @@ def release(table, target: str, blocks: int | None) -> None:
     """Release the rows, and say what came of it."""
     algorithm = ic.Mondrian() if blocks else ic.Optimal()
     try:
+        # Each row is looked for in what is written, so that suppressed ones stay.
         made = ic.anonymize(
-            table, schema(), MODELS, algorithm, max_suppression=0.1, blocks=blocks, unanswered="write"
+            table,
+            schema(),
+            MODELS,
+            algorithm,
+            max_suppression=0.1,
+            suppressed="keep",
+            blocks=blocks,
+            unanswered="write",
         )
         made.write(target)
     except ic.IncrowdError as error:

@@ -48,7 +48,8 @@ def test_sensitive_attributes_of_a_small_table_are_asked_at_once(own, numbers):
     )
     with jobs_of(own) as asked:
         found = ic.assess(table, schema)
-    assert asked.jobs <= 6
+    # Two for each of three columns that leave are asked for its points.
+    assert asked.jobs <= 18
     assert asked.tasks <= 30
     assert found.to_dict() == ic.assess(numbers, schema).to_dict()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
+from incrowd.engines.distinct import require_countable
 from incrowd.engines.fetched import (
     Combinations,
     FetchedCount,
@@ -211,10 +212,14 @@ class SparkEngine(Engine):
         )  # fmt: skip
         for name in names:
             if not isinstance(self.kind(name), countable):
-                kind = _polars_name(positional(self._frame)[0], f"c{self._names.index(name)}")
+                place = f"c{self._names.index(name)}"
+                empty = as_arrow(positional(self._frame)[0].select(place))
+                if empty is not None:
+                    require_countable(name, empty.dtypes[0])
+                # Spark has types that Arrow lacks, as some intervals.
                 raise SchemaError(
-                    f"column {name!r} is of type {kind}, which is neither text, number nor date; "
-                    "convert it first"
+                    f"column {name!r} is of type {self.kind(name).simpleString()}, which is neither text, "
+                    "number nor date; convert it first, or leave the column out"
                 )
 
     # --- recoding ------------------------------------------------------------------------------------
@@ -444,15 +449,6 @@ def _bare(kind: Any) -> Any:
     if isinstance(kind, st.MapType):
         return st.MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
     return kind
-
-
-def _polars_name(frame: Any, place: str) -> str:
-    """Name a column's Spark type as a frame in memory would."""
-    empty = as_arrow(frame.select(place))
-    if empty is None:
-        # Spark has types that Arrow lacks, as some intervals.
-        return str(frame.schema[place].dataType.simpleString())
-    return str(empty.dtypes[0])
 
 
 def as_arrow(frame: Any) -> pl.DataFrame | None:
