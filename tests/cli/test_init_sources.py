@@ -84,6 +84,17 @@ def test_of_very_many_rows_the_first_are_looked_at(run, people, monkeypatch):
         assert "# A draft for 'the first 250 rows of " in Path("policy.toml").read_text()
 
 
+def test_a_row_is_no_header_of_streamed_files_either(run, people):
+    Path("many").mkdir()
+    rows = people.write_csv(include_header=False)
+    Path("many/0.csv").write_text(rows)
+    refused = run("init", "many", "-o", "policy.toml")
+    assert (refused.status, Path("policy.toml").exists()) == (2, False)
+    assert "the first line looks like a row and not like a header" in refused.err
+    names = ",".join(people.columns)
+    assert run("init", "many", "--names", names, "-o", "policy.toml").status == 0
+
+
 def test_an_empty_table_has_no_draft(run, people):
     done = run("init", *database(people.clear()), "-o", "policy.toml")
     assert (done.status, Path("policy.toml").exists()) == (2, False)

@@ -139,13 +139,16 @@ def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.Dat
     TableError
         When it has no rows, or a file is damaged.
     """
+    from incrowd.io.files import note_names_of_line
     from incrowd.io.streams import Files, reading
 
     if isinstance(table, pl.DataFrame):
         return table
     if isinstance(table, Files):
         with reading(table, table.columns):
-            return table.frame.head(most).collect(engine="streaming")
+            rows = table.frame.head(most).collect(engine="streaming")
+        by_line = table.csv_format is not None and not table.csv_format.names
+        return note_names_of_line(rows) if by_line else rows
     found: list[pl.DataFrame] = []
     for batch in table.rows():
         found.append(batch.head(most - sum(each.height for each in found)))

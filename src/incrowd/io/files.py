@@ -157,16 +157,20 @@ def read_table(
         of names.
     """
     table, used, headed = _read(file_path(path), csv_format or CsvFormat(), written=written)
-    if headed:
-        _READ[id(table)] = table
-    return table, used
+    return note_names_of_line(table) if headed else table, used
 
 
 _READ: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
 
 
+def note_names_of_line(table: pl.DataFrame) -> pl.DataFrame:
+    """Note that the names of a table come from a line of a file; return the table."""
+    _READ[id(table)] = table
+    return table
+
+
 def was_read(table: Any) -> bool:
-    """Say whether `read_table` took the names of a table from a line, so that they may be a row."""
+    """Say whether the names of a table were taken from a line, so that they may be a row."""
     return _READ.get(id(table)) is table
 
 

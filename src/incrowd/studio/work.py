@@ -12,12 +12,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from incrowd.engines import open_table
+from incrowd.engines import first_rows, open_table
 from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.formats import kept_as
 from incrowd.io.columns import columns_named
-from incrowd.io.files import CsvFormat, write_table
+from incrowd.io.files import CsvFormat, note_names_of_line, was_read, write_table
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
@@ -185,7 +185,7 @@ class Work:
         with called(self._private.path, name), called(path, name):
             self._given, self.policy_name = read_policy(path, self.place("")), name
         if self.source is not None and self._rows is not None:
-            self.choices = self._choices(self._rows, self.height, self.source, self.csv_format)
+            self.choices = self._choices(self.table, self.height, self.source, self.csv_format)
             self.changed()
         return True
 
@@ -207,7 +207,7 @@ class Work:
         height, columns = counted(lazy, estimate=streams)
         if not height:
             raise TableError(f"{source.name}: the table has no rows")
-        choices = self._choices(lazy, height, source, csv_format)
+        choices = self._choices(table, height, source, csv_format)
         self.source, self.table, self.csv_format = source, table, csv_format
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
@@ -216,12 +216,15 @@ class Work:
         self.past.clear()
 
     def _choices(
-        self, rows: pl.LazyFrame, height: int, source: Source, csv_format: CsvFormat | None
+        self, whole: pl.DataFrame | Files, height: int, source: Source, csv_format: CsvFormat | None
     ) -> Choices:
         """Take the policy that was given where it fits, else draft one."""
         from incrowd.jobs.draft import draft_policy
 
-        table = rows.head(DRAFTED).collect(engine="streaming")
+        rows = first_rows(whole, DRAFTED)
+        table = rows.head(DRAFTED)
+        if was_read(rows):
+            note_names_of_line(table)
         of = "" if height <= DRAFTED else f" in the first {DRAFTED:,} rows"
         origin = f"drafted from the names and values of the columns{of}, as incrowd init does"
         if self._given is not None:
