@@ -576,6 +576,18 @@ def test_a_sensitive_column_with_texts_about_people_is_left_out(rare, why):
     assert draft.trial.remedies == (f"diagnosis is left out: {why}",)
 
 
+def test_of_two_columns_that_single_out_together_the_numbers_are_rounded():
+    """Also where the other one has more values: a diagnosis is what the release is for."""
+    rng = np.random.default_rng(3)
+    columns = drafted(
+        age=rng.integers(20, 60, 3_000),
+        diagnosis=[f"E{number:03}" for number in rng.integers(0, 200, 3_000)],
+        cost=rng.integers(0, 100, 3_000) * 100,
+    )
+    assert columns["diagnosis"]["role"] == "sensitive"
+    assert columns["cost"]["treat"]["round"] > 100
+
+
 def test_the_parts_of_lists_are_declared():
     lists = some("F32;E11", "E11", "I10;F32", "I10;E11;F32", "F32", "E11;I10")
     draft, release = tried_draft(diagnosis=lists)

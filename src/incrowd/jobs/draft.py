@@ -211,9 +211,15 @@ def draft_policy(
     def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
         return _written(guesses, source, missing, fillers, _among(pairs, guesses), settings)
 
-    trial = None
-    text = write(guesses, AS_DRAFTED)
-    if not any(_is_open(guess) for guess in guesses):
+    if any(map(_is_open, guesses)):
+        # It runs once the questions are answered. What is known already is rounded as far as a run shows.
+        known, _, _ = tried(table, tuple(map(_unasked, guesses)), write)
+        guesses = tuple(
+            guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
+            for guess, one in zip(guesses, known, strict=True)
+        )
+        text, trial = write(guesses, AS_DRAFTED), None
+    else:
         guesses, text, trial = tried(table, guesses, write)
     telling = tuple(_among(pairs, guesses))
     return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)

@@ -90,14 +90,16 @@ class Remedies:
                 self.parts[column] = sign
                 return _changed(guesses, column, with_parts(_guess(guesses, column), sign))
         if point.name.startswith("unique-"):
-            if len(others) == 1 and table[others[0]].n_unique() > table[column].n_unique():
-                column, others = others[0], [column]
-            guess = _guess(guesses, column)
-            bases = _bases(guess, table[column])
-            base = rounding_base(table[column], [table[each] for each in others], bases)
-            if base is not None:
-                self.bases[column] = base
-                return _changed(guesses, column, _rounded(guess, base))
+            # The column of all pairs is rounded, or else one of the others; of two the one with more values.
+            ways = [(column, others), *((other, [column]) for other in others)]
+            if len(others) == 1:
+                ways.sort(key=lambda way: -table[way[0]].n_unique())
+            for one, beside in ways:
+                guess = _guess(guesses, one)
+                base = rounding_base(table[one], [table[name] for name in beside], _bases(guess, table[one]))
+                if base is not None:
+                    self.bases[one] = base
+                    return _changed(guesses, one, _rounded(guess, base))
         why = _WHY[point.name].format(other=others[0] if others else "")
         return self._without(guesses, column, why)
 
