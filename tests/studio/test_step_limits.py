@@ -14,7 +14,7 @@ from studio_browser import Visit
 @pytest.fixture
 def limits(visit, tmp_path) -> Visit:
     """The step of the limits, for a table with two sensitive columns."""
-    hospital(300).select("age", "sex", "zip", "diagnosis", "cost").write_csv(tmp_path / "people.csv")
+    hospital(3000).select("age", "sex", "zip", "diagnosis", "cost").write_csv(tmp_path / "people.csv")
     return opened(visit, tmp_path / "people.csv")
 
 

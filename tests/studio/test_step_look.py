@@ -36,7 +36,7 @@ def test_a_cell_that_stayed_is_shown_once_and_another_before_and_after():
 
 @pytest.mark.slow
 def test_the_figures_and_the_changed_cells_are_seen_and_said(visit, tmp_path, studio):
-    table = hospital(20).select("name", "age", "sex", "diagnosis")
+    table = hospital(20).select("name", "age", "sex", diagnosis=pl.Series(["flu", "asthma"] * 10))
     table.write_parquet(tmp_path / "people.parquet")
     visit.fill("[data-field=path]", str(tmp_path / "people.parquet"))
     visit.mark("open")
