@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations, repeat
-from math import ceil
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -95,7 +94,7 @@ def _unique_pairs(engine: Engine, sizes: Mapping[str, int], rows: int) -> Iterat
         return
     # Who is alone among all is alone among some. Half of the limit is room for rows that are not like others.
     names = [name for name in sizes if any(name in pair for pair in several)]
-    some = engine.every(names, max(ceil(rows / _PAIRED_ROWS), 1))
+    some = engine.some_rows(names, _PAIRED_ROWS / max(rows, 1))
     pairs = {}
     for pair in several:
         if some is None or _lone_part(some.select(columns_named(pair)).get_columns()) >= _MANY / 2:

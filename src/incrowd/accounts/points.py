@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.accounts.clearance import columns_that_leave, points_of_columns
@@ -106,7 +105,7 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
     others = [name for name in columns_that_leave(evidence.leaving, schema) if _is_plain(name, schema)]
     if not others:
         return
-    rows = evidence.came.every([*quasi, *others], max(ceil(evidence.frequency.rows / _ROWS), 1))
+    rows = evidence.came.some_rows([*quasi, *others], _ROWS / max(evidence.frequency.rows, 1))
     if rows is None:
         return
     follows = set(determined(rows, rows.columns))

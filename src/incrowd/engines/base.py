@@ -152,8 +152,8 @@ class Engine(ABC):
         """Return the first values of a column, at most so many; None where they are not at hand."""
         return None
 
-    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
-        """Return some columns of every so many rows, from the first; None where they are not at hand."""
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+        """Return some columns of a share of the rows, see `spread_rows`; None where they are not at hand."""
         return None
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:

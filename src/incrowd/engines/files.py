@@ -202,10 +202,10 @@ class FilesEngine(Engine):
         """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
         return self.scan.head(column, rows)
 
-    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
-        """Return some columns of every so many rows; see `Engine.every`."""
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+        """Return some columns of a share of the rows; see `Engine.some_rows`."""
         with self._reading(columns):
-            return self.scan.every(columns, step)
+            return self.scan.some_rows(columns, share)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values no other row has, and say which file is damaged."""

@@ -152,9 +152,12 @@ class MemoryEngine(Engine):
         """Return the first values of a column; see `Engine.head`."""
         return self._series(column).head(rows)
 
-    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
-        """Return some columns of every so many rows; see `Engine.every`."""
-        return pl.DataFrame({name: self._series(name).gather_every(step) for name in columns})
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+        """Return some columns of a share of the rows; see `Engine.some_rows`."""
+        from incrowd.io.columns import spread_rows
+
+        rows = pl.DataFrame({name: self._series(name) for name in columns})
+        return rows if share >= 1 else rows.filter(spread_rows(pl.int_range(pl.len()), share))
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values no other row has; see `Engine.lone_rows`."""

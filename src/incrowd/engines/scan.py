@@ -13,7 +13,7 @@ from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Va
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.cancellable_scan import passing
-from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.io.columns import column_named, columns_named, nameless, spread_rows
 from incrowd.lazy import NDArray, np, pl
 from incrowd.table.row_order import ColumnOrder
 from incrowd.treatments.coded import Codes
@@ -127,10 +127,10 @@ class ScanEngine(Engine):
             # A column that is left out may be damaged: nothing else reads it.
             return None
 
-    def every(self, columns: Sequence[str], step: int) -> pl.DataFrame | None:
-        """Return some columns of every so many rows while they stream; see `Engine.every`."""
+    def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
+        """Return some columns of a share of the rows while they stream; see `Engine.some_rows`."""
         rows = self.frame.select(columns_named(columns)).with_row_index(_PLACE)
-        some = passing(rows).filter(column_named(_PLACE) % step == 0).collect(engine="streaming")
+        some = passing(rows).filter(spread_rows(column_named(_PLACE), share)).collect(engine="streaming")
         return some.sort(_PLACE).drop(_PLACE)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:

@@ -46,6 +46,24 @@ def columns_named(names: Iterable[str]) -> list[pl.Expr]:
     return [column_named(name) for name in names]
 
 
+_TURN = 2654435761
+"""2^32 over the golden ratio: its multiples are spread evenly, and in no rhythm that rows may have."""
+
+
+def spread_rows(place: pl.Expr, share: float) -> pl.Expr:
+    """Choose a share of the rows by their places, the same ones each time.
+
+    Rows of a rhythm, as husband and wife in turn, are chosen alike. The verifier has the same formula.
+
+    Examples
+    --------
+    >>> places = pl.DataFrame({"place": range(10)})
+    >>> places.filter(spread_rows(pl.col("place"), 0.5))["place"].to_list()
+    [0, 2, 4, 5, 7]
+    """
+    return place.cast(pl.Int64) * _TURN % 2**32 < int(min(share, 1.0) * 2**32)
+
+
 def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str | None:
     """Say which columns have one name, by their places; by the name where it is among the `known` ones."""
     places: dict[str, list[int]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil
 from typing import NamedTuple
 
 from incrowd.gate import wording
@@ -47,8 +46,10 @@ def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) ->
     quasi = [column.name for column in policy.named("quasi")]
     names = [*quasi, *(name for name in plain_columns(policy, released.names) if name in raw.names)]
     texts = ", ".join(f"{written(con, raw, name, ())} AS v{n}" for n, name in enumerate(names))
-    step = max(ceil(count_rows(con, raw) / _ROWS), 1)
-    con.execute(f"CREATE TABLE some_rows AS SELECT {texts} FROM {raw.name} AS t WHERE t.rowid % {step} = 0")
+    # Multiples of the golden ratio choose rows that are spread evenly, and in no rhythm that rows may have.
+    share = min(_ROWS / max(count_rows(con, raw), 1), 1.0)
+    chosen = f"t.rowid * 2654435761 % 4294967296 < {int(share * 2**32)}"
+    con.execute(f"CREATE TABLE some_rows AS SELECT {texts} FROM {raw.name} AS t WHERE {chosen}")
     values = {name: _values(con, f"v{n}") for n, name in enumerate(names)}
     keys = [values[name] for name in quasi]
     others = {name: its for name, its in values.items() if its not in keys}
