@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 from incrowd.errors import IncrowdError, MissingExtraError, TableError
 from incrowd.lazy import pl
@@ -118,6 +119,25 @@ class Dialect(ABC):
     @abstractmethod
     def __init__(self, where: Any) -> None:
         """Open a session: of an address, where it names a server, else of a file."""
+
+    @classmethod
+    def parts_of(cls, where: str) -> SplitResult:
+        """Take an address apart.
+
+        Raises
+        ------
+        TableError
+            When it cannot be; the message does not name it, since it may have a password.
+        """
+        try:
+            parts = urlsplit(where)
+            parts.port  # noqa: B018 - fails where it is no number
+        except ValueError:
+            raise TableError(
+                f"{cls.title}: the address cannot be read; write it as {cls.example}, with a port as a "
+                "number, a host in IPv6 as [::1], and brackets and slashes of a password as %5B, %5D and %2F"
+            ) from None
+        return parts
 
     @classmethod
     def imported(cls, *modules: str) -> Any:

@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 from incrowd.dialects.base import BATCH, Column, Dialect, Name, Upload
 from incrowd.errors import IncrowdError, TableError
@@ -101,7 +101,7 @@ class MySQL(Dialect):
     def connect(cls, where: str) -> Any:
         """Connect; parts that the address lacks are looked up in MYSQL_PWD and the option file."""
         driver, converters = cls.imported("pymysql"), cls.imported("pymysql.converters")
-        parts, options = urlsplit(where), {}
+        parts, options = cls.parts_of(where), {}
         for name, values in parse_qs(parts.query).items():
             if name not in _OPTIONS:
                 raise TableError(f"{cls.title}: of an address's options, {', '.join(_OPTIONS)} are known")

@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from incrowd.dialects.base import Column, Dialect, Name, Upload
 from incrowd.errors import IncrowdError, TableError
@@ -48,7 +48,7 @@ class Snowflake(Dialect):
     def connect(cls, where: str) -> Any:
         """Connect; further options of an address are a schema, a warehouse, a role and a way to log in."""
         driver = cls.imported("snowflake.connector", "pyarrow")
-        parts, options = urlsplit(where), {}
+        parts, options = cls.parts_of(where), {}
         for name, value in parse_qsl(parts.query):
             if name not in _OPTIONS:
                 raise TableError(f"{cls.title}: of an address's options, {', '.join(_OPTIONS)} are known")
