@@ -16,6 +16,8 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
+from incrowd.io.publishing import waiting
+
 _NAME = re.compile(r"\.?incrowd-[0-9a-f]{12}\.tmp")
 _LOCK = "lock"
 _TRIES = 5
@@ -74,6 +76,10 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
             # Its maker had no time to put anything into it, or sees that it is gone and makes another.
             with contextlib.suppress(OSError):
                 folder.rmdir()
+                continue
+            # The lock comes first. So where there is something, and still no lock, nobody uses it any more.
+            if not os.path.lexists(folder / _LOCK):
+                shutil.rmtree(folder, ignore_errors=True)
             continue
         except OSError:
             continue
@@ -82,7 +88,7 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
                 continue
             if before is not None:
                 before(folder)
-            shutil.rmtree(folder, ignore_errors=True)
+            _clear(folder)
         except OSError:
             continue
         finally:
@@ -115,7 +121,11 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
         path.mkdir(0o700)
         try:
             lock = os.open(path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        except FileNotFoundError:
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+            if not isinstance(error, FileNotFoundError):
+                raise
             continue  # another run took it for one of a dead process
         # Where a file system knows no locks nobody can take the folder for a dead one's.
         with contextlib.suppress(OSError):
@@ -126,13 +136,24 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
         os.close(lock)
 
 
+def _clear(path: Path) -> None:
+    """Remove a folder, its lock last: by this the next run knows what is left if this one is killed."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path):
+            if name != _LOCK:
+                shutil.rmtree(path / name, ignore_errors=True)
+                (path / name).unlink(missing_ok=True)
+    shutil.rmtree(path, ignore_errors=True)
+
+
 def _remove(path: Path, lock: int, owner: int) -> None:
     # A forked child has a copy of the object and no right to the folder.
     if os.getpid() == owner:
-        for _ in range(_TRIES):
-            shutil.rmtree(path, ignore_errors=True)
-            if not path.exists():
-                break
-            time.sleep(0.01)  # another thread removes a folder of its own below
-        os.close(lock)
-        shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open
+        with waiting():
+            for _ in range(_TRIES):
+                _clear(path)
+                if not path.exists():
+                    break
+                time.sleep(0.01)  # another thread removes a folder of its own below
+            os.close(lock)
+            shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open

@@ -74,20 +74,36 @@ def _remove_if_dead(folder: Path) -> None:
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
-        folder.rmdir()  # killed before it held anything
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # killed before it held anything
+        # The lock comes first: where there is something, and still no lock, nobody uses it any more.
+        if not os.path.lexists(folder / _LOCK):
+            shutil.rmtree(folder, ignore_errors=True)
         return
     try:
         if not lock_descriptor(lock, blocking=False):
             return
-        shutil.rmtree(folder, ignore_errors=True)
+        _clear(folder)
     finally:
         os.close(lock)
     shutil.rmtree(folder, ignore_errors=True)  # Windows keeps a file that is open
 
 
+def _clear(folder: Path) -> None:
+    """Remove a folder, its lock last: by this the next run knows what is left if this one is killed."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name != _LOCK:
+                shutil.rmtree(folder / name, ignore_errors=True)
+                (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _remove(path: Path, lock: int, owner: int) -> None:
     # A forked child has a copy of the object and no right to the folder.
     if os.getpid() == owner:
-        shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
-        shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open
+        try:
+            _clear(path)
+        finally:
+            os.close(lock)
+            shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open; Ctrl-C may come

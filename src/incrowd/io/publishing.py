@@ -1,0 +1,124 @@
+"""The point of no return: from there signals wait until what is published is recorded, too."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_FREE = threading.Condition()
+
+
+class _Count:
+    """The blocks of all threads in which signals wait now, and the publications of this process so far."""
+
+    waiting = 0
+    published = 0
+
+
+class Publishing:
+    """A block in which files get their names; `publishing` makes it.
+
+    Attributes
+    ----------
+    placed
+        Whether they have them. Who kept a record of them then keeps it, whatever fails later.
+    """
+
+    def __init__(self) -> None:
+        self.placed = False
+        self._waits = False
+        self._came: list[int] = []
+        self._handlers: dict[int, Any] = {}
+
+    def hold(self) -> None:
+        """Let signals wait from here to the end of the block."""
+        if self._waits:
+            return
+        # Handlers run in the main thread alone. Where another one works, `quiet` waits for it.
+        if threading.current_thread() is threading.main_thread():
+            for number in _NUMBERS:
+                handler = signal.getsignal(number)
+                if handler not in (signal.SIG_IGN, None):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._note)
+        self._waits = True
+        with _FREE:
+            _Count.waiting += 1
+
+    def done(self) -> None:
+        """Say that all files have their names."""
+        self.placed = True
+        _Count.published += 1
+
+    def end(self) -> None:
+        """Give the handlers back, and let the first signal that waited do what it does."""
+        if self._waits:
+            with _FREE:
+                _Count.waiting -= 1
+                _FREE.notify_all()
+        self._waits = False
+        with ExitStack() as stack:
+            stack.callback(self._deliver, dict(self._handlers))
+            for number, handler in self._handlers.items():
+                stack.callback(signal.signal, number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came.append(number)
+
+    def _deliver(self, handlers: dict[int, Any]) -> None:
+        for number in self._came[:1]:
+            if callable(handlers[number]):
+                handlers[number](number, None)
+            else:
+                signal.raise_signal(number)
+
+
+class _Thread(threading.local):
+    block: Publishing | None = None
+
+
+_THREAD = _Thread()
+
+
+@contextmanager
+def publishing() -> Iterator[Publishing]:
+    """Begin a block that publishes; one inside another is the same, and ends with the outer one."""
+    if _THREAD.block is not None:
+        yield _THREAD.block
+        return
+    block = Publishing()
+    try:
+        _THREAD.block = block
+        yield block
+    finally:
+        _THREAD.block = None
+        block.end()
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Let signals wait until the end of this block, as while a private folder is removed."""
+    block = Publishing()
+    try:
+        block.hold()
+        yield
+    finally:
+        block.end()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Wait until no thread is past its point of no return, and let none go there in this block."""
+    with _FREE:
+        _FREE.wait_for(lambda: not _Count.waiting)
+        yield
+
+
+def publications() -> int:
+    """Return how often this process gave files their names."""
+    return _Count.published
