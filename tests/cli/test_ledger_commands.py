@@ -13,6 +13,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.io import placing
+from incrowd.io.chain import _digested
 from incrowd.jobs.ledger import Ledger
 
 POLICY = """
@@ -159,7 +160,7 @@ main()
 """
 
 
-def test_a_kill_before_the_release_is_placed_leaves_an_entry_too_many(run, folder):
+def test_the_entry_of_a_run_that_was_killed_before_the_release_is_placed_is_taken_back(run, folder):
     call = (
         "anonymize",
         "people.csv",
@@ -174,9 +175,12 @@ def test_a_kill_before_the_release_is_placed_leaves_an_entry_too_many(run, folde
     done = subprocess.run([sys.executable, "-c", KILLED, *call], check=False, timeout=120)
     assert done.returncode == 9
     assert not (folder / "out.csv").exists()
+    # Until then the ledger has an entry too many, and never one too few.
     assert len(Ledger.open("book").entries) == 1
     assert Ledger.open("book").verify() is None
-    assert anonymize(run, "out.csv").status == 0
+    assert anonymize(run, "out.csv", "other.toml").status == 0
+    assert len(Ledger.open("book").entries) == 1
+    assert len([*(folder / "book" / "people").iterdir()]) == 1
 
 
 def test_verify_ends_with_1_where_a_line_was_changed(run, folder):
@@ -214,10 +218,30 @@ def test_the_attack_counts_whom_the_releases_expose(run, folder):
         (("--ledger", "book"), "--recipient, who gets it"),
         (("--recipient", "A"), "give --ledger"),
         (("--ledger-keys", "ssn"), "give --ledger"),
-        (("--ledger", "none", "--recipient", "A"), "none: cannot be read"),
+        (("--ledger", "none", "--recipient", "A"), "none: is no ledger"),
         (("--ledger", "empty", "--recipient", "A"), "is no ledger"),
         ((*TO, "--stream"), "leave --stream out"),
         ((*TO, "--ledger-keys", "name"), "name"),
+        ((*TO, "--ledger-keys", "ssn,ssn"), "--ledger-keys: column 'ssn' is named twice; name it once"),
+        ((*TO, "--ledger-keys", "a,a"), "'a' is named twice"),
+        ((*TO, "--ledger-keys", ","), "--ledger-keys names no column"),
+        *(
+            (
+                ("--ledger", place, "--recipient", "A"),
+                f"{place or '.'}: is no ledger, ledger.jsonl is missing",
+            )
+            for place in (
+                "/proc",
+                "/proc/1/root",
+                "/",
+                "/dev/null",
+                "/dev/stdin",
+                "people.csv",
+                "",
+                "people.csv/x",
+            )
+        ),
+        (("--ledger", "x" * 300, "--recipient", "A"), "is no ledger"),
     ],
 )
 def test_wrong_calls_write_nothing(run, folder, more, told):
@@ -227,6 +251,32 @@ def test_wrong_calls_write_nothing(run, folder, more, told):
     assert told in done.err
     assert names(folder) == {"empty"}
     assert Ledger.open("book").entries == []
+
+
+@pytest.mark.parametrize("name", ["records", "date", "l", "file"])
+def test_a_forged_entry_is_refused_by_every_command(run, folder, name):
+    assert anonymize(run, "out.csv").status == 0
+    path = folder / "book" / "ledger.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    entry = json.loads(lines[-1])
+    del entry["digest"]
+    entry["record"][name] = "x"
+    digest, line = _digested(json.dumps(entry).encode())
+    path.write_bytes(b"".join([*lines[:-1], line, b"\n"]))
+    path.with_suffix(".head").write_text(f"{len(lines)} {digest}\n")
+    told = (
+        f"book: '{name}' of entry 1 is not what incrowd writes; put all files of the ledger back from a copy"
+    )
+    for status, call in (
+        (2, ("anonymize", "people.csv", "--policy", "policy.toml", "-o", "second.csv", *TO)),
+        (2, ("randomize", "people.csv", "--spec", "spec.toml", "-o", "second.csv", *TO)),
+        (2, ("ledger", "show", "book")),
+        (2, ("attack", "--ledger", "book")),
+        (1, ("ledger", "verify", "book")),
+    ):
+        done = run(*call)
+        assert (done.status, done.err) == (status, f"incrowd: {told}\n"), call
+    assert names(folder) == {"out.csv"}
 
 
 def test_a_table_of_a_database_is_refused_before_anything_is_made(run, folder):

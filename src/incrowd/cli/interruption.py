@@ -14,6 +14,7 @@ from types import FrameType
 from typing import ClassVar, NoReturn
 
 from incrowd.cli.logs import LOG
+from incrowd.io.publishing import publications, quiet
 from incrowd.progress import Cancellable
 
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -29,7 +30,7 @@ class Interruption:
     Python's handlers run in the main thread, and only between two of its instructions: a kernel or a query
     holds them up for as long as it takes. So the first signal raises SystemExit there, which removes files
     and closes sessions on the way out; where that does not happen soon, or a second signal comes, the watcher
-    removes the private folders and ends the process.
+    removes the private folders and ends the process. While files get their names, both wait.
 
     Attributes
     ----------
@@ -44,6 +45,7 @@ class Interruption:
     def __init__(self) -> None:
         Interruption.serving = False
         self.number: int | None = None
+        self._published = publications()
         self._leaving = threading.Lock()
         # Sockets, since Windows waits for nothing else.
         self._reader, self._writer = socket.socketpair()
@@ -73,6 +75,10 @@ class Interruption:
         """Remove the private folders, say why in one line and end the process, threads or not."""
         if not self._leaving.acquire(blocking=False):
             threading.Event().wait()  # the other thread ends the process
+        with quiet():
+            self._leave()
+
+    def _leave(self) -> NoReturn:
         for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
             # Folders alone: what else is to be finalized may be in use by a thread that still computes.
             with contextlib.suppress(Exception):
@@ -84,7 +90,9 @@ class Interruption:
             sys.stdout.flush()
         with contextlib.suppress(OSError):
             if status:
-                message = f"{_SIGNALS[signal.Signals(status - 128)]} before it was done"
+                written = publications() > self._published
+                when = "when its files were written" if written else "before it was done"
+                message = f"{_SIGNALS[signal.Signals(status - 128)]} {when}"
                 os.write(2, LOG.line("error", "signal", message, exit_status=status).encode())
         os._exit(status)
 

@@ -477,9 +477,17 @@ class LedgerOptions:
     ] = None
 
     def check(self) -> None:
-        """Refuse a ledger without a recipient, and a recipient without a ledger."""
+        """Refuse a ledger without a recipient, and a recipient without a ledger, or what is no ledger."""
         if (self.ledger is None) != (self.recipient is None) or (self.ledger_keys and self.ledger is None):
             raise ParameterError("give --ledger, where a release is recorded, and --recipient, who gets it")
+        if self.ledger is not None:
+            from incrowd.jobs.ledger import Ledger
+            from incrowd.table.schema import require_different
+
+            if self.ledger_keys is not None and not listed(self.ledger_keys):
+                raise ParameterError("--ledger-keys names no column; name those that say whose row it is")
+            require_different(listed(self.ledger_keys))
+            Ledger.open(self.ledger).read()
 
     def record(
         self, outputs: Outputs, release: Any, table: Any, epsilon: Any = None, /, **files: Any

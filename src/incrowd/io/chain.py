@@ -18,18 +18,18 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import lock_descriptor
 
 from incrowd.errors import TableError
+from incrowd.io.addresses import read_bytes
+from incrowd.io.publishing import publishing
 from incrowd.io.seals import reason
 
 Record = dict[str, Any]
 _FORMAT = {"format": "incrowd-chain", "version": 1}
-_PRIVATE = partial(os.open, mode=0o600)
 _START = b'{"digest":"'
 _TEXT = len(_START) + 64 + 2
 """The place in a line behind the digest."""
@@ -68,7 +68,7 @@ class Chain:
     def adding(self) -> Iterator[tuple[Content, Callable[[Record], None]]]:
         """Lock the file; give its content, and a function to add a record, taken back if the block fails."""
         with file_errors(self.path):
-            lock = open(self.path.with_suffix(".lock"), "ab", opener=_PRIVATE)  # noqa: SIM115
+            lock = open(self.path.with_suffix(".lock"), "ab", opener=_private)  # noqa: SIM115
         with lock:
             with file_errors(self.path):
                 lock_descriptor(lock.fileno())
@@ -76,14 +76,30 @@ class Chain:
             try:
                 yield found, lambda record: self._put(found, record)
             except BaseException:
-                with file_errors(self.path):
-                    # The head goes first: one line too many is safe, one too few is not.
-                    self._put_head(found.lines, found.digest)
-                    os.truncate(self.path, found.size)
+                with publishing() as block:
+                    block.hold()
+                    # The record of what is published stays.
+                    if not block.placed:
+                        with file_errors(self.path):
+                            self._cut(found.lines, found.digest, found.size)
                 raise
 
+    def take_back(self, mark: str) -> None:
+        """Take the last record back if it has a mark: what it is about was never published."""
+        with self.adding() as (found, _):
+            if found.records and found.records[-1].get("mark") == mark:
+                last = self.path.read_bytes()[: found.size].splitlines(keepends=True)[-1]
+                self._cut(
+                    found.lines - 1, json.loads(b"{" + last[_TEXT:])["previous"], found.size - len(last)
+                )
+
+    def _cut(self, lines: int, digest: str, size: int) -> None:
+        # The head goes first: one line too many is safe, one too few is not.
+        self._put_head(lines, digest)
+        os.truncate(self.path, size)
+
     def _read(self) -> Content:
-        content, head = self.path.read_bytes(), self.path.with_suffix(".head").read_bytes()
+        content, head = (read_bytes(each) for each in (self.path, self.path.with_suffix(".head")))
         *lines, torn = content.split(b"\n")
         digests, records = [""], []
         for number, line in enumerate(lines, 1):
@@ -91,12 +107,18 @@ class Chain:
             digest, whole = _digested(text)
             if line != whole:
                 raise self._broken(number, "was changed")
-            entry = json.loads(text)
-            if (entry["number"], entry["previous"]) != (number, digests[-1]):
+            try:
+                entry = json.loads(text)
+                place, record = (entry["number"], entry["previous"]), entry["record"]
+            except (ValueError, TypeError, LookupError, RecursionError):
+                raise self._broken(number, "is not what incrowd writes") from None
+            if place != (number, digests[-1]):
                 raise self._broken(number, "does not follow the line before: lines were moved, added or lost")
+            if not isinstance(record, dict):
+                raise self._broken(number, "has no record")
             digests.append(digest)
-            records.append(entry["record"])
-        known = re.fullmatch(rb"(\d+) ([0-9a-f]{64})\n", head)
+            records.append(record)
+        known = re.fullmatch(rb"(\d{1,18}) ([0-9a-f]{64})\n", head)
         last = int(known[1]) if known else 0
         if len(lines) < last:
             raise self._broken(len(lines) + 1, f"is lost, with all up to line {last:,}")
@@ -124,9 +146,14 @@ class Chain:
             os.replace(new, self.path.with_suffix(".head"))
 
 
+def _private(path: str, flags: int) -> int:
+    # A pipe would wait for somebody who reads it.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+
+
 def write_private(path: Path, content: bytes, behind: int = 0) -> None:
     """Keep the first bytes of a private file, write the content after them, and sync the file to disk."""
-    with file_errors(path), open(path, "ab", opener=_PRIVATE) as file:
+    with file_errors(path), open(path, "ab", opener=_private) as file:
         file.truncate(behind)
         file.write(content)
         file.flush()

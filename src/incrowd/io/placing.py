@@ -10,11 +10,18 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
+
+from incrowd.errors import TableError
+from incrowd.io.chain import Chain
+from incrowd.io.publishing import publishing
 
 Identity = tuple[int, int]
 """Device and inode: which file or folder it is, whatever its name."""
 
-_JOURNAL = "steps.json"
+_JOURNAL, _RECORD = "steps.json", "record.json"
+_NO_REPLACE, _EXCHANGE = 1, 2
+"""What renameat2 of Linux can do at once."""
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL}
 
 
@@ -62,7 +69,11 @@ class Step:
     @property
     def aside(self) -> Path:
         """The place where a replaced target waits, if the system cannot exchange two names."""
-        return self.made.parent / "before"
+        return self._beside("before")
+
+    def _beside(self, name: str) -> Path:
+        # What was made may have any name.
+        return self.made.parent.with_name(f"{self.made.parent.name}-{name}")
 
     @property
     def done(self) -> bool:
@@ -120,60 +131,101 @@ class Step:
         old = next((p for p in (self.made, self.aside) if identity(p, follow=False) not in others), None)
         if old is not None and _exchanged(old, self.target):
             return
-        taken = self.made.parent / "undone"
+        taken = self._beside("undone")
         os.rename(self.target, taken)
         if old is not None:
             os.rename(old, self.target)
 
 
-def place(steps: Sequence[Step], folders: Sequence[Path]) -> None:
-    """Put everything in its place, or nothing.
+class Publication:
+    """Files and folders that are finished. Called, it puts all of them in their places, or nothing.
 
     Parameters
     ----------
     steps
         In their order; the last is what the others accompany.
     folders
-        The private folders in which it was made; they tell the next run how far a killed one came.
-
-    Raises
-    ------
-    Appeared, OSError
+        The private folders in which they were made; they tell the next run how far a killed one came.
     """
-    if len(steps) > 1 or any(step.before for step in steps):
-        text = json.dumps(
-            [[os.fspath(step.made), os.fspath(step.target), step.number, step.before] for step in steps]
-        )
-        for folder in folders:
-            (folder / _JOURNAL).write_text(text, encoding="utf-8", newline="\n")
-    begun: list[Step] = []
+
+    def __init__(self, steps: Sequence[Step], folders: Sequence[Path]) -> None:
+        self._steps, self._folders = steps, folders
+
+    def recorded(self, chain: Path) -> str:
+        """Begin a publication that a chain of records has a record of; return the mark that this gets.
+
+        From here signals wait; see `publishing`. If the process is killed before the last step, the next run
+        takes the record back (`undo_unfinished`).
+        """
+        with publishing() as block:
+            block.hold()
+            made, mark = self._steps[-1].made, token_hex(8)
+            record = [os.path.abspath(chain), mark, os.fspath(made), _state(made)]
+            self._note(_RECORD, record)
+            return mark
+
+    def __call__(self) -> None:
+        """Put everything in its place, or nothing.
+
+        Raises
+        ------
+        Appeared, OSError
+        """
+        with publishing() as block:
+            block.hold()
+            if len(self._steps) > 1 or any(step.before for step in self._steps):
+                steps = [[os.fspath(s.made), os.fspath(s.target), s.number, s.before] for s in self._steps]
+                self._note(_JOURNAL, steps)
+            begun: list[Step] = []
+            try:
+                for step in self._steps:
+                    begun.append(step)
+                    step.put()
+            except BaseException:
+                for step in reversed(begun):
+                    step.undo()
+                raise
+            block.done()
+            for path in (folder / name for folder in self._folders for name in (_JOURNAL, _RECORD)):
+                # The next run sees that the last step was done.
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    def _note(self, name: str, content: object) -> None:
+        for folder in self._folders:
+            (folder / name).write_text(json.dumps(content), encoding="utf-8", newline="\n")
+
+
+def _state(path: Path) -> list[int] | None:
+    """Return which file or folder a path leads to and when it last changed: a new name is a change, too."""
     try:
-        for step in steps:
-            begun.append(step)
-            step.put()
-    except BaseException:
-        for step in reversed(begun):
-            step.undo()
-        raise
-    for folder in folders:
-        (folder / _JOURNAL).unlink(missing_ok=True)
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return [status.st_dev, status.st_ino, status.st_ctime_ns]
 
 
 def undo_unfinished(folder: Path) -> None:
-    """Undo the steps of a process that was killed between the first and the last.
+    """Undo the steps of a process that was killed before the last, and take back the record of them.
+
+    The record stays where what was made is not as it was: somebody may have got it.
 
     Parameters
     ----------
     folder
         Its private folder.
     """
+    with contextlib.suppress(OSError, ValueError, TypeError, TableError):
+        chain, mark, made, state = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        if _state(Path(made)) == state:
+            Chain(Path(chain)).take_back(mark)
     try:
         journal = json.loads((folder / _JOURNAL).read_text(encoding="utf-8"))
         steps = [
             Step(Path(made), Path(target), (number[0], number[1]), None if before is None else tuple(before))
             for made, target, number, before in journal
         ]
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, LookupError):
         return
     if steps and steps[-1].done:
         return
@@ -190,19 +242,30 @@ def _link(made: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # Without links the name is taken first, by whoever comes first.
+        if _renamed(made, target, _NO_REPLACE):
+            return
+        # The name is taken first, by whoever comes first.
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        os.replace(made, target)
+        try:
+            os.replace(made, target)
+        except BaseException:
+            os.unlink(target)
+            raise
 
 
 def _exchanged(one: Path, other: Path) -> bool:
     """Exchange two names at once; say whether the system can do that."""
+    return _renamed(one, other, _EXCHANGE)
+
+
+def _renamed(one: Path, other: Path, how: int) -> bool:
+    """Rename as only Linux can; say whether the system can do that."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):  # Windows wants the name of a library
         return False
-    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
-    if rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
+    here = -100  # AT_FDCWD
+    if rename(here, os.fsencode(one), here, os.fsencode(other), how) == 0:
         return True
     failed = ctypes.get_errno()
     if failed in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM):

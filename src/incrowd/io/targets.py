@@ -10,12 +10,14 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import TableError, exists_already
 from incrowd.io.addresses import file_path
-from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_unfinished
+from incrowd.io.placing import Appeared, Identity, Publication, Step, identity, undo_unfinished
+from incrowd.io.publishing import publishing
 from incrowd.io.scratch import PrivateFolder, remove_dead
 from incrowd.io.seals import reason, refuse_strangers, seal
 
@@ -117,7 +119,7 @@ class _Inputs:
             self._files[number] = path
 
     def _add_above(self, path: str) -> None:
-        real = os.path.realpath(path)
+        real = _real(path)
         self._names[_folded(real)] = path
         for parent in Path(real).parents:
             number = identity(parent)
@@ -150,6 +152,14 @@ class _Inputs:
                 )
 
 
+def _real(path: str) -> str:
+    """Follow links, but those that this user may not follow, as to the program of another process."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)
+
+
 def _folded(path: str | os.PathLike[str]) -> str:
     """Write a path as a file system without upper case and with one spelling of accents sees it."""
     return unicodedata.normalize("NFC", os.fspath(path)).casefold()
@@ -176,8 +186,7 @@ class Target(os.PathLike[str]):
         text = os.fspath(asked)
         # The last part may be a link: a file is put in the link's place, never through it.
         through = folder or asked.name in ("", "..")
-        parent = os.path.realpath(os.path.dirname(text) or ".")
-        self.path = Path(os.path.realpath(text)) if through else Path(parent, asked.name)
+        self.path = Path(_real(text)) if through else Path(_real(os.path.dirname(text) or "."), asked.name)
         self.before: Identity | None = None
         self._made: Path | None = None
 
@@ -265,8 +274,7 @@ class Target(os.PathLike[str]):
             )
         if self.folder:
             seal(made)
-        umask = os.umask(0)
-        os.umask(umask)
+        umask = _umask(made.parent.parent)
         for path in (made, *(made.rglob("*") if self.folder else ())):
             hidden = self.private or INTERNAL in path.relative_to(made).parts
             path.chmod((0o777 if path.is_dir() else 0o666) & ~(0o077 if hidden else umask))
@@ -299,8 +307,8 @@ class Outputs:
         self._new: list[Path] = []
         self._slots = 0
         self._force = force
-        # Gets the function that gives the outputs their names. A ledger calls it after its entry is written.
-        self.through: Callable[[Callable[[], None]], object] = lambda publish: publish()
+        # Gets what gives the outputs their names. A ledger calls it after its entry is written.
+        self.through: Callable[[Publication], object] = lambda publish: publish()
         self.read(*sources)
 
     def read(self, *sources: object) -> None:
@@ -381,24 +389,26 @@ class Outputs:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._place()
-        finally:
-            for folder in self._folders.values():
-                folder.remove()
-            self._folders = {}
-            for made in self._new:
-                # For outputs that did not come.
-                with contextlib.suppress(OSError):
-                    made.rmdir()
+        with publishing() as block:
+            try:
+                if kind is None:
+                    self._place()
+            finally:
+                block.hold()
+                for folder in self._folders.values():
+                    folder.remove()
+                self._folders = {}
+                for made in self._new:
+                    # For outputs that did not come.
+                    with contextlib.suppress(OSError):
+                        made.rmdir()
 
     def _place(self) -> None:
         written = [target for target in reversed(self._targets) if target.written]
         shown = {target.path: target for target in written}
         try:
             steps = [target.finish() for target in written]
-            self.through(lambda: place(steps, [folder.path for folder in self._folders.values()]))
+            self.through(Publication(steps, [folder.path for folder in self._folders.values()]))
         except Appeared as error:
             raise TableError(
                 f"{shown[error.target]}: something else was put there while the work was done; nothing was "
@@ -458,6 +468,19 @@ def _writing_errors(target: Target) -> Iterator[None]:
         if type(error).__module__.startswith("polars") and "os error" in str(error):
             raise TableError(f"{target}: cannot be written ({reason(error)})") from None
         raise
+
+
+def _umask(folder: Path) -> int:
+    """Return the rights that new files in a private folder lack.
+
+    Nobody can ask the system without changing it for a moment, for all threads. So a file is made.
+    """
+    probe = folder / "rights"
+    try:
+        with open(probe, "xb", opener=partial(os.open, mode=0o777)) as file:
+            return 0o777 & ~os.fstat(file.fileno()).st_mode
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def _refuse_both(one: Target, other: Target) -> None:

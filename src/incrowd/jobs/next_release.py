@@ -24,7 +24,7 @@ from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.parameters import Parameter
 from incrowd.policy.policy import Policy
 from incrowd.privacy import LDiversity
-from incrowd.table.schema import Attribute, Schema, require_columns
+from incrowd.table.schema import Attribute, Schema, require_columns, require_different
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
@@ -274,6 +274,7 @@ def _people(table: Any, policy: Policy, whose: Sequence[str]) -> tuple[pl.DataFr
             f"({setting('keys=', '--ledger-keys')}), or give one the role person"
         )
     known = [each.name for each in (*policy.schema.quasi, *policy.schema.sensitive)]
+    require_different(whose)
     require_columns([*whose, *known], frame.columns, "m-invariance: ")
     if others := [name for name in policy.schema.released(frame.columns) if name not in known]:
         raise SchemaError(

@@ -338,6 +338,18 @@ class Schema:
         ]
 
 
+def require_different(keys: Sequence[str]) -> None:
+    """Refuse columns that say whose row it is where one stands twice.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if twice := [name for name in dict.fromkeys(keys) if keys.count(name) > 1]:
+        asked = setting("keys=", "--ledger-keys")
+        raise SchemaError(f"{asked}: column {named(twice)} is named twice; name it once")
+
+
 def require_columns(
     wanted: Iterable[str], columns: Sequence[str], where: str = "", *, known: Iterable[str] = ()
 ) -> None:

@@ -9,6 +9,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,21 +18,26 @@ from typing import Any
 from incrowd.errors import SchemaError, TableError, quoted, setting
 from incrowd.gate.points import Point
 from incrowd.gate.verdict import Verdict
-from incrowd.io.addresses import file_path
+from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.chain import Chain, Content, file_errors, write_private
+from incrowd.io.placing import Publication
+from incrowd.io.publishing import publishing
 from incrowd.io.seals import digest_of
 from incrowd.jobs.apply import AppliedBatch
+from incrowd.jobs.ledger.entries import FILE_NAME, require_entries
 from incrowd.jobs.ledger.exposure import exposed_by_intersection, exposed_together
 from incrowd.jobs.ledger.people import account_of, column_digest, macs
 from incrowd.jobs.ledger.signatures import signatures_of, without_m_invariance
 from incrowd.jobs.randomize import RandomizedTable
 from incrowd.jobs.release import Release
 from incrowd.lazy import nw, pl
+from incrowd.table.schema import require_different
 
 __all__ = ["Ledger"]
 
 Entry = dict[str, Any]
 _CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
+_KEY_SIZE = 32
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Ledger:
         from incrowd.io.targets import writing
 
         with writing(folder, folder=True, private=True) as place:
-            write_private(place / _KEY, secrets.token_bytes(32))
+            write_private(place / _KEY, secrets.token_bytes(_KEY_SIZE))
             (place / _PEOPLE).mkdir(0o700)
             Chain.create(place / _CHAIN)
         return cls.open(folder)
@@ -71,13 +77,15 @@ class Ledger:
     def open(cls, folder: str | os.PathLike[str]) -> Ledger:
         """Open a ledger; `TableError` if there is none."""
         folder = file_path(folder)
-        if not (folder / _CHAIN).is_file():
+        if not os.path.isfile(folder / _CHAIN):
             raise TableError(f"{folder}: is no ledger, {_CHAIN} is missing; incrowd ledger init makes one")
         return cls(folder)
 
     def read(self) -> Content:
-        """Read and check all lines once; `TableError` if one was changed, lost or moved."""
-        return Chain(self.folder / _CHAIN).read()
+        """Read and check all lines once; `TableError` if one was changed, lost, moved or forged."""
+        content = Chain(self.folder / _CHAIN).read()
+        require_entries(content.records, self.folder)
+        return content
 
     @property
     def entries(self) -> list[Entry]:
@@ -107,9 +115,18 @@ class Ledger:
         if entry["file"] is None:
             return None
         content = self._bytes(f"{_PEOPLE}/{entry['file']['name']}")
-        if _sha256(content) != entry["file"]["sha256"]:
-            raise TableError(f"{self.folder}: the people of entry {entry['number']} were changed")
-        return pl.read_parquet(io.BytesIO(content))
+        if _sha256(content) == entry["file"]["sha256"]:
+            with suppress(Exception, pl.exceptions.PanicException):
+                found = pl.read_parquet(io.BytesIO(content))
+                values = [name for name in found.columns if name not in ("person", "class")]
+                if {found["person"].dtype, found["class"].dtype} == {pl.Binary} and (
+                    not entry.get("m") or len(values) == 1
+                ):
+                    return found
+        raise TableError(
+            f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
+            "back from a copy"
+        )
 
     def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
         """Return the entries that have people, each with their digests; `TableError` if they changed."""
@@ -140,7 +157,7 @@ class Ledger:
         TableError
             When a signature has another value than `values`.
         """
-        key, found = self._bytes(_KEY), {}
+        key, found = self._key(), {}
         column = column_digest(key, attribute)
         place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
         persons = macs(key, "person", people).to_frame("person").with_row_index("row")
@@ -173,8 +190,9 @@ class Ledger:
     ) -> None:
         """Record a release, and publish it.
 
-        The entry is on the disk before, and is taken back if that fails. So if the process is killed, the
-        ledger may have a release too many, and never one too few.
+        The entry is on the disk before, and is taken back if that fails before all files have their names.
+        From there Ctrl-C and SIGTERM wait. If the process is killed, the ledger may have a release too many,
+        and never one too few.
 
         Parameters
         ----------
@@ -198,7 +216,8 @@ class Ledger:
         VerdictError
             When the release breaks its policy together with earlier ones.
         """
-        key, people = self._bytes(_KEY), None
+        require_different(keys)
+        key, people = self._key(), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
         entry |= {"m": None, "date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
         if isinstance(release, RandomizedTable):
@@ -216,20 +235,33 @@ class Ledger:
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = hmac.new(key, entry["input"].encode(), "sha256").hexdigest()
         path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.parquet"
-        try:
-            with Chain(self.folder / _CHAIN).adding() as (before, append):
-                entry["number"] = before.lines
-                self._refuse(entry, people, before.records)
-                if people is not None:
-                    file = io.BytesIO()
-                    people.write_parquet(file)
-                    write_private(path, file.getvalue())
-                    entry["file"] = {"name": path.name, "sha256": _sha256(file.getvalue())}
-                append(entry)
-                publish()
-        except BaseException:
-            path.unlink(missing_ok=True)  # after the line that names it
-            raise
+        with publishing() as block:
+            try:
+                with Chain(self.folder / _CHAIN).adding() as (before, append):
+                    require_entries(before.records, self.folder)
+                    entry["number"] = before.lines
+                    self._remove_unnamed(before.records)
+                    self._refuse(entry, people, before.records)
+                    if people is not None:
+                        file = io.BytesIO()
+                        people.write_parquet(file)
+                        write_private(path, file.getvalue())
+                        entry["file"] = {"name": path.name, "sha256": _sha256(file.getvalue())}
+                    if isinstance(publish, Publication):
+                        entry["mark"] = publish.recorded(self.folder / _CHAIN)
+                    append(entry)
+                    publish()
+            except BaseException:
+                if not block.placed:
+                    path.unlink(missing_ok=True)  # after the line that names it
+                raise
+
+    def _remove_unnamed(self, entries: Sequence[Entry]) -> None:
+        """Remove the people of releases that were never recorded, as their process was killed."""
+        named = {each["file"]["name"] for each in entries if each["file"]}
+        for path in (self.folder / _PEOPLE).glob("*.parquet"):
+            if path.name not in named and FILE_NAME.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry]) -> None:
         """Refuse a release that exposes people together with earlier ones, or spends too much."""
@@ -280,9 +312,15 @@ class Ledger:
                 "these people out.",
             )
 
+    def _key(self) -> bytes:
+        key = self._bytes(_KEY)
+        if len(key) != _KEY_SIZE:
+            raise TableError(f"{self.folder / _KEY}: was changed, and finds nobody; put it back from a copy")
+        return key
+
     def _bytes(self, name: str) -> bytes:
         with file_errors(self.folder / name):
-            return (self.folder / name).read_bytes()
+            return read_bytes(self.folder / name)
 
 
 def _refuse(text: str, way_out: str) -> None:
