@@ -477,7 +477,7 @@ class LedgerOptions:
     ] = None
 
     def check(self) -> None:
-        """Refuse a ledger without a recipient, and a recipient without a ledger, or what is no ledger."""
+        """Refuse a ledger without a recipient, and a recipient without a ledger; open the ledger."""
         if (self.ledger is None) != (self.recipient is None) or (self.ledger_keys and self.ledger is None):
             raise ParameterError("give --ledger, where a release is recorded, and --recipient, who gets it")
         if self.ledger is not None:

@@ -85,7 +85,7 @@ class Chain:
                 raise
 
     def take_back(self, mark: str) -> None:
-        """Take the last record back if it has a mark: what it is about was never published."""
+        """Take the last record back if it has a mark, since its files were never published."""
         with self.adding() as (found, _):
             if found.records and found.records[-1].get("mark") == mark:
                 last = self.path.read_bytes()[: found.size].splitlines(keepends=True)[-1]

@@ -1,4 +1,4 @@
-"""The point of no return: from there signals wait until what is published is recorded, too."""
+"""The point of no return: from there signals wait until files and records are complete."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Publishing:
         _Count.published += 1
 
     def end(self) -> None:
-        """Give the handlers back, and let the first signal that waited do what it does."""
+        """Give the handlers back, and call that of the first signal that waited."""
         if self._waits:
             with _FREE:
                 _Count.waiting -= 1

@@ -137,7 +137,7 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
 
 
 def _clear(path: Path) -> None:
-    """Remove a folder, its lock last: by this the next run knows what is left if this one is killed."""
+    """Remove a folder, its lock last, by which the next run finds it if this one is killed."""
     with contextlib.suppress(OSError):
         for name in os.listdir(path):
             if name != _LOCK:

@@ -90,7 +90,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove a folder, its lock last: by this the next run knows what is left if this one is killed."""
+    """Remove a folder, its lock last, by which the next run finds it if this one is killed."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if name != _LOCK:

@@ -1,4 +1,4 @@
-"""What an entry of a ledger has to be, since a line that fits the chain may still be forged."""
+"""The fields of an entry, which are checked: a line that fits the chain may still be forged."""
 
 from __future__ import annotations
 
