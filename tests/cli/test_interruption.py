@@ -196,3 +196,49 @@ def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres, 
         other.join()
         assert sleeping(postgres, 0, 10) == 0
         assert ic.assess(database.table("quick"), ic.Schema(["q"])).records == 1
+
+
+SLOW = """
+import os, signal, sys, threading, time
+from incrowd.cli import interruption, main
+from incrowd.io.placing import Step
+from incrowd.io.targets import Outputs
+
+interruption._GRACE = 0.05
+put, leave = Step.put, Outputs.__exit__
+
+def slow(step):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.5)
+    put(step)
+
+def elsewhere(outputs, *error):
+    thread = threading.Thread(target=leave, args=(outputs, *error), daemon=True)
+    thread.start()
+    thread.join()
+
+Step.put = slow
+if sys.argv.pop(1) == "elsewhere":
+    Outputs.__exit__ = elsewhere
+main()
+"""
+
+
+@pytest.mark.parametrize("where", ["main", "elsewhere"])
+def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where):
+    (tmp_path / "people.csv").write_text("age\n" + "30\n" * 9)
+    (tmp_path / "policy.toml").write_text(
+        "version = 4\ncolumns.age = { role = 'quasi' }\nmodels = [{ model = 'k-anonymity', k = 2 }]\n"
+    )
+    book = ic.Ledger.init(tmp_path / "book")
+    call = "anonymize people.csv --policy policy.toml -o out.csv --save-policy p.toml --unanswered write"
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW, where, *call.split(), "--ledger", "book", "--recipient", "A"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 143
+    assert done.stderr.endswith("incrowd: terminated when its files were written\n")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "people.csv", "policy.toml", "book", "out.csv", "p.toml"
+    }  # fmt: skip
+    assert len(book.entries) == 1
