@@ -101,7 +101,10 @@ def test_apply_records_its_batch(run, folder):
     assert anonymize(run, "out.csv", "policy.toml", "--recoding", "recoding").status == 0
     pl.read_csv("people.csv").with_columns(ssn="new " + pl.col("ssn")).write_csv("next.csv")
     call = ("apply", "recoding", "next.csv", "--policy", "policy.toml", *TO)
-    assert run(*call, "-o", "next-safe.csv").status == 0
+    done = run(*call, "-o", "next-safe.csv")
+    assert (done.status, "--ledger-new-people" in done.err) == (2, True)
+    assert names(folder) == {"out.csv", "recoding", "next.csv"}
+    assert run(*call, "--ledger-new-people", "-o", "next-safe.csv").status == 0
     pl.read_csv("people.csv").head(59).write_csv("next.csv")
     assert run(*call, "-o", "again.csv").status == 1
     assert names(folder) == {"out.csv", "recoding", "next.csv", "next-safe.csv"}

@@ -101,6 +101,19 @@ def test_somebody_who_comes_again_is_nobody_new(release):
     assert both(release, same, again).k() == same.together.people.smallest
 
 
+def test_numbers_written_as_texts_name_the_same_people(release):
+    """One program writes a column of whole numbers with gaps as 1.0, another one as 1."""
+    numbers = FIRST.with_columns(person=pl.col("person").str.extract(r"(\d+)"))
+    first = ic.anonymize(numbers, POLICY)
+    given = {"previous_release": first.table, "previous_table": numbers, "previous_row_map": first.row_map()}
+    same, written = (
+        ic.apply_recoding(first.recoding, again, replace(POLICY, models=(ic.KAnonymity(4),)), **given)
+        for again in (numbers.head(60), numbers.head(60).with_columns(person=pl.col("person") + ".0"))
+    )
+    assert numbers["person"].n_unique() > 20
+    assert written.together.people == same.together.people
+
+
 @pytest.mark.random_order
 def test_what_does_not_fit_the_release_is_refused(release):
     with pytest.raises(ic.ParameterError, match=r"its raw table \(previous_table=\) and its row map"):

@@ -14,8 +14,10 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.errors import InfeasibleError, SchemaError, TableError
-from incrowd.jobs.ledger.exposure import exposed_by_intersection, exposed_together
+from incrowd.jobs.ledger import Ledger
+from incrowd.jobs.ledger.exposure import Shown, exposed_by_intersection, exposed_together
 
 MARK = "planted"
 
@@ -104,16 +106,15 @@ def frame(release):
 @pytest.mark.parametrize("seed", range(150))
 def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds(seed):
     releases, k, least = history(seed)
-    frames = [frame(release) for release in releases]
-    limits = k, {"v": least}
-    assert set(exposed_by_intersection(frames, limits)) == intersected(releases, k, least)
+    shown = [Shown(frame(release), k, {"v": least}) for release in releases]
+    assert set(exposed_by_intersection(shown)) == intersected(releases, k, least)
     for one, other in itertools.permutations(range(3), 2):
         expected = (
             intersected([releases[one], releases[other]], k, least)
             | subtracted(releases[other], releases[one], k, least)
             | subtracted(releases[one], releases[other], k, least)
         )
-        assert set(exposed_together(frames[one], frames[other], limits)) == expected
+        assert set(exposed_together(shown[one], shown[other])) == expected
 
 
 def test_the_random_histories_have_harmful_and_harmless_ones():
@@ -195,7 +196,12 @@ def test_new_people_alone_by_the_earlier_recoding_may_be_released(ledger):
     release = released(first, policy())
     ledger.add(release, first, recipient="A")
     batch = ic.apply_recoding(release.recoding, second, release.policy)
-    ledger.add(batch, second, recipient="A")
+    with pytest.raises(
+        TableError, match=r"finds 0% of the people of release 1 .* write ssn as .*new_people=True"
+    ):
+        ledger.add(batch, second, recipient="A")
+    assert len(ledger.entries) == 1
+    ledger.add(batch, second, recipient="A", new_people=True)
     assert [each["command"] for each in ledger.entries] == ["anonymize", "apply"]
 
 
@@ -278,7 +284,11 @@ def test_nothing_raw_is_in_the_ledger(ledger):
         content = path.read_bytes()
         if path.suffix == ".parquet":
             frame = pl.read_parquet(path)
-            content += b"".join(b"".join(row) for row in frame.iter_rows()) + "".join(frame.columns).encode()
+            digests = frame.select(pl.col(pl.Binary))
+            assert set(frame.columns) - set(digests.columns) == {"records"}
+            content += (
+                b"".join(b"".join(row) for row in digests.iter_rows()) + "".join(frame.columns).encode()
+            )
         assert MARK.encode() not in content
         assert b"disease" not in content
         for cell in cells:
@@ -340,3 +350,160 @@ def test_values_that_intersect_to_one_are_refused(ledger):
     ledger.add(ic.anonymize(table, one, models), table, recipient="A")
     with pytest.raises(InfeasibleError, match="2 sensitive values"):
         ledger.add(ic.anonymize(table, two, models), table, recipient="B")
+
+
+# --- what follows from classes that overlap ------------------------------------------------------------------
+
+
+def month(names, diseases):
+    return pl.DataFrame({"ssn": list(names), "ward": ["a"] * len(names), "disease": diseases})
+
+
+WARD = ic.Schema(person=["ssn"], quasi=["ward"], sensitive=["disease"], unlisted="drop")
+
+
+def of_ward(table, *models):
+    return ic.anonymize(table, WARD, list(models), unanswered="write")
+
+
+@pytest.mark.parametrize("models", [("k-anonymity:5", "l-diversity:2"), ("k-anonymity:5",)])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_value_that_follows_from_two_months_is_refused(ledger, models, backwards):
+    """Nobody is alone, but j has left with the only HIV."""
+    january = month("abcdefghij", ["flu"] * 6 + ["cold"] * 3 + ["hiv"])
+    february = month("abcdefghin", ["flu"] * 6 + ["cold"] * 3 + ["flu"])
+    first, second = (february, january) if backwards else (january, february)
+    ledger.add(of_ward(first, *models), first, recipient="A")
+    with pytest.raises(InfeasibleError, match=r"exposes \d+ people .*rule values out: fewer than 2 "):
+        ledger.add(of_ward(second, *models), second, recipient="B")
+    assert len(ledger.entries) == 1
+
+
+def test_a_value_that_several_may_have_had_may_be_released(ledger):
+    january = month("abcdefghij", ["flu"] * 6 + ["cold"] * 3 + ["hiv"])
+    february = month("acdefghjmn", ["flu"] * 5 + ["cold"] * 2 + ["hiv"] + ["flu", "cold"])
+    for each in (january, february):
+        ledger.add(of_ward(each, "k-anonymity:5", "l-diversity:2"), each, recipient="A")
+    assert composition_of_ledger(ledger).figures["exposed"] == 0
+
+
+@pytest.mark.parametrize(("others", "exposed"), [("hiv", True), ("flu", False)])
+def test_suppressed_records_are_a_class_of_values_too(ledger, others, exposed):
+    """In February j is suppressed. If all suppressed records have HIV, j has it, and n."""
+    january = month("abcdefghij", ["flu"] * 6 + ["cold"] * 3 + ["hiv"])
+    february = pl.concat(
+        [month("abcdefghin", ["flu"] * 6 + ["cold"] * 3 + ["hiv"]), month("jop", ["hiv", others, others])]
+    ).with_columns(ward=pl.when(pl.col("ssn").is_in(list("jop"))).then(pl.lit("*")).otherwise("ward"))
+    ledger.add(of_ward(january, "k-anonymity:5", "l-diversity:2"), january, recipient="A")
+    asked = ic.Policy(WARD, (ic.KAnonymity(5),), suppressed="keep", max_suppression=1.0)
+    release = ic.anonymize(february, asked, unanswered="write")
+    assert release.privacy.suppressed == 3
+    if exposed:
+        with pytest.raises(InfeasibleError, match=r"exposes 2 people .*rule values out"):
+            ledger.add(release, february, recipient="B")
+    else:
+        ledger.add(release, february, recipient="B")
+
+
+# --- one form of keys --------------------------------------------------------------------------------------
+
+
+def written(table, how):
+    number = pl.int_range(1, pl.len() + 1)
+    ids = {
+        "whole": number,
+        "float": number.cast(pl.Float64),
+        "text": number.cast(pl.String),
+        "float text": number.cast(pl.Float64).cast(pl.String),
+        "decimal": number.cast(pl.Decimal(12, 2)),
+    }
+    return table.with_columns(ssn=ids[how])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [*itertools.permutations(["whole", "float", "text", "float text", "decimal"], 2)]
+)
+def test_people_are_found_whatever_their_numbers_are_written_as(ledger, one, other):
+    first, second = written(people(), one), written(people(), other)
+    ledger.add(released(first, policy()), first, recipient="A")
+    with pytest.raises(InfeasibleError, match="release 1 of the ledger"):
+        ledger.add(released(second, policy(width=8)), second, recipient="B")
+
+
+def test_a_ledger_that_finds_hardly_anybody_asks(ledger):
+    seven = people().with_columns(ssn=pl.int_range(pl.len()).cast(pl.String).str.zfill(3))
+    ledger.add(released(seven, policy()), seven, recipient="A")
+    whole = seven.with_columns(ssn=pl.col("ssn").cast(pl.Int64))
+    with pytest.raises(
+        TableError, match=r"finds 0% of the people .*'A'.* write ssn as it was .*new_people=True"
+    ):
+        ledger.add(released(whole, policy(width=8)), whole, recipient="B")
+    # A table with other columns, or of another size, is another table.
+    wider = whole.with_columns(more=1)
+    ledger.add(released(wider, policy()), wider, recipient="B")
+    few = whole.head(25).with_columns(ssn=pl.col("ssn") + 5_000)
+    ledger.add(released(few, policy(), 1), few, recipient="B")
+    ledger.add(released(whole, policy()), whole, recipient="B", new_people=True)
+    assert len(ledger.entries) == 4
+
+
+def test_an_entry_of_an_earlier_version_is_read(ledger):
+    table = people()
+    ledger.add(released(table, policy()), table, recipient="A")
+    before, [entry] = ledger.people(ledger.entries[0]).drop("records"), ledger.entries
+    old = {name: value for name, value in entry.items() if name not in ("columns", "linked")}
+    Ledger.with_people, kept = (lambda *_: [(old, before)]), Ledger.with_people
+    try:
+        ledger.add(released(table, policy()), table, recipient="B")
+        with pytest.raises(InfeasibleError, match="release 1"):
+            ledger.add(released(table, policy(width=8)), table, recipient="B")
+    finally:
+        Ledger.with_people = kept
+
+
+# --- the strictest limits ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [(20, 2), (2, 20)])
+def test_the_strictest_k_of_the_releases_counts(ledger, order):
+    table = people(120)
+    of = {20: policy(k=20, width=20), 2: policy(k=2, width=5)}
+    first, second = (released(table, of[k]) for k in order)
+    ledger.add(first, table, recipient="A")
+    with pytest.raises(InfeasibleError, match="Fewer than 20 people"):
+        ledger.add(second, table, recipient="B")
+
+
+def test_the_limit_of_a_release_of_others_does_not_count(ledger):
+    many, few = people(120), people(40, 500).with_columns(more=1)
+    ledger.add(released(many, policy(k=20, width=20)), many, recipient="A")
+    for _ in range(2):
+        ledger.add(released(few, policy(k=2)), few, recipient="B")
+
+
+@pytest.mark.parametrize("order", [(3, 2), (2, 3)])
+def test_the_strictest_l_of_the_releases_counts(ledger, order):
+    table = pl.DataFrame(
+        {"ssn": range(24), "a": [n // 12 for n in range(24)], "b": [n // 6 for n in range(24)],
+         "disease": [("x", "y", "z" if n % 12 < 6 else "y")[n % 3] for n in range(24)]}
+    )  # fmt: skip
+    by = {3: "a", 2: "b"}
+    made = {
+        least: ic.anonymize(
+            table, ic.Schema(person=["ssn"], quasi=[by[least]], sensitive=["disease"], unlisted="drop"),
+            [ic.KAnonymity(2), ic.LDiversity(least)], unanswered="write",
+        )
+        for least in order
+    }  # fmt: skip
+    ledger.add(made[order[0]], table, recipient="A")
+    with pytest.raises(InfeasibleError, match="or 3 sensitive values"):
+        ledger.add(made[order[1]], table, recipient="B")
+
+
+def test_the_attack_counts_as_the_ledger_does(ledger, monkeypatch):
+    table = people(120)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "_refuse", lambda *_: None)
+        for each in (policy(k=20, width=20), policy(k=2, width=5)):
+            ledger.add(released(table, each), table, recipient="A")
+    assert composition_of_ledger(ledger).figures["exposed"] == 120

@@ -189,7 +189,7 @@ def history(seed, people, m, ledger):
         release = ic.next_release(
             table, policy(m), ledger, earlier=[each.table for each in releases], max_counterfeits=1
         )
-        ledger.add(release, table, recipient="A")
+        ledger.add(release, table, recipient="A", new_people=True)
         tables.append(table)
         releases.append(release)
     return tables, releases

@@ -26,7 +26,7 @@ HEADINGS = {
         "--table", "--sheet", "--header-row", "--delimiter", "--encoding", "--names", "--stream", "--memory",
     ),
     "Verdict": ("--accept", "--unanswered"),
-    "Ledger": ("--ledger", "--recipient", "--ledger-keys"),
+    "Ledger": ("--ledger", "--recipient", "--ledger-keys", "--ledger-new-people"),
     "Writing": (
         "--into", "--keep-order", "--row-map", "--recoding", "--save-policy", "--report", "--internal",
         "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv", "--json",

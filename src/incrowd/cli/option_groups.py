@@ -475,10 +475,15 @@ class LedgerOptions:
     ledger_keys: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Columns that say whose row it is, for --ledger.")
     ] = None
+    ledger_new_people: Annotated[
+        bool,
+        typer.Option("--ledger-new-people", help="Hardly anybody was in an earlier release of --ledger."),
+    ] = False
 
     def check(self) -> None:
         """Refuse a ledger without a recipient, and a recipient without a ledger; open the ledger."""
-        if (self.ledger is None) != (self.recipient is None) or (self.ledger_keys and self.ledger is None):
+        about = self.ledger_keys or self.ledger_new_people
+        if (self.ledger is None) != (self.recipient is None) or (about and self.ledger is None):
             raise ParameterError("give --ledger, where a release is recorded, and --recipient, who gets it")
         if self.ledger is not None:
             from incrowd.jobs.ledger import Ledger
@@ -497,4 +502,5 @@ class LedgerOptions:
             from incrowd.jobs.ledger import Ledger
 
             settings = {"recipient": self.recipient, "keys": listed(self.ledger_keys), "epsilon": epsilon}
-            outputs.through = partial(Ledger.open(self.ledger).add, release, table, files=files, **settings)
+            add = partial(Ledger.open(self.ledger).add, new_people=self.ledger_new_people, **settings)
+            outputs.through = partial(add, release, table, files=files)

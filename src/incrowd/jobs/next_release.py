@@ -16,7 +16,6 @@ from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.anatomize import COUNT, GROUP, guarded_random, records_of
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.ledger import Ledger
-from incrowd.jobs.ledger.people import plain_texts
 from incrowd.jobs.series import SeriesRelease
 from incrowd.jobs.series_groups import COUNTERFEIT, Signature, buckets_of, groups_of
 from incrowd.jobs.waiting import rows_in_memory
@@ -24,6 +23,7 @@ from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.parameters import Parameter
 from incrowd.policy.policy import Policy
 from incrowd.privacy import LDiversity
+from incrowd.reading.keys import key_texts
 from incrowd.table.schema import Attribute, Schema, require_columns, require_different
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _people(table: Any, policy: Policy, whose: Sequence[str]) -> tuple[pl.DataFr
             f"column {named(others)}: a counterfeit record has no value of its own there; give the column "
             f"the role identifying, or drop what is not listed ({setting('unlisted=', '--unlisted')})"
         )
-    texts = plain_texts(frame.select(columns_named(whose)))
+    texts = key_texts(frame.select(columns_named(whose)))
     if empty := [name for name in whose if texts[name].null_count()]:
         raise SchemaError(f"column {named(empty)} does not say of every row whose it is")
     if double := int(texts.is_duplicated().sum()):
@@ -297,7 +297,7 @@ def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFra
         raise TableError(
             f"{setting('earlier', '--earlier-release')}: column {column.name!r} has another type there"
         ) from None
-    texts = [plain_texts(each.to_frame()).to_series() for each in parts]
+    texts = [key_texts(each.to_frame()).to_series() for each in parts]
     both = zip(texts, parts, strict=True)
     found = pl.concat([pl.DataFrame({"text": text, "value": each}) for text, each in both])
     values = found.unique("text", keep="first", maintain_order=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.accounts.row_map import as_released
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd.lazy import NDArray, np, nw, pl
+from incrowd.reading.keys import key_texts
 from incrowd.recoding.people import same_values
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
             f"column {name!r} is of type {after.dtype} in the batch and of type {before.dtype} in the "
             "earlier raw table, so nobody can be told to be in both; give it one type"
         )
-    return one_below_other(after, before)
+    both = one_below_other(after, before)
+    # Texts of numbers are compared as numbers are: another program writes 1 as 1.0.
+    return key_texts(both.to_frame("")).to_series() if both.dtype == pl.String else both
 
 
 def one_below_other(one: pl.Series, other: pl.Series) -> pl.Series:

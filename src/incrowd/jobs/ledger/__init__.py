@@ -8,7 +8,7 @@ import io
 import math
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,8 +24,9 @@ from incrowd.io.placing import Publication
 from incrowd.io.publishing import publishing
 from incrowd.io.seals import digest_of
 from incrowd.jobs.apply import AppliedBatch
+from incrowd.jobs.ledger.deduction import deduced
 from incrowd.jobs.ledger.entries import FILE_NAME, require_entries
-from incrowd.jobs.ledger.exposure import exposed_by_intersection, exposed_together
+from incrowd.jobs.ledger.exposure import RECORDS, Shown, exposed_by_intersection, exposed_together, strictest
 from incrowd.jobs.ledger.people import account_of, column_digest, macs
 from incrowd.jobs.ledger.signatures import signatures_of, without_m_invariance
 from incrowd.jobs.randomize import RandomizedTable
@@ -38,6 +39,14 @@ __all__ = ["Ledger"]
 Entry = dict[str, Any]
 _CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
 _KEY_SIZE = 32
+_ALIKE = 2
+"""How many times as many people a table of a similar size has at most."""
+_AGAIN = 0.25
+"""Share of the people of such a table who are found again, unless they are others."""
+_WAY_OUT = (
+    "Recode the new people alone as before (incrowd apply), take a coarser recoding, or leave these people "
+    "out."
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ class Ledger:
         if _sha256(content) == entry["file"]["sha256"]:
             with suppress(Exception, pl.exceptions.PanicException):
                 found = pl.read_parquet(io.BytesIO(content))
-                values = [name for name in found.columns if name not in ("person", "class")]
+                values = [name for name in found.columns if name not in ("person", "class", RECORDS)]
                 if {found["person"].dtype, found["class"].dtype} == {pl.Binary} and (
                     not entry.get("m") or len(values) == 1
                 ):
@@ -187,6 +196,7 @@ class Ledger:
         keys: Sequence[str] = (),
         files: Mapping[str, Any] | None = None,
         epsilon: float | None = None,
+        new_people: bool = False,
     ) -> None:
         """Record a release, and publish it.
 
@@ -210,11 +220,16 @@ class Ledger:
             The files of ``input``, ``policy`` and ``release``, for their digests.
         epsilon
             What all releases may spend together, for a table with noise; else the policy says it.
+        new_people
+            Whether hardly anybody was in an earlier release of a table with these columns and a similar size.
+            Without it such a release is refused, since the ids may only be written in another way.
 
         Raises
         ------
         VerdictError
             When the release breaks its policy together with earlier ones.
+        TableError
+            When people cannot be found, or are not found again.
         """
         require_different(keys)
         key, people = self._key(), None
@@ -225,7 +240,7 @@ class Ledger:
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
         else:
             account, people = account_of(key, release, getattr(release, "came", table), keys)
-            entry |= account
+            entry |= account | {"columns": column_digest(key, *sorted(nw.from_native(table).columns))}
         paths = {name: getattr(path, "made", path) for name, path in (files or {}).items() if path}
         entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
         for name, content in {"input": table, "release": release.table}.items():
@@ -241,7 +256,7 @@ class Ledger:
                     require_entries(before.records, self.folder)
                     entry["number"] = before.lines
                     self._remove_unnamed(before.records)
-                    self._refuse(entry, people, before.records)
+                    self._refuse(entry, people, before.records, new_people)
                     if people is not None:
                         file = io.BytesIO()
                         people.write_parquet(file)
@@ -263,7 +278,7 @@ class Ledger:
             if path.name not in named and FILE_NAME.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
-    def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry]) -> None:
+    def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
         """Refuse a release that exposes people together with earlier ones, or spends too much."""
         every = [*before, entry]
         most = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
@@ -283,34 +298,20 @@ class Ledger:
                 differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
                 columns = setting("keys=", "--ledger-keys")
                 raise SchemaError(f"{_named(each)} finds people {differ}; name the same columns ({columns})")
+        if not new:
+            _ask_whether_new(
+                entry, people, [(before[number - 1], found) for number, found in earlier.items()]
+            )
         if entry["m"]:
-            series = [earlier.pop(each["number"]) for each in before if each.get("m")]
+            series = [found for number, found in earlier.items() if before[number - 1].get("m")]
             if others := len(without_m_invariance([*series, people], entry["m"])):
                 _refuse(
                     f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
                     "others than in an earlier release of the ledger.",
                     "Make the release with incrowd next.",
                 )
-        people, *known = (each.drop_nulls("person").unique() for each in (people, *earlier.values()))
-        earlier = dict(zip(earlier, known, strict=True))
-        if not earlier:
-            return
-        limits = entry["k"], {name: number for each in every for name, number in each["l"].items()}
-        counts = {number: len(exposed_together(found, people, limits)) for number, found in earlier.items()}
-        worst = max(counts, key=counts.__getitem__)
-        exposed, whom = counts[worst], _named(before[worst - 1])
-        if not exposed:
-            exposed = len(exposed_by_intersection([*earlier.values(), people], limits))
-            whom = f"{len(earlier)} earlier releases of the ledger"
-        if exposed:
-            values = f" or {max(limits[1].values())} sensitive values" if limits[1] else ""
-            _refuse(
-                f"Together with {whom} the release exposes {exposed:,} people (found again by "
-                f"{entry['matched_by']}). Fewer than {limits[0]} people{values} share all their classes, or "
-                "are left of a class without those of the other release.",
-                "Recode the new people alone as before (incrowd apply), take a coarser recoding, or leave "
-                "these people out.",
-            )
+        shown = {number: Shown.of(before[number - 1], found) for number, found in earlier.items()}
+        _refuse_together(before, shown, Shown.of(entry, people), entry["matched_by"])
 
     def _key(self) -> bytes:
         key = self._bytes(_KEY)
@@ -331,6 +332,72 @@ def _refuse(text: str, way_out: str) -> None:
     VerdictError
     """
     Verdict((Point("ledger", (), None, text, way_out),)).refuse()
+
+
+def _refuse_together(
+    before: Sequence[Entry], shown: Mapping[int, Shown], latest: Shown, matched_by: str
+) -> None:
+    """Refuse a release that exposes people beside others of the ledger, which are given by their numbers."""
+    # Two of a series are compared by their signatures alone.
+    others = {number: each for number, each in shown.items() if not (latest.series and each.series)}
+    if not others:
+        return
+    counts = {number: len(exposed_together(each, latest)) for number, each in others.items()}
+    worst = max(counts, key=counts.__getitem__)
+    exposed, whom, beside = counts[worst], _named(before[worst - 1]), [others[worst]]
+    if not exposed:
+        beside = list(others.values())
+        exposed, whom = len(exposed_by_intersection([*beside, latest])), _several(beside)
+    found_by = f"(found again by {matched_by})"
+    if exposed:
+        k, least = strictest([*beside, latest])
+        values = f" or {max(least.values())} sensitive values" if least else ""
+        _refuse(
+            f"Together with {whom} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
+            f"people{values} share all their classes, or are left of a class without those of the other "
+            "release.",
+            _WAY_OUT,
+        )
+    if exposed := len(deduced([*shown.values(), latest], latest=True)):
+        least = strictest([*shown.values(), latest])[1]
+        _refuse(
+            f"Together with {_several(shown)} the release exposes {exposed:,} people {found_by}. Whoever "
+            f"compares the values of all classes can rule values out: fewer than "
+            f"{max(least.values(), default=2)} are left for a person, or no more could be shown to be.",
+            _WAY_OUT,
+        )
+
+
+def _ask_whether_new(
+    entry: Entry, people: pl.DataFrame, earlier: Sequence[tuple[Entry, pl.DataFrame]]
+) -> None:
+    """Refuse a release of hardly anybody who was there before, in a table as it was before.
+
+    The ids may only be written in another way.
+
+    Raises
+    ------
+    TableError
+    """
+    who = people["person"].drop_nulls().unique()
+    shares = {}
+    for each, found in earlier:
+        small, large = sorted((entry["people"], each["people"]))
+        if each.get("columns") in (None, entry["columns"]) and small * _ALIKE >= large:
+            again = who.is_in(found["person"].unique().implode()).sum()
+            shares[each["number"]] = again / max(small, 1)
+    if shares and max(shares.values()) < _AGAIN:
+        like = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
+        option = setting("new_people=True", "--ledger-new-people")
+        raise TableError(
+            f"the ledger finds {max(shares.values()):.0%} of the people of {_named(like)} again, which has "
+            f"the same columns and a similar size; if they are the same people, write {entry['matched_by']} "
+            f"as it was written then; if they are others, say so ({option})"
+        )
+
+
+def _several(releases: Sized) -> str:
+    return f"{len(releases)} earlier release{'s' * (len(releases) != 1)} of the ledger"
 
 
 def _named(entry: Entry) -> str:

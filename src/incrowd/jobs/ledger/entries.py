@@ -57,8 +57,11 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "m": _or_none(_count), "epsilon": _number, "epsilon_limit": _or_none(_number),
     "models": lambda value: isinstance(value, dict), "file": _or_none(_file),
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
+    "linked": lambda value: type(value) is bool, "columns": _or_none(_digest),
 }  # fmt: skip
-"""What each field is. The first ledgers have no `m`."""
+"""What each field is."""
+_LATER = {"m": None, "linked": False, "columns": None}
+"""The fields that entries of earlier versions lack."""
 _MISSING = object()
 
 
@@ -71,7 +74,7 @@ def require_entries(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
         Which names the first entry and its field.
     """
     for number, record in enumerate(records, 1):
-        fields = {"m": None, **record}
+        fields = {**_LATER, **record}
         wrong = [name for name, fits in _FIELDS.items() if not fits(fields.get(name, _MISSING))]
         if not wrong and record["number"] != number:
             wrong = ["number"]

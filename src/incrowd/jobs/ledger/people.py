@@ -13,11 +13,13 @@ from incrowd.errors import ParameterError, SchemaError, TableError, named, setti
 from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.anatomize import GROUP
 from incrowd.jobs.apply import AppliedBatch
+from incrowd.jobs.ledger.exposure import RECORDS
 from incrowd.jobs.release import Release
 from incrowd.jobs.series import SeriesRelease
 from incrowd.jobs.waiting import rows_in_memory
 from incrowd.lazy import nw, pl
 from incrowd.privacy import LDiversity
+from incrowd.reading.keys import key_texts, plain_texts
 from incrowd.recoding import SUPPRESSED
 from incrowd.table.schema import require_columns
 
@@ -28,7 +30,8 @@ def account_of(
     """Return the figures and limits of a release for its entry, and digests of its records.
 
     The digests are ``person`` and ``class``, and a column for each sensitive attribute, sorted, so that
-    nothing of the order of the rows is left. A suppressed record is in no class, so it has none.
+    nothing of the order of the rows is left. A suppressed record is in no class: the others cannot be told
+    from it. ``records`` counts records that are alike. In a series each record has a row.
     """
     policy, privacy = release.policy, release.privacy
     series = release if isinstance(release, SeriesRelease) else None
@@ -49,7 +52,7 @@ def account_of(
     return {
         "command": "next" if series else "apply" if isinstance(release, AppliedBatch) else "anonymize",
         "records": privacy.records, "people": people["person"].drop_nulls().n_unique(), "l": least,
-        "epsilon": 0.0, "m": series and series.m,
+        "epsilon": 0.0, "m": series and series.m, "linked": bool(policy.schema.linked),
         # Without a limit on the class size, k is 2: no person may be alone.
         "k": max(2, least_size(policy.models)),
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
@@ -59,7 +62,8 @@ def account_of(
 
 def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Sequence[str]) -> pl.DataFrame:
     asked = setting("a ledger", "--ledger")
-    came, leaves = (plain_texts(rows_in_memory(each, asked).native) for each in (raw, release.texts))
+    tables = (rows_in_memory(each, asked).native for each in (raw, release.texts))
+    came, leaves = (nw.from_native(each, eager_only=True).to_polars() for each in tables)
     series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
     require_columns([*whose, *quasi], came.columns, f"{asked}: ")
@@ -69,42 +73,37 @@ def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Seq
         raise TableError(f"{asked}: the raw table has {len(came):,} rows and the release {len(leaves):,}")
     if release.order is not None:
         came = came[release.order.rows(len(came))]
-    if not series and (missing := [name for name in whose if came[name].null_count()]):
+    who = key_texts(came.select(columns_named(whose or quasi)))
+    if not series and (missing := [name for name in whose if who[name].null_count()]):
         raise SchemaError(f"{asked}: column {named(missing)} does not say of every row whose it is")
-    cells = leaves.select(columns_named(quasi))
-    found = macs(key, "class", leaves.select(GROUP) if series else cells).to_frame("class")
+    cells = plain_texts(leaves.select(columns_named([GROUP] if series else quasi)))
+    found = macs(key, "class", cells).to_frame("class")
     for each in release.policy.schema.sensitive:
         if each.name in leaves.columns:
-            # A series compares raw texts: another kind of table writes 3 as 3.0.
-            values = macs(key, "value", (came if series else leaves).select(column_named(each.name)))
+            values = macs(
+                key, "value", key_texts((came if series else leaves).select(column_named(each.name)))
+            )
             found = found.with_columns(values.alias(column_digest(key, each.name)))
-    person = (
-        came.select(columns_named(whose)) if whose else _numbered(came.select(columns_named(quasi)), found)
-    )
-    found = found.with_columns(macs(key, "person", person).alias("person"))
+    found = found.with_columns(macs(key, "person", who if whose else _numbered(who, found)).alias("person"))
     if series:
         # Each record keeps its row. A counterfeit record has no person.
-        nobody = person.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        nobody = who.select(pl.all_horizontal(pl.all().is_null())).to_series()
         found = found.with_columns(person=pl.when(~nobody).then("person"))
         return found.sort(columns_named(found.columns))
-    found = found.filter(~cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series())
+    starred = cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series()
+    found = found.with_columns(pl.when(~starred).then("class").alias("class"))
     if release.policy.schema.linked:
         # Rows can be joined, so a person is in the class of all who have the same classes.
-        joined = found.group_by("person").agg(pl.col("class").unique().sort().bin.encode("hex").str.join())
-        found = found.drop("class").join(joined.cast({"class": pl.Binary}), on="person")
-    return found.unique().sort(columns_named(found.columns))
+        classes = pl.col("class").drop_nulls().unique().sort().bin.encode("hex").str.join()
+        joined = found.group_by("person").agg(classes.cast(pl.Binary).alias("joined"))
+        whole = pl.when(pl.col("class").is_not_null()).then("joined").alias("class")
+        found = found.join(joined, on="person").with_columns(whole).drop("joined")
+    return found.group_by(pl.all()).agg(pl.len().alias(RECORDS)).sort(columns_named(found.columns))
 
 
-def column_digest(key: bytes, name: str) -> str:
-    """Return the name of the column that has the digests of a sensitive attribute."""
-    return _mac(key, "column", name).hex()
-
-
-def plain_texts(table: Any) -> pl.DataFrame:
-    """Return the cells of a table as texts without blanks around them, in one spelling."""
-    text = pl.all().cast(pl.String).str.strip_chars().str.normalize("NFC")
-    frame: pl.DataFrame = nw.from_native(table, eager_only=True).to_polars()
-    return frame.select(text)
+def column_digest(key: bytes, *names: str) -> str:
+    """Return the name of the column that has the digests of a sensitive attribute; the same of more names."""
+    return _mac(key, "column", *names).hex()
 
 
 def _mac(key: bytes, *texts: object) -> bytes:

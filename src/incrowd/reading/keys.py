@@ -1,0 +1,66 @@
+"""Keys that name people, and values that are compared over releases, in one normal form."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from incrowd.lazy import pl
+
+_NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?$"
+_WHOLE = r"^(?:0|-?[1-9][0-9]*)$"
+_MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00:00(?:\.0*)?$"
+_LONGEST = 400
+"""Digits of a number that is written without an exponent."""
+
+
+def plain_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return cells as texts without blanks around them, in one way of writing letters; NaN is missing."""
+    number = pl.selectors.float().fill_nan(None)
+    return frame.with_columns(number).select(pl.all().cast(pl.String).str.strip_chars().str.normalize("NFC"))
+
+
+def key_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return cells as texts that are the same wherever they mean the same.
+
+    Numbers are written by value, so 1, 1.0 and 1e0 are one key. That holds for columns of numbers, and for
+    columns of texts that are all plain numbers. A number with a zero in front is none: where one value of a
+    column is ``007``, all of them stay as they are. A point of time at midnight is its day.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> key_texts(pl.DataFrame({"id": [1.0, 2.5], "code": ["007", "1.0"]})).rows()
+    [('1', '007'), ('2.5', '1.0')]
+    """
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    texts = plain_texts(frame).get_columns()
+    return pl.DataFrame([_normal(text, number=each) for text, each in zip(texts, numeric, strict=True)])
+
+
+def _normal(text: pl.Series, *, number: bool) -> pl.Series:
+    said = text.filter(text != "")
+    if not number and not (len(said) and said.str.contains(_NUMBER).all()):
+        return text.str.replace(_MIDNIGHT, "$1")
+    # Most are whole already, or so but for a zero behind the point.
+    short = text.str.replace(r"^(-?[1-9][0-9]*)\.0*$", "$1")
+    others = short.filter(~short.str.contains(_WHOLE) & short.str.contains(_NUMBER)).unique()
+    return short.replace(others, pl.Series([_by_value(each) for each in others], dtype=pl.String))
+
+
+def _by_value(text: str) -> str:
+    """Write a number without exponent, and without zeros that say nothing."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    written = "".join(map(str, digits)).lstrip("0")
+    shown = written.rstrip("0")
+    if not shown:
+        return "0"
+    point = int(exponent) + len(written)
+    if abs(point) > _LONGEST:
+        number = f"{shown}e{point}"
+    elif point <= 0:
+        number = f"0.{'0' * -point}{shown}"
+    elif len(shown) <= point:
+        number = shown + "0" * (point - len(shown))
+    else:
+        number = f"{shown[:point]}.{shown[point:]}"
+    return "-" * sign + number
