@@ -72,8 +72,8 @@ def _deduced(releases: Sequence[Shown], column: str, *, latest: bool) -> pl.Seri
         pl.coalesce("class", pl.col("release").cast(pl.String).cast(pl.Binary)).alias("cells"),
         pl.Series("value", numbered(rows.select("value"))[0]),
     )  # fmt: skip
-    cells, left = _cells(rows)
-    cells = _with_part(cells, [len(releases) - 1] if latest else range(len(releases)), releases)
+    touched = [len(releases) - 1] if latest else range(len(releases))
+    cells, left = _cells(_spanning(rows, touched, [each.series for each in releases]))
     short = left.join(cells.select("cell", "needed").unique(), on="cell")
     short = short.filter(pl.col("real") & (pl.col("stuck") | (pl.col("left") < pl.col("needed"))))
     # Who has several records in a cell could exchange them alone, which hides nothing: there is no search.
@@ -109,19 +109,15 @@ def _rows(releases: Sequence[Shown], column: str) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Put records that are in the same classes into cells.
+def _spanning(rows: pl.DataFrame, touched: Sequence[int], series: Sequence[bool]) -> pl.DataFrame:
+    """Return the rows of the parts that several releases tell of, one of `touched` among them.
 
-    Returns
-    -------
-    cells
-        ``cell``, ``value`` and ``count`` of records; ``classes`` and ``times``, how often the cell counts in
-        each; ``needed``, the number of values that have to remain; ``releases``.
-    left
-        A row for each record: ``cell``, ``person``, ``real``; ``own``, the records of the person in the cell;
-        ``left``, how many values it may have by exchanges within the cell; ``stuck``, whether it is one of
-        several of a person, and the cell has no record of others with another value to exchange.
+    A part hangs together by classes and records. A ``record`` is a value of a person: a row for each class in
+    which it is. Of a series alone the signatures are compared: they prove more than a search finds.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     # Of the same records shown again, nothing new is learned.
     classes = rows.group_by("class").agg(pl.col("release", "least").first(), pl.col("value").n_unique())
     classes = classes.join(_alike(rows), on="class").sort("release", "class")
@@ -129,18 +125,44 @@ def _cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         pl.col("class", "release").first(), pl.min_horizontal("least", "value").max().alias("promised"),
         pl.col("value").min().clip(0, 2).alias("default"),
     )  # fmt: skip
-    rows = rows.drop("release", "least").join(kept.drop("alike"), on="class")
+    rows = rows.drop("release", "least", "cells").join(kept.drop("alike"), on="class")
     several = pl.col("release").n_unique().over("person", "value") > 1
     # In one release alone, records of a person are exchanged one by one.
     alone = pl.when(several).then(-1).otherwise("class").alias("alone")
-    rows = rows.with_columns(alone).sort("class", RECORDS)
-    records = rows.group_by("person", "value", "alone").agg(
-        pl.col("class").alias("classes"), pl.col(RECORDS).alias("times"), pl.col("real").first(),
+    record, place = numbered(rows.select("person", "value", alone))[0], numbered(rows.select("class"))[0]
+    records, size = int(record.max(initial=-1)) + 1, len(rows)
+    shape = records + int(place.max(initial=-1)) + 1
+    graph = coo_array((np.ones(size, np.int8), (record, records + place)), (shape, shape))
+    part = connected_components(graph, directed=False)[1][record] if size else record
+    rows = rows.with_columns(pl.Series("record", record), pl.Series("part", part))
+    is_series = pl.col("release").is_in([number for number, each in enumerate(series) if each])
+    spans = (
+        (pl.col("release").n_unique() > 1) & pl.col("release").is_in(list(touched)).any() & ~is_series.all()
+    )
+    told = rows.group_by("part").agg(spans.alias("spans"))
+    return rows.join(told.filter("spans"), on="part", how="semi")
+
+
+def _cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Put records that are in the same classes into cells.
+
+    Returns
+    -------
+    cells
+        ``cell``, ``value`` and ``count`` of records; ``classes`` and ``times``, how often the cell counts in
+        each; ``needed``, the number of values that have to remain; ``part``.
+    left
+        A row for each record: ``cell``, ``person``, ``real``; ``own``, the records of the person in the cell;
+        ``left``, how many values it may have by exchanges within the cell; ``stuck``, whether it is one of
+        several of a person, and the cell has no record of others with another value to exchange.
+    """
+    records = rows.sort("class", RECORDS).group_by("record").agg(
+        pl.col("class").alias("classes"), pl.col(RECORDS).alias("times"),
+        pl.col("person", "value", "real", "part").first(),
         pl.max_horizontal(pl.col("promised").max(), pl.col("default").min()).alias("needed"),
-        pl.col("release").unique().sort().alias("releases"),
     )  # fmt: skip
     cells = records.group_by("classes", "times", maintain_order=True).agg(
-        pl.col("needed", "releases").first(), pl.col("value", "person", "real")
+        pl.col("needed", "part").first(), pl.col("value", "person", "real")
     )
     cells = cells.with_row_index("cell").with_columns(pl.col("cell").cast(pl.Int64))
     each = cells.select("cell", "value", "person", "real").explode("value", "person", "real")
@@ -173,30 +195,6 @@ def _alike(rows: pl.DataFrame) -> pl.DataFrame:
     return classes.with_row_index("alike").select("class", "alike").explode("class")
 
 
-def _with_part(cells: pl.DataFrame, touched: Sequence[int], releases: Sequence[Shown]) -> pl.DataFrame:
-    """Return the cells with the ``part`` that hangs together by classes, if several releases tell of it.
-
-    One of these is one of `touched`. Of a series alone the signatures are compared: they prove more than a
-    search finds.
-    """
-    from scipy.sparse import block_array
-    from scipy.sparse.csgraph import connected_components
-
-    each = cells.unique("cell", maintain_order=True)
-    used = _incidence(each)
-    both = block_array([[None, used.T], [used, None]]) if len(each) else used
-    parts = connected_components(both, directed=False)[1][: len(each)] if len(each) else []
-    each = each.select("cell", "releases", pl.Series("part", parts, pl.Int32))
-    series = [number for number, shown in enumerate(releases) if shown.series]
-    told = each.explode("releases").group_by("part").agg(pl.col("releases").unique())
-    of_part = told.filter(
-        (pl.col("releases").list.len() > 1)
-        & pl.col("releases").list.eval(pl.element().is_in(list(touched))).list.any()
-        & ~pl.col("releases").list.eval(pl.element().is_in(series)).list.all()
-    )
-    return cells.join(each.join(of_part, on="part").select("cell", "part"), on="cell", maintain_order="left")
-
-
 def _incidence(cells: pl.DataFrame) -> Any:
     """Return how often a record of each cell counts in each class: float64[classes, cells], sparse."""
     from scipy.sparse import coo_array
@@ -208,7 +206,7 @@ def _incidence(cells: pl.DataFrame) -> Any:
 
 
 class _Worlds:
-    """What is known of the worlds of a history: which values are possible in which cell.
+    """The values that are known to be possible in the cells of a history.
 
     Parameters
     ----------
@@ -246,7 +244,7 @@ class _Worlds:
         return place in self._possible and len(self._possible[place]) < self._needed[place]
 
     def _problems(self, places: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Yield cells to search at once: some whole parts, or what lies around a cell of a large one."""
+        """Yield cells to search at once: some whole parts, or those around a cell of a large one."""
         order = np.argsort(self._parts, kind="stable")
         ends = np.cumsum(np.bincount(self._parts))
         batch: list[NDArray[np.int64]] = []
@@ -330,7 +328,7 @@ class _Program:
         shown: NDArray[np.float64],
         records: NDArray[np.float64],
     ) -> _Program:
-        """Return it for the pairs of a cell and a value, and what classes show: float64[classes, values]."""
+        """Return it for pairs of a cell and a value, and the counts of classes: float64[classes, values]."""
         from scipy.sparse import coo_array, vstack
 
         pairs, values = np.arange(len(cell)), shown.shape[1]

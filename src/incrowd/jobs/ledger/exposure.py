@@ -13,7 +13,7 @@ RECORDS = "records"
 
 
 class Shown(NamedTuple):
-    """What a release shows of people, and what it promises them.
+    """The people of a release, and the limits that it promises them.
 
     Attributes
     ----------
