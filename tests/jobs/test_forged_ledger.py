@@ -102,7 +102,7 @@ def test_the_copy_itself_is_whole(forged, made):
 
 @pytest.mark.parametrize("name", [
     "number", "date", "command", "recipient", "records", "people", "epsilon", "models", "input", "release",
-    "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy",
+    "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "columns",
 ])  # fmt: skip
 def test_a_forged_field_is_named(forged, made, name):
     write, records = forged

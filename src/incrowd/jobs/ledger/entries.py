@@ -31,6 +31,10 @@ def _digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
+def _half_digest(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+
+
 def _date(value: Any) -> bool:
     try:
         return datetime.fromisoformat(value) is not None
@@ -57,7 +61,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "m": _or_none(_count), "epsilon": _number, "epsilon_limit": _or_none(_number),
     "models": lambda value: isinstance(value, dict), "file": _or_none(_file),
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
-    "linked": lambda value: type(value) is bool, "columns": _or_none(_digest),
+    "linked": lambda value: type(value) is bool, "columns": _or_none(_half_digest),
 }  # fmt: skip
 """What each field is."""
 _LATER = {"m": None, "linked": False, "columns": None}
