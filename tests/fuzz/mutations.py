@@ -173,6 +173,9 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         ("incrowd.jobs.leaving", "_concerned", lambda f: lambda policy: ()),
     ),
     "earlier signatures of a series are forgotten": ((Ledger, "signatures", lambda f: lambda self, *given: {}),),
+    "what several releases tell together is not asked": (
+        ("incrowd.jobs.ledger", "deduced", lambda f: lambda releases, **given: []),
+    ),
     "counterfeit records are not counted": (
         (_Plan, "counted", after(lambda counted: counted.clear())),
     ),
@@ -185,6 +188,7 @@ SLOW = (
     "later rows are judged only together with the earlier release",
     "rows that were held are lost", "rows that wait leave, too", "lazy rows come out reversed", "new values take the cell of their neighbour",
     "verify counts one record more", "earlier signatures of a series are forgotten", "counterfeit records are not counted",
+    "what several releases tell together is not asked",
 )  # fmt: skip
 """Mutations that only a second release, a file or a later batch shows."""
 

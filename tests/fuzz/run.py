@@ -409,6 +409,7 @@ def _print(tally: Tally, seconds: float) -> None:
               "spelled": "declared spellings by place", "person": "people with several rows by place",
               "attacker": "models against attackers", "power": "powers of km-anonymity",
               "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "series": "series of releases", "perturbed": "perturbed sensitive columns",
+              "ledger": "overlapping releases in a ledger",
               "script": "scripts of checks for DuckDB"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}

@@ -18,6 +18,7 @@ from fuzz import checks, mutations, oracle, shrink
 from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
+from fuzz.checks.overlaps import deduced, overlaps
 from fuzz.checks.released import types
 from fuzz.checks.series import series
 from fuzz.sources import Placed, Services, frame_of, read_csv
@@ -429,6 +430,28 @@ def test_a_wrong_batch_is_found(tmp_path, what):
     assert expected in problems if expected else problems
     one = batches(beside=True, as_one=True)
     assert found(tmp_path, applied, **one) == []
+
+
+def test_values_that_follow_from_overlapping_releases_are_found(tmp_path):
+    """One class, of which some leave: whoever has a rare value and leaves with few gives it away."""
+    rows = {"rid": [f"r{n}" for n in range(12)], "age": ["1"] * 12, "city": ["a"] * 12, "who": ["p"] * 12}
+    rows["ill"] = ["flu"] * 7 + ["cold"] * 3 + ["HIV"] * 2
+    columns = [each | {"cells": rows[each["name"]]} for each in case()["columns"]]
+    told = 0
+    for seed in range(12):
+        assert found(tmp_path, overlaps, columns=columns, seed=seed) == []
+        with mutations.broken("what several releases tell together is not asked"):
+            told += "overlaps" in found(tmp_path, overlaps, columns=columns, seed=seed)
+    assert told > 1
+
+
+def test_bounds_find_the_value_of_who_left():
+    january = (
+        dict.fromkeys("abcdef", ("x", "flu")) | dict.fromkeys("ghi", ("x", "cold")) | {"j": ("x", "HIV")}
+    )
+    february = {who: cell for who, cell in january.items() if who != "j"} | {"n": ("x", "flu")}
+    assert deduced([january, february], 2) == {"j", "n"}
+    assert deduced([january, january], 2) == deduced([january], 2) == set()
 
 
 SERIES = {

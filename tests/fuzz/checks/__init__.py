@@ -22,6 +22,7 @@ from fuzz.checks.made import (
     read_release,
     skeleton,
 )
+from fuzz.checks.overlaps import overlaps
 from fuzz.checks.people import nobody, one_row_each
 from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types, values
 from fuzz.checks.series import series
@@ -79,7 +80,17 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
         # Values are drawn anew for every release, so no second one is like the first.
         checks += [recoding_back, written]
     elif thorough:
-        checks += [policy_back, recoding_back, engines, written, applied, one_row_each, series, judged]
+        checks += [
+            policy_back,
+            recoding_back,
+            engines,
+            written,
+            applied,
+            one_row_each,
+            series,
+            overlaps,
+            judged,
+        ]
     for check in checks:
         try:
             outcome.findings += list(check(made, services, outcome))
