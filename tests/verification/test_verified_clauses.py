@@ -52,11 +52,17 @@ class Judge:
         (self.folder / "policy.toml").write_text(text)
         self.found = verify(self.folder / "safe.csv", self.folder / "policy.toml")
         self.said = {each.id: each.detail for each in self.found.clauses}
-        unread = {each.id for each in self.found.clauses if each.detail.startswith("not checked: ")}
+        unread = {
+            each.id
+            for each in self.found.clauses
+            if each.unanswered and each.detail.startswith("not checked: ")
+        }
         states = {each.id: "unread" if each.id in unread else each.state for each in self.found.clauses}
-        # A script does not look inside longer texts.
+        # A script does not look inside longer texts, so it may hold where somebody has to look at these.
         inside = any("that look like" in each.detail for each in self.found.clauses)
-        assert self.by_script() == ("not met" not in states.values()) or inside
+        holds = self.by_script()
+        assert holds or {"not met", "unread"} & set(states.values())
+        assert not holds or "not met" not in states.values() or inside
         return states
 
     def by_script(self) -> bool:
@@ -225,6 +231,9 @@ def test_three_digits_of_a_zip_code_need_a_dated_table_of_people(judge, table, t
     assert "give populous in [profile.inputs]" in judge.said["places"]
     more = f"[profile.inputs]\npopulous = 'zip3-2020.csv'\n{KNOWLEDGE}"
     assert unmet(judge(zips, "hipaa-safe-harbor", more)) == {"places"}
+    assert "zip3-2020.csv is no file" in judge.said["places"]
+    (tmp_path / "zip3-2020.csv").write_text("zip3,population\n021,many\n")
+    assert unmet(judge(zips, "hipaa-safe-harbor", more)) == {"places"}
     assert "is no CSV with the columns zip3 and population" in judge.said["places"]
     (tmp_path / "zip3-2020.csv").write_text("zip3,population\n021,20001\n36,20000\n")
     assert unmet(judge(zips, "hipaa-safe-harbor", more)) == set()
@@ -289,7 +298,7 @@ def test_attacks_are_read_with_their_intervals(judge, table, tmp_path):
     rate = {"value": 0.02, "low": 0.01, "high": 0.05}
     entries = [
         {"name": name, "attacks": 100, "main": rate, "risk": None}
-        for name in ("singling-out-univariate", "linkability", "inference")
+        for name in ("singling-out-univariate", "singling-out-multivariate", "linkability", "inference")
     ]
     (tmp_path / "attacks.json").write_text(json.dumps({"attacks": entries}))
     more = f"[profile.inputs]\nattacks = 'attacks.json'\nrate = 0.05\n{rest}"

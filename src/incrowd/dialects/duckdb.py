@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -28,7 +28,8 @@ _ERRORS = {
     "ResourceInUseException": "rows are still being fetched; fetch them to their end first",
     "OutOfMemoryException": "out of memory; nothing was kept",
     "InterruptException": "the statement was interrupted; nothing was kept",
-    "PermissionException": "the settings do not allow that",
+    "PermissionException": "nothing but the database itself is read and written, so a view of other files "
+    "is refused; make a table of it, or name the files",
     "ConstraintException": "a constraint of the database does not allow that; nothing was kept",
     "DependencyException": "other objects depend on the table that would be replaced; nothing was kept",
     "CatalogException": "there is no such table, schema or column, or the new table was made meanwhile; "
@@ -38,8 +39,38 @@ _ERRORS = {
 }
 
 
+def lock(connection: Any, files: Iterable[Path | str] = (), folders: Iterable[Path | str] = ()) -> None:
+    """Let a connection reach some files and nothing else, and fetch or load nothing, from now on.
+
+    That is true of the whole database that it is connected to, and cannot be taken back.
+
+    Parameters
+    ----------
+    files, folders
+        What it may read and write besides the file of its own database.
+
+    Examples
+    --------
+    >>> connection = duckdb.connect()
+    >>> lock(connection)
+    >>> connection.execute("SELECT content FROM read_text('/etc/hostname')")
+    Traceback (most recent call last):
+    ...
+    _duckdb.PermissionException: Permission Error: ...
+    """
+    connection.execute("SET allowed_paths = ?", [list(map(str, files))])
+    connection.execute("SET allowed_directories = ?", [list(map(str, folders))])
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions",
+                 "python_enable_replacements", "enable_external_access"):  # fmt: skip
+        connection.execute(f"SET {name} = false")
+    connection.execute("SET lock_configuration = true")
+
+
 class DuckDB(Dialect):
-    """A session of a DuckDB file."""
+    """A session of a DuckDB file.
+
+    A view of it may read anything. So before the first view is read, the database is locked; see `lock`.
+    """
 
     title: ClassVar[str] = "DuckDB"
     scheme: ClassVar[str] = "duckdb"
@@ -52,6 +83,11 @@ class DuckDB(Dialect):
         self._connection = self.connect(path)
         self._connection.execute("SET python_enable_replacements = false")
         self._streams: list[Generator[pl.DataFrame, None, None]] = []
+
+    def _lock(self) -> None:
+        ((locked,),) = self._connection.execute("SELECT current_setting('lock_configuration')").fetchall()
+        if not locked:
+            lock(self._connection)
 
     @classmethod
     def connect(cls, where: Path) -> Any:
@@ -133,6 +169,8 @@ class DuckDB(Dialect):
 
     def described(self, table: Name) -> dict[str, tuple[str]]:
         """Return the type of each column; see `Dialect.described`."""
+        if self.kind(table) not in (None, "table"):
+            self._lock()
         try:
             relation = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
         except duckdb.CatalogException:

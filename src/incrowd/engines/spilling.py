@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.dialects.duckdb import lock
 from incrowd.engines.fold import (
     KEY,
     PERSON,
@@ -150,6 +151,10 @@ class SpilledRows(GroupedRows):
             )
             try:
                 database.execute("SET enable_progress_bar = false").fetchall()
+                assert files.stored is not None
+                # A path is looked up as it is, and as `_literal` writes it.
+                stored = [form for path in files.stored for form in (str(path), _globbed(str(path)))]
+                lock(database, stored, [folder])
                 yield cls(files, values, names, progress, database, folder)
             except duckdb.OutOfMemoryException:
                 raise TableError(
@@ -458,4 +463,8 @@ def _text(text: str) -> str:
 
 def _literal(path: str) -> str:
     """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
-    return _text(re.sub(r"[*?\[]", r"[\g<0>]", path))
+    return _text(_globbed(path))
+
+
+def _globbed(path: str) -> str:
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import PolicyError, did_you_mean, named
+from incrowd.errors import PolicyError, did_you_mean, named, quoted
+from incrowd.profiles.settings import INPUTS, refuse_unknown, refuse_wrong_settings
 
 __all__ = ["PROFILES", "Attestation", "Choice", "Clause", "Profile", "profile_lines", "read_profile"]
 
@@ -31,6 +33,25 @@ _OF_PROFILE = ("name", "version", "title", "source", "inputs", "clauses")
 _OF_CLAUSE = ("id", "text", "source", "check", "question")
 _OF_CHOICE = ("name", "inputs", "columns", "cleared", "attested")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_FIRST = date(1996, 8, 21)
+"""The day of HIPAA, the oldest of the rules: nobody attested anything before."""
+_FILLERS = ("\u115f", "\u1160", "\u3164", "\uffa0")
+"""Letters of Hangul that show nothing."""
+_PLACEHOLDERS = (
+    "todo",
+    "tbd",
+    "tba",
+    "fixme",
+    "xxx",
+    "na",
+    "nn",
+    "none",
+    "null",
+    "unknown",
+    "name",
+    "answer",
+)
+"""What stands where an answer is still to come, in small letters alone."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +165,16 @@ class Attestation:
                 raise PolicyError("profile.attested: on must be a day, as 2026-01-31") from None
         if not all(isinstance(text, str) and text.strip() for text in texts) or type(day) is not date:
             raise PolicyError("profile.attested: clause, by and says are texts, on is a day: 2026-01-31")
+        for name in ("by", "says"):
+            if not _says_something(settings[name]):
+                raise PolicyError(
+                    f"profile.attested: {name} of {settings['clause']!r} says nothing; write words"
+                )
+        # The day begins earlier elsewhere.
+        if not _FIRST <= day <= date.today() + timedelta(days=1):
+            raise PolicyError(
+                f"profile.attested: on of {settings['clause']!r} must be a day from {_FIRST} to today"
+            )
         return cls(settings["clause"], settings["by"], day, settings["says"])
 
 
@@ -178,14 +209,17 @@ class Choice:
         """
         if not isinstance(settings, dict) or not isinstance(settings.get("name"), str):
             raise PolicyError('profile: name it, as name = "hipaa-safe-harbor@2026-01"')
-        _refuse_unknown(settings, _OF_CHOICE, "profile")
+        refuse_unknown(settings, _OF_CHOICE, "profile")
         profile = read_profile(settings["name"], folder)
         for name, shape in (("inputs", dict), ("columns", dict), ("cleared", dict), ("attested", list)):
             if not isinstance(settings.get(name, shape()), shape):
                 raise PolicyError(
                     f"profile.{name} must be a {'table' if shape is dict else 'list of tables'}"
                 )
-        _refuse_unknown(settings.get("inputs", {}), profile.inputs, "profile.inputs")
+        inputs = settings.get("inputs", {})
+        refuse_unknown(inputs, profile.inputs, "profile.inputs")
+        for name, value in inputs.items():
+            INPUTS[name].refuse_wrong(value, "profile.inputs", name)
         for table in ("columns", "cleared"):
             for id_, names in settings.get(table, {}).items():
                 profile.clause(id_)
@@ -284,17 +318,21 @@ def _profile(text: str, place: str) -> Profile:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"profile {place}: not readable as TOML ({error})") from None
-    _refuse_unknown(data, _OF_PROFILE, f"profile {place}")
+    refuse_unknown(data, _OF_PROFILE, f"profile {place}")
     texts = {key: data.get(key) for key in ("name", "version", "title", "source")}
     clauses = data.get("clauses")
     if not all(isinstance(each, str) and each for each in texts.values()) or not isinstance(clauses, list):
         raise PolicyError(f"profile {place}: needs the texts name, version, title, source, and [[clauses]]")
     if not _NAME.fullmatch(str(texts["name"])):
         raise PolicyError(f"profile {place}: its name is of small letters, digits and hyphens")
+    inputs = data.get("inputs", {})
+    if not isinstance(inputs, dict) or not all(isinstance(each, str) for each in inputs.values()):
+        raise PolicyError(f"profile {place}: [inputs] must be a table of texts")
+    refuse_unknown(inputs, INPUTS, f"profile {place}: inputs")
     found = tuple(_clause(each, place) for each in clauses)
     if len({each.id for each in found}) < len(found):
         raise PolicyError(f"profile {place}: two clauses have one id")
-    return Profile(**texts, inputs=data.get("inputs", {}), clauses=found)  # type: ignore[arg-type]
+    return Profile(**texts, inputs=inputs, clauses=found)  # type: ignore[arg-type]
 
 
 def _clause(data: Any, place: str) -> Clause:
@@ -307,6 +345,13 @@ def _clause(data: Any, place: str) -> Clause:
     if not _NAME.fullmatch(data["id"]):
         raise PolicyError(f"profile {place}: the id of a clause is of small letters, digits and hyphens")
     settings = {key: value for key, value in data.items() if key not in _OF_CLAUSE}
+    owner = f"profile {place}, clause {data['id']!r}"
+    if "check" in data:
+        refuse_wrong_settings(data["check"], settings, owner)
+    else:
+        refuse_unknown(settings, (), f"{owner}, a question")
+        if not isinstance(data["question"], str) or not _says_something(data["question"]):
+            raise PolicyError(f"{owner}: question must be a text, got {quoted(data['question'])}")
     return Clause(data["id"], data["text"], data["source"], data.get("check"), settings, data.get("question"))
 
 
@@ -315,9 +360,7 @@ def _file_name(value: Any) -> Any:
     return re.split(r"[\\/]", value)[-1] if isinstance(value, str) else value
 
 
-def _refuse_unknown(data: Mapping[str, Any], known: Any, where: str) -> None:
-    for name in data:
-        if name not in known:
-            raise PolicyError(
-                f"{where}: there is no {name!r}; there are {named(known, 30)}{did_you_mean(name, known)}"
-            )
+def _says_something(text: str) -> bool:
+    """Return whether a text has a letter that is seen, and is more than what stands for an answer."""
+    letters = "".join(each for each in text if each.isalpha() and each not in _FILLERS)
+    return bool(letters) and unicodedata.normalize("NFKC", letters).casefold() not in _PLACEHOLDERS

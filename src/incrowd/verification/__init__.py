@@ -234,7 +234,7 @@ def _opened(policy: Policy, sources: Sources) -> Iterator[tuple[Checks, Tables]]
     with (
         PrivateFolder() as scratch,
         reworded(Path(title_of(sources.released))),
-        connect(scratch, in_order=sources.raw is not None) as connection,
+        connect(scratch, *sources.reached(), in_order=sources.raw is not None) as connection,
     ):
         con = Checks(connection)
         yield con, load_tables(con, policy, sources, scratch)

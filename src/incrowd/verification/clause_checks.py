@@ -6,33 +6,33 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from incrowd.profiles import Clause
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import written
 from incrowd.verification.derived import plain_columns
+from incrowd.verification.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
 from incrowd.verification.policy import SUPPRESSED, Policy
-from incrowd.verification.source import Table, literal
+from incrowd.verification.source import Table, literal, number
 from incrowd.verification.texts import Texts
 
-_FINER = (
-    r"\b(1[89]|20)\d\d[-/.](0?[1-9]|1[0-2])\b",
-    r"\b(1[89]|20)\d\d-?(Q[1-4]|W\d\d)\b",
-    r"(^|[^\d.])\d{1,2}[-/.]\d{1,2}[-/.](\d\d|\d{4})($|[^\d.]|[.]($|\D))",
-    r"(?i)\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[. ]+\d{1,4}\b",
-    r"\d(年|月)\d{1,2}(月|日)",
-)
-"""Texts that have a month, a quarter, a week or a day."""
-_WHOLE_YEARS = r"(\d{4})-01-01(\D+)(\d{4})-(12-31|01-01)"
-"""A range of dates that begins and ends with a year."""
-_NUMBERS = r"\d+(?:\.\d+)?"
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MOST_BYTES = 64 * 2**20
+"""Most that a file of an input may have."""
+_Z = 1.959963984540054
+_LIKE_ZIP = r"\d{5}(?:[- ]?\d{4})?"
+_SURE_ZIP = r"0\d{4}|\d{5}[- ]\d{4}|\d{3}[*xX]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}"
+"""Texts that look like postal codes: all of a column, and one alone."""
+_BESIDE_NUMBER = r"^[<>≤≥=~≈ ]+|[$€£¥%]|(?i)(?: ?(?:usd|eur|gbp|chf|kg|cm|mg|k|years?))$"
+_GROUPED = r"[-+]?\d{1,3}(?:[, ']\d{3})+(?:\.\d+)?"
+"""What stands beside a number, and a number in groups of three digits."""
 
 
 class LackingError(Exception):
@@ -50,7 +50,7 @@ class Subject:
     said
         What the check found, in words; it sets this.
     unread
-        Columns that the check could not see through, as those of sentences; it sets this.
+        Columns that the check could not see through, as those of sentences.
     """
 
     con: Checks
@@ -91,7 +91,11 @@ class Subject:
         """Return the path of an input that is a file; `LackingError` where there is none."""
         given = self.input(name, why)
         assert self.policy.profile is not None
-        return self.policy.profile.folder / str(given)
+        place = self.policy.profile.folder / str(given)
+        # A pipe would be waited for, and a device has no end.
+        if not place.is_file() or place.stat().st_size > _MOST_BYTES:
+            raise LackingError(f"{place.name} is no file, or one of more than {_MOST_BYTES >> 20} MiB")
+        return place
 
     @property
     def columns(self) -> list[str]:
@@ -99,9 +103,10 @@ class Subject:
         return [name for name in self.released.names if name not in self.cleared]
 
     def called(self, setting: str = "columns") -> list[str]:
-        """Return the columns that the policy names, or that are called as the clause lists."""
+        """Return the columns that are called as a list says, and those that the policy names for the clause."""
         known = self.setting(setting, [])
-        own = [] if self.policy.profile is None else self.policy.profile.columns(self.clause)
+        chosen = self.policy.profile if setting == "columns" else None
+        own = [] if chosen is None else chosen.columns(self.clause)
         return [name for name in self.columns if name in own or is_called(name, known)]
 
     def text(self, name: str) -> str:
@@ -115,41 +120,80 @@ class Subject:
 
     def shown(self, name: str) -> str:
         """Write the SQL of a column's cells that are there and not suppressed, as a table of texts v."""
-        return f"(SELECT v FROM (SELECT {self.text(name)} AS v FROM {self.rows}) WHERE v <> '{SUPPRESSED}')"
+        cells = f"SELECT {self.text(name)} AS v FROM {self.rows}"
+        return f"(SELECT v FROM ({cells}) WHERE v <> {literal(SUPPRESSED)})"
 
 
-Counts = Iterator[tuple[str, str]]
+class Count(NamedTuple):
+    """A count that has to be 0.
+
+    Attributes
+    ----------
+    words, sql
+        What is counted, in words and in SQL.
+    doubtful
+        The column of which nobody can say, where there are such; None where the clause is broken then.
+    """
+
+    words: str
+    sql: str
+    doubtful: str | None = None
+
+
+Counts = Iterator[Count]
 
 
 def is_called(name: str, known: Iterable[str]) -> bool:
     """Return whether the name of a column has one of some words, or some of its parts together are one.
 
+    Of a word that begins with ``*`` the end of a part is enough. Accents and signs that nobody sees do not
+    matter, nor do numbers at the end.
+
     Examples
     --------
     >>> is_called("patientZIP_code", ["zipcode"]), is_called("zipper", ["zip"])
     (True, False)
+    >>> is_called("Téléphone2", ["telephone"]), is_called("patientname", ["*name"])
+    (True, True)
     """
-    parts = [each.casefold() for each in _PARTS.findall(_CAMEL.sub(" ", name))]
+    plain = _letters(_CAMEL.sub(" ", name))
+    parts = _PARTS.findall(plain)
     joined = {"".join(parts[at:to]) for at in range(len(parts)) for to in range(at + 1, len(parts) + 1)}
     return any(
-        word.casefold() in joined or (not word.isascii() and word.casefold() in name.casefold())
+        any(part.endswith(_letters(word[1:])) for part in parts)
+        if word.startswith("*")
+        else _letters(word) in joined or (not _letters(word).isascii() and _letters(word) in plain)
         for word in known
     )
+
+
+def _letters(text: str) -> str:
+    """Write a text in small letters without accents and without signs that nobody sees."""
+    signs = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in signs if unicodedata.category(each) not in ("Mn", "Cf", "Co")).casefold()
 
 
 def _absent(subject: Subject) -> Counts:
     """Count the cells of columns that are called so, and the texts that look so."""
     called = subject.called()
     for name in called:
-        yield f"cells of {name}, which is called so", f"SELECT count(*) FROM {subject.shown(name)}"
+        yield Count(f"cells of {name}, which is called so", f"SELECT count(*) FROM {subject.shown(name)}")
     others = [name for name in subject.columns if name not in called]
-    pattern, share = subject.setting("texts"), subject.setting("share", 0.0)
-    for name in others if pattern is not None else ():
-        matches = f"count(*) FILTER (regexp_matches(v, {literal(pattern)}))"
-        yield (
-            f"cells of {name} that look so",
-            f"SELECT CASE WHEN {matches} > {share!r}::DOUBLE * count(*) THEN {matches} ELSE 0 END "
-            f"FROM {subject.shown(name)}",
+    patterns = [literal(each) for each in map(subject.setting, ("texts", "doubtful")) if each is not None]
+    share = number(subject.setting("share", 0.0))
+    for name in others if patterns else ():
+        looks = [f"regexp_matches(trim(v), {pattern})" for pattern in patterns]
+        if subject.setting("texts") is not None:
+            matches = f"count(*) FILTER ({looks[0]})"
+            yield Count(
+                f"cells of {name} that look so",
+                f"SELECT CASE WHEN {matches} > {share} * count(*) THEN {matches} ELSE 0 END "
+                f"FROM {subject.shown(name)}",
+            )
+        yield Count(
+            f"cells of {name} that may be such",
+            f"SELECT count(*) FROM {subject.shown(name)} WHERE {' OR '.join(looks)}",
+            doubtful=name,
         )
     if subject.setting("in_texts", True):
         yield from _inside_texts(subject, others)
@@ -171,21 +215,27 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
         column = subject.texts.of(name)
         if column is None:
             continue
-        found = {phrases[sign]: number for sign, number in column.signs.items() if sign in phrases}
-        for what, number in found.items():
-            yield f"cells of {name} that look like {what}", f"SELECT {number}"
+        found = {phrases[sign]: records for sign, records in column.signs.items() if sign in phrases}
+        for what, records in found.items():
+            yield Count(f"cells of {name} that look like {what}", f"SELECT {records:d}")
         if not found and (column.signs or column.is_free):
             subject.unread.append(name)
 
 
 def _years(subject: Subject) -> Counts:
-    """Count the cells that have a month or a day."""
-    for name in subject.columns:
-        plain = f"regexp_replace(v, {literal(_WHOLE_YEARS)}, '\\1\\2\\3', 'g')"
-        finer = " OR ".join(f"regexp_matches({plain}, {literal(each)})" for each in _FINER)
-        yield (
-            f"cells of {name} finer than a year",
-            f"SELECT count(*) FROM {subject.shown(name)} WHERE {finer}",
+    """Count the cells that have a month or a day, and those of which nobody can say."""
+    own = subject.called()
+    columns = [
+        (subject.shown(name), name in own or is_called(name, DAYS_ARE_CALLED)) for name in subject.columns
+    ]
+    if not columns:
+        return
+    subject.con.execute(f"CREATE OR REPLACE TABLE periods AS {finer_than_years(columns)}")
+    for place, name in enumerate(subject.columns):
+        told = f"FROM periods WHERE place = {place:d}"
+        yield Count(f"cells of {name} finer than a year", f"SELECT coalesce(sum(finer), 0) {told}")
+        yield Count(
+            f"cells of {name} that may be so", f"SELECT coalesce(sum(doubtful), 0) {told}", doubtful=name
         )
 
 
@@ -193,41 +243,39 @@ def _oldest(subject: Subject) -> Counts:
     """Count the records whose age, or year of birth, is not in one group with all above an age."""
     oldest = subject.setting("oldest")
     births = subject.called("births")
-    numbers = f"regexp_extract_all(v, '{_NUMBERS}')::DOUBLE[]"
-    for name in subject.called():
-        if name not in births:
-            yield _one_group(subject, name, f"list_max({numbers}) > {oldest}", f"ages above {oldest}")
-    if births:
-        last = int(subject.input("year", "years of birth tell ages")) - oldest - 1
-        years = "regexp_extract_all(v, '\\b\\d{4}\\b')::BIGINT[]"
-        for name in births:
-            yield _one_group(subject, name, f"list_min({years}) <= {last}", f"years up to {last}")
-
-
-def _one_group(subject: Subject, name: str, condition: str, words: str) -> tuple[str, str]:
-    """Count the records that a condition is about, unless they share one cell that is more than one value."""
-    alone = "bool_or(regexp_full_match(v, '\\d+(\\.0*)?|\\d{4}-\\d\\d(-\\d\\d)?'))"
-    return (
-        f"records of {name} that are not in one group of {words}",
-        f"SELECT CASE WHEN count(*) > 1 OR {alone} THEN sum(n) ELSE 0 END FROM (SELECT v, count(*) AS n "
-        f"FROM {subject.shown(name)} WHERE {condition} GROUP BY v)",
-    )
+    year = subject.input("year", "years of birth tell ages") if births else None
+    for name in dict.fromkeys([*subject.called(), *births]):
+        words = f"years up to {year - oldest - 1}" if name in births else f"ages above {oldest}"
+        judged = in_one_group(subject.shown(name), oldest, year if name in births else None)
+        yield Count(f"records of {name} that are not in one group of {words}", f"SELECT old FROM ({judged})")
+        yield Count(f"records of {name} that may be such", f"SELECT doubtful FROM ({judged})", doubtful=name)
 
 
 def _zip3(subject: Subject) -> Counts:
     """Count the ZIP codes of more than three digits, and those of three where too few people live."""
     names = subject.called()
-    prefix = "regexp_extract(v, '^(\\d{3})[*xX]*$', 1)"
+    # Numbers lose their zeros in front.
+    prefix = "lpad(regexp_extract(v, '^(\\d{3}|\\d{1,2}$)[*xX]*$', 1), 3, '0')"
     for name in names:
-        yield (
+        yield Count(
             f"cells of {name} that show more than three digits",
             f"SELECT count(*) FROM {subject.shown(name)} WHERE NOT regexp_full_match(v, '\\d{{0,3}}[*xX]*')",
         )
+    for name in subject.columns:
+        if name not in names:
+            cells = f"SELECT v, regexp_full_match(v, {literal(_LIKE_ZIP)}) AS so FROM {subject.shown(name)}"
+            yield Count(
+                f"cells of {name} that may be such",
+                f"SELECT count(*) FILTER (sure OR (so AND all_so)) FROM (SELECT *, bool_and(so) FILTER "
+                f"(regexp_matches(v, '\\d')) OVER () AS all_so, regexp_full_match(v, {literal(_SURE_ZIP)}) "
+                f"AS sure FROM ({cells}))",
+                doubtful=name,
+            )
     used = [
         text
         for name in names
         for (text,) in subject.con.execute(
-            f"SELECT DISTINCT {prefix} AS p FROM {subject.shown(name)} WHERE p NOT IN ('', '000')"
+            f"SELECT DISTINCT {prefix} AS p FROM {subject.shown(name)} WHERE p <> '000'"
         ).fetchall()
     ]
     if not used:
@@ -236,11 +284,11 @@ def _zip3(subject: Subject) -> Counts:
         "populous", "three digits are shown, and a dated table has to say how many live there"
     )
     large = _populous(place, subject.setting("least"))
-    listed = ", ".join(map(literal, sorted(large))) or "NULL"
+    listed = ", ".join(map(literal, ["000", *sorted(large)]))
     for name in names:
-        yield (
+        yield Count(
             f"cells of {name} whose three digits are of too few people by {place.name}",
-            f"SELECT count(*) FROM {subject.shown(name)} WHERE {prefix} NOT IN ('', '000', {listed})",
+            f"SELECT count(*) FROM {subject.shown(name)} WHERE {prefix} NOT IN ({listed})",
         )
 
 
@@ -248,24 +296,33 @@ def _populous(place: Path, least: int) -> set[str]:
     """Read the three digits where more people live than a number."""
     try:
         with place.open(encoding="utf-8-sig", newline="") as file:
-            rows = [(row["zip3"], int(row["population"])) for row in csv.DictReader(file)]
-    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+            rows = [(row["zip3"].zfill(3), int(row["population"])) for row in csv.DictReader(file)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error):
         raise LackingError(
             f"{place.name} is no CSV with the columns zip3 and population (whole numbers)"
         ) from None
-    return {digits.zfill(3) for digits, people in rows if people > least}
+    if len(dict(rows)) < len(rows):
+        raise LackingError(f"{place.name} has three digits twice; sum the people by them")
+    return {digits for digits, people in rows if people > least}
 
 
 def _unique(subject: Subject) -> Counts:
-    """Count the records that have a value of their own, in columns where many have."""
-    share = subject.setting("share")
-    for name in plain_columns(subject.policy, subject.columns):
-        yield (
-            f"records with a value of {name} that no other has",
-            f"SELECT CASE WHEN alone >= {share!r}::DOUBLE * records THEN alone ELSE 0 END FROM (SELECT "
-            "coalesce(sum(n) FILTER (n = 1), 0) AS alone, sum(n) AS records FROM (SELECT count(*) AS n "
-            f"FROM {subject.shown(name)} GROUP BY v))",
-        )
+    """Count the records that have a value of their own, in columns where many have.
+
+    Whether a column that models look at, or that was treated, is a code of a person, nobody can say.
+    """
+    share = number(subject.setting("share"))
+    plain = plain_columns(subject.policy, subject.columns)
+    quasi = [column.name for column in subject.policy.named("quasi")]
+    for name in subject.columns:
+        if name not in quasi:
+            yield Count(
+                f"records with a value of {name} that no other has",
+                f"SELECT CASE WHEN alone >= {share} * records THEN alone ELSE 0 END FROM (SELECT "
+                "coalesce(sum(n) FILTER (n = 1), 0) AS alone, sum(n) AS records FROM (SELECT count(*) AS n "
+                f"FROM {subject.shown(name)} GROUP BY v))",
+                doubtful=None if name in plain else name,
+            )
 
 
 def _risk(subject: Subject) -> Counts:
@@ -273,40 +330,47 @@ def _risk(subject: Subject) -> Counts:
     least = subject.setting("least")
     if least is None:
         risk = Fraction(str(subject.setting("risk") or subject.input("risk", "no threshold is stated")))
-        if not 0 < risk <= 1:
-            raise LackingError("risk in [profile.inputs] must be above 0 and at most 1")
         least = math.ceil(1 / risk)
     yield from _at_least(subject, least)
 
 
 def _context(subject: Subject) -> Counts:
     """Count the classes that are smaller than the context needs."""
-    assert subject.policy.context is not None
+    if subject.policy.context is None:
+        raise LackingError("the policy does not answer for the context: add the table [context]")
     yield from _at_least(subject, subject.policy.context.needed)
     subject.said = f"{subject.said}; {subject.policy.context.arithmetic()}"
 
 
 def _at_least(subject: Subject, least: int) -> Counts:
-    (smallest,) = subject.con.row("SELECT coalesce(min(size), 0)::BIGINT FROM classes")
+    """Count the classes that are too small; suppressed records look alike, so they are one, too."""
+    by_person = "SELECT count(*) FROM duckdb_columns() WHERE table_name = 'record' AND column_name = 'person'"
+    size = "count(DISTINCT person)" if subject.con.row(by_person)[0] else "count(*)"
+    sizes = (
+        f"(SELECT size FROM classes UNION ALL SELECT {size} FROM record WHERE suppressed HAVING count(*) > 0)"
+    )
+    (smallest,) = subject.con.row(f"SELECT coalesce(min(size), 0)::BIGINT FROM {sizes}")
     subject.said = f"the smallest class has {smallest:,}, at least {least:,} needed"
-    yield f"classes of fewer than {least:,}", f"SELECT count(*) FROM classes WHERE size < {least}"
+    yield Count(
+        f"classes of fewer than {least:,}", f"SELECT count(*) FROM {sizes} WHERE size < {number(least)}"
+    )
 
 
 def _counts(subject: Subject) -> Counts:
-    """Count the values that too few records have, among all or within a class."""
+    """Count the values that too few records have, among all or within a class; missing is one, too."""
     least = subject.setting("least")
     if not subject.setting("within_classes"):
         for name in subject.columns:
-            yield (
+            yield Count(
                 f"values of {name} that fewer than {least} records have",
-                f"SELECT count(*) FROM (SELECT 1 FROM {subject.shown(name)} GROUP BY v HAVING count(*) < "
-                f"{least})",
+                f"SELECT count(*) FROM (SELECT {subject.text(name)} AS v, count(*) AS n FROM {subject.rows} "
+                f"GROUP BY v) WHERE n < {number(least)}",
             )
         return
     for name, grouped in _sensitive(subject):
-        yield (
+        yield Count(
             f"values of {name} that fewer than {least} records of a class have",
-            f"SELECT count(*) FROM ({grouped}) WHERE n < {least}",
+            f"SELECT count(*) FROM ({grouped}) WHERE n < {number(least)}",
         )
 
 
@@ -314,10 +378,10 @@ def _shares(subject: Subject) -> Counts:
     """Count the classes in which one sensitive value has too large a share."""
     share = subject.setting("share")
     for name, grouped in _sensitive(subject):
-        yield (
+        yield Count(
             f"classes where more than {share:.0%} share a value of {name}",
-            f"SELECT count(*) FROM (SELECT 1 FROM ({grouped}) GROUP BY ALL_OF HAVING max(n) > "
-            f"{share!r}::DOUBLE * sum(n))".replace("ALL_OF", ", ".join(_keys(subject))),
+            f"SELECT count(*) FROM (SELECT 1 FROM ({grouped}) GROUP BY {', '.join(_keys(subject))} "
+            f"HAVING max(n) > {number(share)} * sum(n))",
         )
 
 
@@ -326,21 +390,23 @@ def _keys(subject: Subject) -> list[str]:
 
 
 def _sensitive(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Yield each sensitive column, with the SQL of its values in each class and their records."""
+    """Yield each sensitive column, with the SQL of its values in each class and their records.
+
+    Suppressed records look alike, so they are a class here.
+    """
     keys = _keys(subject)
     cells = [
         f"{subject.text(column.name)} AS {key}"
         for key, column in zip(keys, subject.policy.named("quasi"), strict=True)
     ]
-    kept = " OR ".join(f"{key} IS DISTINCT FROM '{SUPPRESSED}'" for key in keys)
-    for column in subject.policy.named("sensitive"):
-        if column.name not in subject.columns:
-            continue
-        rows = f"SELECT {', '.join(cells)}, {subject.text(column.name)} AS v FROM {subject.rows}"
+    names = [each.name for each in subject.policy.named("sensitive") if each.name in subject.columns]
+    if not names:
+        subject.said = "the policy names no sensitive column"
+    for name in names:
+        rows = f"SELECT {', '.join(cells)}, {subject.text(name)} AS v FROM {subject.rows}"
         yield (
-            column.name,
-            f"SELECT {', '.join(keys)}, v, count(*) AS n FROM ({rows}) WHERE {kept} "
-            f"GROUP BY {', '.join(keys)}, v",
+            name,
+            f"SELECT {', '.join(keys)}, v, count(*) AS n FROM ({rows}) GROUP BY {', '.join(keys)}, v",
         )
 
 
@@ -349,22 +415,38 @@ def _fraction(subject: Subject) -> Counts:
     largest = subject.setting("largest")
     given = subject.input("fraction", "the file does not say how large the population is")
     subject.said = f"the policy says that {given} of the population are in it, at most {largest} allowed"
-    yield "sampling fraction too large", f"SELECT ({float(given)!r} > {largest!r})::BIGINT"
+    yield Count("sampling fraction too large", f"SELECT ({number(given)} > {number(largest)})::BIGINT")
 
 
 def _ends(subject: Subject) -> Counts:
-    """Count the records that have the largest value of a number, where they are too few."""
-    least = subject.setting("least")
+    """Count the records that have the largest value of a number, where they are too few.
+
+    Cells that are no numbers do not hide the others: a column of which some are is judged by these. Where
+    these are few, or others have digits that nobody reads as a number, nobody can say.
+    """
+    least = number(subject.setting("least"))
     quasi = [column.name for column in subject.policy.named("quasi")]
     for name in subject.columns:
         if name not in quasi:
-            numbers = f"SELECT v, TRY_CAST(v AS DOUBLE) AS x FROM {subject.shown(name)}"
-            yield (
+            plain = f"regexp_replace(trim(v), {literal(_BESIDE_NUMBER)}, '', 'g')"
+            grouped = f"regexp_full_match({plain}, {literal(_GROUPED)})"
+            bare = f"CASE WHEN {grouped} THEN regexp_replace({plain}, '[, '']', '', 'g') ELSE {plain} END"
+            numbers = f"SELECT v, TRY_CAST({bare} AS DOUBLE) AS x FROM {subject.shown(name)}"
+            judged = (
+                "SELECT count(x) AS known, count(*) AS cells, count(*) FILTER (x = most) AS alone, "
+                f"count(*) FILTER (x IS NULL AND regexp_matches(v, '\\p{{N}}')) AS unread "
+                f"FROM (SELECT *, max(x) OVER () AS most FROM ({numbers}))"
+            )
+            yield Count(
                 f"records that alone have the largest {name}",
-                f"SELECT CASE WHEN numeric AND kinds > 2 AND alone < {least} THEN alone ELSE 0 END FROM "
-                "(SELECT count(x) = count(*) AS numeric, count(DISTINCT x) AS kinds, "
-                "count(*) FILTER (x = most) AS alone "
-                f"FROM (SELECT *, max(x) OVER () AS most FROM ({numbers})))",
+                f"SELECT CASE WHEN 2 * known >= cells AND alone < {least} THEN alone ELSE 0 END "
+                f"FROM ({judged})",
+            )
+            yield Count(
+                f"cells of {name} that may be numbers",
+                f"SELECT CASE WHEN 2 * known >= cells THEN unread WHEN known > 0 AND alone < {least} "
+                f"THEN alone ELSE 0 END FROM ({judged})",
+                doubtful=name,
             )
 
 
@@ -374,24 +456,44 @@ def _attack(subject: Subject) -> Counts:
     largest = subject.input("rate", "no largest share is stated")
     try:
         entries = json.loads(place.read_text(encoding="utf-8"))["attacks"]
-        rates = {each["name"]: (each["risk"] or each["main"], int(each["attacks"])) for each in entries}
-        found = {
-            name: (float(of["value"]), float(of["low"]), float(of["high"]), n)
-            for name, (of, n) in rates.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError):
+        found = {each["name"]: _tried(each) for each in entries}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise LackingError(f"{place.name} is no JSON that incrowd attack printed") from None
     wanted: Sequence[str] = subject.setting("attacks")
-    if not (tried := [name for name in wanted if name in found]):
-        raise LackingError(f"{place.name} has none of these attacks: {', '.join(wanted)}")
+    if len(found) < len(entries):
+        raise LackingError(f"{place.name} has an attack twice")
+    if lacking := [name for name in wanted if name not in found]:
+        raise LackingError(f"{place.name} lacks the attack {', '.join(lacking)}")
     said = [
-        f"{name}: {value:.1%} of {number:,} ({low:.1%} to {high:.1%}), at most {float(largest):.1%} allowed"
-        for name in tried
-        for value, low, high, number in [found[name]]
+        f"{name}: {value:.1%} of {guesses:,} ({low:.1%} to {high:.1%}), at most {largest:.1%} allowed"
+        for name in wanted
+        for value, low, high, guesses in [found[name]]
     ]
     subject.said = "; ".join(said)
-    worst = max(found[name][2] for name in tried)
-    yield subject.said, f"SELECT ({worst!r} > {float(largest)!r})::BIGINT"
+    worst = max(found[name][2] for name in wanted)
+    yield Count(subject.said, f"SELECT ({number(worst)} > {number(largest)})::BIGINT")
+
+
+def _tried(entry: Mapping[str, Any]) -> tuple[float, float, float, int]:
+    """Read how often an attack succeeded, with the ends of its interval and the number of guesses.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        It is no such entry: a figure is no share, or surer than so many guesses can be.
+    """
+    guesses = entry["attacks"]
+    if type(guesses) is not int or guesses < 1 or not isinstance(entry["name"], str):
+        raise ValueError("no guesses")
+    rates = [entry["main"], entry["main"] if entry["risk"] is None else entry["risk"]]
+    for rate in rates:
+        ends = [rate[name] for name in ("low", "value", "high")]
+        if not all(type(end) in (int, float) for end in ends) or not 0 <= ends[0] <= ends[1] <= ends[2] <= 1:
+            raise ValueError("no shares")
+    # Wilson's interval of no success ends there.
+    if rates[0]["high"] < _Z**2 / (guesses + _Z**2) - 1e-9:
+        raise ValueError("too sure")
+    return rates[1]["value"], rates[1]["low"], rates[1]["high"], guesses
 
 
 CHECKS: dict[str, Callable[[Subject], Counts]] = {
@@ -408,4 +510,4 @@ CHECKS: dict[str, Callable[[Subject], Counts]] = {
     "ends": _ends,
     "attack": _attack,
 }
-"""Every check that a clause may name."""
+"""Every check that a clause may name; `incrowd.profiles.settings` has their settings."""

@@ -55,12 +55,17 @@ def _checked(con: Checks, subject: Subject, clause: Clause, blank: ClauseResult)
         con.never(f"{clause.id}: it could be checked")
         return replace(blank, detail=f"cannot be checked: {lacking}", unanswered=True)
     broken = []
-    for words, sql in counts:
-        con.check(f"{clause.id}: {words}", sql)
-        if not con.is_script and (number := int(con.row(f"SELECT ({sql})")[0])):
-            broken.append(f"{words}: {number:,}")
+    for each in counts:
+        con.check(f"{clause.id}: {each.words}", each.sql)
+        if con.is_script or each.doubtful in subject.unread:
+            continue
+        found = int(con.row(f"SELECT ({each.sql})")[0])
+        if found and each.doubtful is not None:
+            subject.unread.append(each.doubtful)
+        elif found:
+            broken.append(f"{each.words}: {found:,}")
     cleared = f"not of this kind by the policy: {', '.join(subject.cleared)}" if subject.cleared else ""
-    # What people write may have anything in it that nobody recognizes: somebody has to look.
+    # What nobody recognizes may be anything: somebody has to look.
     unread = f"not checked: {', '.join(subject.unread)}" if subject.unread else ""
     detail = "; ".join(filter(None, [*broken, unread, subject.said, cleared]))
     state = "not met" if broken or unread else "checked"

@@ -89,7 +89,7 @@ def checks_as_sql(  # noqa: PLR0913
     with (
         PrivateFolder() as scratch,
         reworded(Path(title_of(sources.released))),
-        connect(scratch, in_order=True) as con,
+        connect(scratch, *sources.reached(), in_order=True) as con,
     ):
         script = Script(con)
         _write(script, scratch, sources, policy_file, policy)
@@ -179,7 +179,8 @@ def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bo
         "Where the tables are. Change the paths if they lie elsewhere.",
     )
     del script.lines[0]
-    script.execute("SET preserve_insertion_order = true")
+    # The connection has it, and lets nobody change it.
+    script.lines.append("SET preserve_insertion_order = true;")
 
 
 def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, written
@@ -14,7 +15,10 @@ from incrowd.verification.groups import GROUP
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import CsvFormat, Table, group_of
 from incrowd.verification.spellings import is_spelled, means_missing, point_cells
-from incrowd.verification.tables import Wanted, load
+from incrowd.verification.tables import Wanted, base_of, load
+
+_OF_DUCKDB = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+"""What the names of the files of a database end with."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,22 @@ class Sources:
                 f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
                 f"({setting('against', '--against')})"
             )
+
+    def reached(self) -> tuple[list[Path], list[Path]]:
+        """Return the files and the folders that are read of these tables; of a database of DuckDB its own."""
+        files, folders = [], []
+        for given in (self.released, self.raw, self.population, self.row_map, self.beside):
+            if given is None:
+                continue
+            if is_address(given):
+                if not (address := Address(given)).dialect.server:
+                    whole = address.path.resolve()
+                    files += [whole.with_name(f"{whole.name}{end}") for end in _OF_DUCKDB]
+            elif (base := base_of(given)).is_dir():
+                folders.append(base)
+            else:
+                files.append(base)
+        return files, folders
 
     def alone(self, path: str) -> Sources:
         """Return the sources of another release, of whose raw table nothing is known."""

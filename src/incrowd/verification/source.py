@@ -14,15 +14,18 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import math
 import re
 import secrets
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from incrowd.dialects.duckdb import lock
 from incrowd.errors import ParameterError, TableError
 from incrowd.verification.nesting import flat_columns
 from incrowd.verification.other_kinds import as_parquet, is_json_lines
@@ -162,11 +165,24 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def connect(spill: Path, *, in_order: bool = False) -> duckdb.DuckDBPyConnection:
-    """Open an in-memory database that fetches no extensions and spills into the given private folder only.
+def number(value: float | Fraction) -> str:
+    """Write a number of a clause or a policy as SQL; whatever else it is, it becomes no SQL."""
+    assert isinstance(value, int | float | Fraction)
+    assert math.isfinite(value)
+    return str(value) if isinstance(value, int) else f"{float(value)!r}::DOUBLE"
+
+
+def connect(
+    scratch: Path, files: Iterable[Path], folders: Iterable[Path] = (), *, in_order: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """Open an in-memory database that reaches some files, some folders and a private folder, and no others.
 
     Parameters
     ----------
+    scratch
+        The private folder, in which it spills.
+    files, folders
+        What is read besides.
     in_order
         Whether loaded rows keep the order in which they are read.
     """
@@ -177,11 +193,12 @@ def connect(spill: Path, *, in_order: bool = False) -> duckdb.DuckDBPyConnection
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            "temp_directory": str(spill),
+            "temp_directory": str(scratch),
             "preserve_insertion_order": str(in_order).lower(),
         },
     )
     con.execute("SET enable_progress_bar = false")
+    lock(con, _both_forms(files), _both_forms([scratch, *folders]))
     return con
 
 
@@ -288,7 +305,17 @@ def reworded(path: Path) -> Iterator[None]:
 
 def glob_free(path: Path) -> str:
     """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
-    return literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+    return literal(_globbed(path))
+
+
+def _globbed(path: Path) -> str:
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
+
+
+def _both_forms(paths: Iterable[Path]) -> Iterator[str]:
+    """Write each path as it is and as `glob_free` does: DuckDB looks both up."""
+    for path in paths:
+        yield from (str(path), _globbed(path))
 
 
 def _distinct(names: tuple[str, ...], path: Path) -> tuple[str, ...]:

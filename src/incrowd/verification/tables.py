@@ -150,11 +150,17 @@ def files_of(wanted: Wanted) -> list[Path]:
     return found
 
 
-def _partitions(named: str, files: Sequence[Path]) -> list[dict[str, str | None]]:
-    """Read the columns that folders named as ``year=2024`` tell, for each file."""
+def base_of(named: str) -> Path:
+    """Return the file or the folder that is named, or the folder in which a pattern is looked for."""
     base = Path(named)
     while any(mark in str(base) for mark in "*?[") and not base.exists():
         base = base.parent
+    return base
+
+
+def _partitions(named: str, files: Sequence[Path]) -> list[dict[str, str | None]]:
+    """Read the columns that folders named as ``year=2024`` tell, for each file."""
+    base = base_of(named)
     if not base.is_dir():
         return [{} for _ in files]
     partitions = []

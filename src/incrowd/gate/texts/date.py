@@ -8,7 +8,7 @@ from incrowd.lazy import pl
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _MONTH = r"(?:0?[1-9]|1[0-2])"
 _YEAR = r"(?:(?:1[89]|20)[0-9]{2})"
-_NAMES = (
+MONTHS = (
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|january|february|march|april|june|july|august"
     r"|september|october|november|december|januar|februar|märz|mrz|mai|juni|juli|oktober|okt|dezember|dez"
     r"|janvier|février|fevrier|févr?|mars|avril|avr|juin|juillet|juil|août|aout|septembre|octobre|novembre"
@@ -23,14 +23,14 @@ DATES = (
     rf"(?i)(?:\b{_YEAR}([-/.]){_MONTH}[-/.]{_DAY}(?:\b|T)"
     rf"|\b{_DAY}[-/.] ?{_MONTH}[-/.] ?(?:{_YEAR}|[0-9]{{2}})\b"
     rf"|\b{_MONTH}[-/.]{_DAY}[-/.](?:{_YEAR}|[0-9]{{2}})\b"
-    rf"|\b{_DAY}(?:st|nd|rd|th|er|º|ª|\.)?[ -]?(?:of |de |di |do )?{_NAMES}\b\.?"
-    rf"|\b{_NAMES}\.? {_DAY}(?:st|nd|rd|th)?\b"
+    rf"|\b{_DAY}(?:st|nd|rd|th|er|º|ª|\.)?[ -]?(?:of |de |di |do )?{MONTHS}\b\.?"
+    rf"|\b{MONTHS}\.? {_DAY}(?:st|nd|rd|th)?\b"
     rf"|{_YEAR}年{_MONTH}月{_DAY}日|\b{_MONTH}月{_DAY}日)"
 ).replace("([-/.])", "[-/.]")
 """A date with a day, in digits or with the name of a month, in Rust's syntax."""
 
 _BESIDE = (
-    rf"(?i)\b(?:{_NAMES}|to|and|until|till?|through|from|before|after|since|between|or|later|earlier|over|under|up"
+    rf"(?i)\b(?:{MONTHS}|to|and|until|till?|through|from|before|after|since|between|or|later|earlier|over|under|up"
     r"|bis|und|von|vom|vor|nach|zwischen|seit|ab|oder|später|früher|à|au|du|de|des|et|avant|après|entre|depuis"
     r"|hasta|desde|y|antes|después|am|pm|a\.m|p\.m|uhr|o'clock|utc|gmt|[a-z]{1,4}t|z|t|h|min|none|null|na|nan"
     r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
