@@ -172,10 +172,11 @@ def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, mis
         f"count(*) FILTER ({text} IN ({', '.join(map(literal, cells or ())) or 'NULL'}) AND NOT ({gone}))"
         for text, cells in zip(shown, blank, strict=True)
     )
-    records, suppressed, *of_column = con.row(
-        f"SELECT count(*), count(*) FILTER ({gone}), {counted} FROM {released.name} AS t"
+    several = [text for cells, text in zip(blank, shown, strict=True) if cells is not None]
+    stars = " AND ".join(f"bool_and({text} IS NOT DISTINCT FROM '{SUPPRESSED}')" for text in several)
+    records, suppressed, nothing, *of_column = con.row(
+        f"SELECT count(*), count(*) FILTER ({gone}), {stars or 'false'}, {counted} FROM {released.name} AS t"
     )
-    telling = [number for cells, number in zip(blank, of_column, strict=True) if cells is not None]
     for column, number in zip(quasi, of_column, strict=True):
         if number > _HALF * (records - suppressed):
             yield wording.blanked(
@@ -188,7 +189,7 @@ def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, mis
     gone, everybody = suppressed + missing, records + missing
     if gone > _A_FIFTH * everybody:
         yield wording.much_suppressed(gone / everybody)
-    if suppressed == records or (telling and min(telling) == records - suppressed):
+    if suppressed == records or nothing:
         yield wording.nothing_left()
 
 

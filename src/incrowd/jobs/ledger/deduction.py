@@ -89,13 +89,15 @@ def _rows(releases: Sequence[Shown], column: str) -> pl.DataFrame:
     for number, each in enumerate(releases):
         if column not in each.people.columns:
             continue
-        records = pl.col(RECORDS) if RECORDS in each.people.columns else pl.lit(1)
+        records = column_named(RECORDS) if RECORDS in each.people.columns else pl.lit(1)
         rows = each.people.select(
             "person", "class", column_named(column).alias("value"), records.alias(RECORDS)
         )
         # Counterfeit records that are alike are not of one person.
         nobody = pl.when(pl.col("person").is_null()).then(pl.int_range(pl.len())).alias("nobody")
-        rows = rows.group_by("person", "class", "value", nobody).agg(pl.col(RECORDS).sum().cast(pl.Int64))
+        rows = rows.group_by("person", "class", "value", nobody).agg(
+            column_named(RECORDS).sum().cast(pl.Int64)
+        )
         rows = rows.drop("nobody")
         if each.linked:
             # Joined rows are seen as one: their values change place together.
@@ -157,7 +159,7 @@ def _cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         several of a person, and the cell has no record of others with another value to exchange.
     """
     records = rows.sort("class", RECORDS).group_by("record").agg(
-        pl.col("class").alias("classes"), pl.col(RECORDS).alias("times"),
+        pl.col("class").alias("classes"), column_named(RECORDS).alias("times"),
         pl.col("person", "value", "real", "part").first(),
         pl.max_horizontal(pl.col("promised").max(), pl.col("default").min()).alias("needed"),
     )  # fmt: skip
