@@ -361,6 +361,6 @@ def _file_name(value: Any) -> Any:
 
 
 def _says_something(text: str) -> bool:
-    """Return whether a text has a letter that is seen, and is more than what stands for an answer."""
+    """Return whether a text has a letter that is seen, and is no mark for an answer to come."""
     letters = "".join(each for each in text if each.isalpha() and each not in _FILLERS)
     return bool(letters) and unicodedata.normalize("NFKC", letters).casefold() not in _PLACEHOLDERS

@@ -1,4 +1,4 @@
-"""What the clauses of a profile may set, and what a policy may give: types and ranges, declared once."""
+"""Settings of clauses and inputs of policies: their types and ranges, declared once."""
 
 from __future__ import annotations
 

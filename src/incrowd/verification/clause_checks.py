@@ -103,7 +103,7 @@ class Subject:
         return [name for name in self.released.names if name not in self.cleared]
 
     def called(self, setting: str = "columns") -> list[str]:
-        """Return the columns that are called as a list says, and those that the policy names for the clause."""
+        """Return the columns that are called as a list says, and those that the policy names for it."""
         known = self.setting(setting, [])
         chosen = self.policy.profile if setting == "columns" else None
         own = [] if chosen is None else chosen.columns(self.clause)
@@ -182,7 +182,8 @@ def _absent(subject: Subject) -> Counts:
     patterns = [literal(each) for each in map(subject.setting, ("texts", "doubtful")) if each is not None]
     share = number(subject.setting("share", 0.0))
     for name in others if patterns else ():
-        looks = [f"regexp_matches(trim(v), {pattern})" for pattern in patterns]
+        seen = "regexp_replace(regexp_replace(v, '\\p{Cf}', '', 'g'), '^\\s+|\\s+$', '', 'g')"
+        looks = [f"regexp_matches({seen}, {pattern})" for pattern in patterns]
         if subject.setting("texts") is not None:
             matches = f"count(*) FILTER ({looks[0]})"
             yield Count(
@@ -192,7 +193,8 @@ def _absent(subject: Subject) -> Counts:
             )
         yield Count(
             f"cells of {name} that may be such",
-            f"SELECT count(*) FROM {subject.shown(name)} WHERE {' OR '.join(looks)}",
+            f"SELECT count(*) FROM {subject.shown(name)} WHERE {' OR '.join(looks)} "
+            "OR regexp_matches(regexp_replace(v, '[0-9]', '', 'g'), '\\p{Nd}')",
             doubtful=name,
         )
     if subject.setting("in_texts", True):

@@ -50,8 +50,8 @@ _DOUBTFUL = "|".join(
         rf"{_WEEKS}\W*\d|\d\W*{_WEEKS}|(?:^|[^\pL])(?:day|tag|jour|día|giorno|dag)\W*\d",
         r"(?:^|\D)(?:[01]?\d|2[0-3]):[0-5]\d",
         r"^\d{1,2}(?:st|nd|rd|th|\.)$",
-        # A year, and a number beside it that is none.
-        rf"(?:^|\D){_YEAR}\D.*\pL.*\d|\d.*\pL.*\D{_YEAR}(?:$|\D)|(?:^|\D){_YEAR}-?[0-3]\d\d(?:$|\D)",
+        rf"(?:^|\D){_YEAR}-?[0-3]\d\d(?:$|\D)",
+        r"\pL.*[^\pL\d.](?:0\d|[12]\d|3[01])[-/.](?:0\d|1[0-2])(?:$|[^\pL\d.])",
         # Days as numbers, from 2020-01-05 as 20200105 to seconds since 1970.
         rf"^\W*(?:{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:{_DAY}{_MONTH}|{_MONTH}{_DAY}){_YEAR})\W*$",
         r"^\W*(?:[3-9]\d{8}|1\d{9}|[3-9]\d{11}|1\d{12}|1\d{15}|1\d{18}|\d{12}|\d{14})(?:\.\d+)?\W*$",
@@ -72,6 +72,7 @@ _SIX = (
     rf"|\d(?:0[1-9]|1[0-2]){_YEAR}|\d[0-3]\d{_YEAR}"
 )
 _BESIDE_YEAR = r"(?:c|ca|circa|about|around|before|after|since|until|vor|nach|seit|bis|ab)\.?|[<>≤≥=~'’]{1,2}"
+_ALONE = rf"(?:^|\D){_YEAR}(?:$|\D)"
 _ONE_YEAR = rf"(?:(?:{_BESIDE_YEAR}) ?)?{_YEAR}s?"
 _YEARS = (
     rf"[\[({{]?{_ONE_YEAR}(?: ?(?:-|,|to|bis|à|/|\.\.) ?{_ONE_YEAR})*[\])}}]?"
@@ -88,7 +89,7 @@ DAYS_ARE_CALLED = (
     "date", "day", "month", "week", "quarter", "dob", "birth", "birthdate", "birthday", "born", "admission",
     "admitted", "admit", "discharge", "discharged", "visit", "seen", "timestamp", "datetime", "death", "died",
     "dod", "datum", "tag", "monat", "woche", "geburt", "geburtsdatum", "aufnahme", "entlassung", "fecha",
-    "mes", "semana", "nacimiento", "jour", "mois", "semaine", "naissance", "data", "nascita", "nascimento",
+    "mes", "semana", "nacimiento", "jour", "mois", "semaine", "naissance", "nascita", "nascimento",
     "生年月日", "日付", "日", "月",
 )  # fmt: skip
 """How columns of days, weeks and months are called: there a number is no number."""
@@ -130,7 +131,9 @@ def finer_than_years(columns: Sequence[tuple[str, bool]]) -> str:
         for place, (table, of_days) in enumerate(columns)
     )
     groups = "length(regexp_replace(regexp_replace(u, '[0-9]+', '#', 'g'), '[^#]', '', 'g'))"
-    unclear = f"groups > 1 AND NOT letters AND NOT pair AND NOT {like(_NUMBERS)}"
+    # A year and a number beside words, as months of any language; or several numbers of no known form.
+    beside = f"letters AND {has(_ALONE)} AND NOT {like(_YEARS)}"
+    unclear = f"groups > 1 AND (({beside}) OR NOT (letters OR pair OR {like(_NUMBERS)}))"
     named = f"of_days AND digits AND NOT {like(_YEARS)}"
     # Some shapes are those of numbers, too: the whole column tells.
     by_column = "(pair AND all_days) OR (five AND all_five) OR (as_six AND 2 * sixes > all_sixes)"
