@@ -24,6 +24,7 @@ from fuzz.checks.made import (
 )
 from fuzz.checks.overlaps import overlaps
 from fuzz.checks.people import nobody, one_row_each
+from fuzz.checks.profiles import profiles
 from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types, values
 from fuzz.checks.series import series
 from fuzz.checks.suppressed import judged
@@ -78,7 +79,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
     checks = [columns, types, truth, narrow, levels, suppression, models, values, account, loss, nobody]
     if thorough and made.perturbed:
         # Values are drawn anew for every release, so no second one is like the first.
-        checks += [recoding_back, written]
+        checks += [recoding_back, written, profiles]
     elif thorough:
         checks += [
             policy_back,
@@ -90,6 +91,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
             series,
             overlaps,
             judged,
+            profiles,
         ]
     for check in checks:
         try:
