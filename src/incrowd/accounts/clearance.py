@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, combinations, repeat
+from itertools import accumulate, chain, combinations, repeat
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from incrowd.errors import IncrowdError
 from incrowd.gate import wording
 from incrowd.gate.columns import are_numbers, points_of_texts, texts_of
 from incrowd.gate.points import Point
-from incrowd.io.columns import columns_named, nameless
+from incrowd.io.columns import nameless
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
@@ -93,11 +93,10 @@ def _unique_pairs(engine: Engine, sizes: Mapping[str, int], rows: int) -> Iterat
     if not several:
         return
     # Who is alone among all is alone among some. Half of the limit is room for rows that are not like others.
-    names = [name for name in sizes if any(name in pair for pair in several)]
-    some = engine.some_rows(names, _PAIRED_ROWS / max(rows, 1))
+    some = engine.some_rows(sorted({*chain.from_iterable(several)}), _PAIRED_ROWS / max(rows, 1))
     pairs = {}
     for pair in several:
-        if some is None or _lone_part(some.select(columns_named(pair)).get_columns()) >= _MANY / 2:
+        if some is None or _lone_part([some[name] for name in pair]) >= _MANY / 2:
             share = _lone_share(engine, pair, rows)
             if share >= _MANY:
                 pairs[pair] = share

@@ -213,10 +213,10 @@ def draft_policy(
 
     if any(map(_is_open, guesses)):
         # It runs once the questions are answered. What is known already is rounded as far as a run shows.
-        known, _, _ = tried(table, tuple(map(_unasked, guesses)), write)
+        sketch, _, _ = tried(table, tuple(map(_unasked, guesses)), write)
         guesses = tuple(
             guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
-            for guess, one in zip(guesses, known, strict=True)
+            for guess, one in zip(guesses, sketch, strict=True)
         )
         text, trial = write(guesses, AS_DRAFTED), None
     else:

@@ -167,15 +167,16 @@ def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, mis
         types = [raw.kind_of(column.name) for column in quasi]
         both = (_cells_of(con, table, policy) for table in (released, raw))
         blank = list(map(_for_all, quasi, *both, types))
-    gone = " AND ".join(f"{text} IS NOT DISTINCT FROM '{SUPPRESSED}'" for text in shown)
+    starred = [f"{text} IS NOT DISTINCT FROM '{SUPPRESSED}'" for text in shown]
+    gone = " AND ".join(starred)
     counted = ", ".join(
         f"count(*) FILTER ({text} IN ({', '.join(map(literal, cells or ())) or 'NULL'}) AND NOT ({gone}))"
         for text, cells in zip(shown, blank, strict=True)
     )
-    several = [text for cells, text in zip(blank, shown, strict=True) if cells is not None]
-    stars = " AND ".join(f"bool_and({text} IS NOT DISTINCT FROM '{SUPPRESSED}')" for text in several)
-    records, suppressed, nothing, *of_column = con.row(
-        f"SELECT count(*), count(*) FILTER ({gone}), {stars or 'false'}, {counted} FROM {released.name} AS t"
+    several = [star for cells, star in zip(blank, starred, strict=True) if cells is not None]
+    nothing = f"bool_and({' AND '.join(several) or 'false'})"
+    records, suppressed, tells_nothing, *of_column = con.row(
+        f"SELECT count(*), count(*) FILTER ({gone}), {nothing}, {counted} FROM {released.name} AS t"
     )
     for column, number in zip(quasi, of_column, strict=True):
         if number > _HALF * (records - suppressed):
@@ -189,7 +190,7 @@ def _losses(con: Checks, policy: Policy, released: Table, raw: Table | None, mis
     gone, everybody = suppressed + missing, records + missing
     if gone > _A_FIFTH * everybody:
         yield wording.much_suppressed(gone / everybody)
-    if suppressed == records or nothing:
+    if suppressed == records or tells_nothing:
         yield wording.nothing_left()
 
 
