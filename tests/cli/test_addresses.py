@@ -140,7 +140,7 @@ def test_every_spelling_of_an_address_is_known(run, tmp_path, monkeypatch, addre
         lambda: ic.Hierarchy.read(address),
         lambda: ic.Schema({"age": address + ".csv"}),
     ):
-        with pytest.raises(ic.InputError, match="an address is no file") as caught:
+        with pytest.raises(ic.InputError, match=r"an address is no file|write sqlite:///") as caught:
             python()
         assert PASSWORD not in str(caught.value)
 
@@ -169,7 +169,7 @@ def test_release_is_not_written_to_an_address(tmp_path, monkeypatch, made):
     import polars as pl
 
     release = ic.anonymize(pl.DataFrame(rows), ic.Schema(["age", "zip"]), [ic.KAnonymity(2)])
-    with pytest.raises(ic.InputError, match="an address is no file") as caught:
+    with pytest.raises(ic.InputError, match=r"an address is no file|write sqlite:///") as caught:
         getattr(release, made)(ADDRESS)
     assert PASSWORD not in str(caught.value)
     assert not list(tmp_path.iterdir())

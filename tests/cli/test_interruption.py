@@ -237,7 +237,8 @@ def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where)
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 143
-    assert done.stderr.endswith("incrowd: terminated when its files were written\n")
+    # The thread that ends the process and the one that says what is private may print in either order.
+    assert "incrowd: terminated when its files were written" in done.stderr.splitlines()
     assert {path.name for path in tmp_path.iterdir()} == {
         "people.csv", "policy.toml", "book", "out.csv", "p.toml"
     }  # fmt: skip

@@ -82,7 +82,7 @@ def test_fields_of_objects_are_columns_and_short_lists_texts(tmp_path, kind):
 def test_the_verifier_takes_files_apart_alike(tmp_path, kind):
     path = file_of(tmp_path, kind)
     table, _ = read_table(path)
-    con = connect(tmp_path, in_order=True)
+    con = connect(tmp_path, [path], in_order=True)
     loaded = load(con, Wanted("raw", str(path), None, [], VerifiedFormat(), everything=True), tmp_path)
     assert list(loaded.names) == table.columns
     for name in set(NAMES) - {"orders"}:

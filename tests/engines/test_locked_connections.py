@@ -124,6 +124,21 @@ def test_a_view_of_other_files_is_refused_and_one_of_tables_is_read(folder):
     assert verify(f"duckdb:///{folder}/people.duckdb", folder / "policy.toml", table="seen").records == 8
 
 
+def test_a_locked_database_is_connected_to_again(folder):
+    address, schema = f"duckdb:///{folder}/people.duckdb", ic.Schema(quasi=["age"])
+    unnamed = pl.DataFrame({"a": [1]})
+    assert len(unnamed)
+    with (
+        duckdb.connect(folder / "people.duckdb"),
+        ic.Database(address) as database,
+    ):  # the first keeps the lock
+        assert ic.assess(database.table("seen"), schema).records == 8
+        with ic.Database(address) as again:
+            assert ic.assess(again.table("people"), schema).records == 8
+        with pytest.raises(duckdb.CatalogException):
+            DuckDB(folder / "people.duckdb")._connection.execute("SELECT * FROM unnamed")
+
+
 @pytest.mark.parametrize("name", ["a[1]*?.csv", "it's.csv", "ü b.csv", "plain.csv"])
 def test_named_files_are_read_whatever_they_are_called(name, folder, monkeypatch):
     (folder / "deep").mkdir()

@@ -157,7 +157,7 @@ def tables(draw):
 def verifier(tmp_path_factory):
     """A folder, and the connection of a verifier that keeps no table."""
     folder = tmp_path_factory.mktemp("verifier")
-    with connect(folder, in_order=True) as con:
+    with connect(folder, [folder / "raw.csv"], in_order=True) as con:
         yield folder, con
 
 

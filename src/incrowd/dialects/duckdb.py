@@ -62,7 +62,8 @@ def lock(connection: Any, files: Iterable[Path | str] = (), folders: Iterable[Pa
     connection.execute("SET allowed_directories = ?", [list(map(str, folders))])
     for name in ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions",
                  "python_enable_replacements", "enable_external_access"):  # fmt: skip
-        connection.execute(f"SET {name} = false")
+        # For connections to come as well, which could set nothing any more.
+        connection.execute(f"SET GLOBAL {name} = false")
     connection.execute("SET lock_configuration = true")
 
 
@@ -81,13 +82,13 @@ class DuckDB(Dialect):
 
     def __init__(self, path: Path) -> None:
         self._connection = self.connect(path)
-        self._connection.execute("SET python_enable_replacements = false")
+        if not self._locked():
+            self._connection.execute("SET python_enable_replacements = false")
         self._streams: list[Generator[pl.DataFrame, None, None]] = []
 
-    def _lock(self) -> None:
+    def _locked(self) -> bool:
         ((locked,),) = self._connection.execute("SELECT current_setting('lock_configuration')").fetchall()
-        if not locked:
-            lock(self._connection)
+        return bool(locked)
 
     @classmethod
     def connect(cls, where: Path) -> Any:
@@ -169,8 +170,8 @@ class DuckDB(Dialect):
 
     def described(self, table: Name) -> dict[str, tuple[str]]:
         """Return the type of each column; see `Dialect.described`."""
-        if self.kind(table) not in (None, "table"):
-            self._lock()
+        if self.kind(table) not in (None, "table") and not self._locked():
+            lock(self._connection)
         try:
             relation = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
         except duckdb.CatalogException:
