@@ -153,6 +153,19 @@ def test_verify_finds_ends_beside_the_grid_without_the_raw_table(tmp_path, kind)
     assert found.ok is (kind == "auto")
 
 
+@pytest.mark.parametrize(("first", "ages"), [("32", True), ("1932", True), ("62", False)])
+def test_verify_finds_an_age_among_the_ends(tmp_path, first, ages):
+    """Ends that are few apart may be those of values that are; the grid of such values is one year."""
+    text = "version = 3\n[columns.age]\nrole = 'quasi'\nkind = 'number'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    (tmp_path / "policy.toml").write_text(text)
+    century = first[:-2]
+    cells = [f"[{first}-{century}70]", f"[{century}65-{century}80]", f"{century}75 or more"]
+    (tmp_path / "safe.csv").write_text("age\n" + "".join(f"{cell}\n" * 2 for cell in cells))
+    found = ic.verify(tmp_path / "safe.csv", tmp_path / "policy.toml")
+    assert found.ok is not ages
+    assert ("does not end on its grid" in "".join(found.problems)) is ages
+
+
 def test_verify_finds_an_end_that_was_rounded_inward(tmp_path):
     release = ic.anonymize(people(), policy(STAFF, keep_order=True))
     release.save(tmp_path / "out")

@@ -25,7 +25,7 @@ NUMBERS = st.one_of(
     st.decimals(-(10**6), 10**6, places=4).map(lambda number: format(number, "f")),
     st.floats(allow_nan=False, allow_infinity=False).map(lambda number: format(Decimal(number), "f")),
 )
-STEPS = st.sampled_from(["digits", "1", "5", "100", "0.25", "0.1", "2500"])
+STEPS = st.sampled_from(["digits", "fives", "1", "5", "100", "0.25", "0.1", "2500"])
 DAYS = st.dates(dt.date(1, 1, 1), dt.date(9999, 12, 31)).map(dt.date.isoformat)
 TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(dt.datetime.isoformat)
 
@@ -48,6 +48,12 @@ def domain_of(values, **settings):
         ("digits", "0", "0", "0"),
         ("digits", "-0.0", "0", "0"),
         ("digits", "1e-7", "0.0000001", "0.0000001"),
+        ("fives", "31", "30", "35"),
+        ("fives", "35", "35", "35"),
+        ("fives", "99.5", "95", "100"),
+        ("fives", "101", "100", "110"),
+        ("fives", "0.4567", "0", "5"),
+        ("fives", "-104.5", "-110", "-100"),
         ("100", "-1", "-100", "0"),
         ("0.1", "0.30000000000000004", "0.3", "0.4"),
         ("month", "2020-02-29", "2020-02-01", "2020-02-29"),
@@ -63,7 +69,7 @@ def test_ends_are_rounded_outward(spec, text, down, up):
 @given(STEPS, NUMBERS)
 def test_no_number_is_rounded_inward_and_each_to_the_next_place(spec, text):
     grid, number = Grid(spec), number_of(text)
-    step = spec if spec == "digits" else float(spec)
+    step = spec if spec in ("digits", "fives") else float(spec)
     for way, rounded in (("down", grid.down(text)), ("up", grid.up(text)), ("near", grid.near(text))):
         assert Decimal(rounded) == on_grid(step, number_fraction(text), way)
         assert grid.down(rounded) == grid.up(rounded) == grid.near(rounded) == rounded
@@ -134,7 +140,27 @@ def test_a_range_covers_its_values_and_is_read_as_it_was_written(values, data):
     assert label.endswith(("more", "later")) == (hi == domain.size - 1)
     [text], [first], [last], [loss] = range_cells(domain, np.array([lo], np.int32), np.array([hi], np.int32))
     assert (text, first, last) == (label, held[0], held[-1])
-    assert domain.span(np.array([lo]), np.array([hi]))[0] - 1e-9 <= loss <= 1
+    # A day is as wide as a moment of it.
+    extent = domain.places[-1] - domain.places[0]
+    slack = 1e-9 + (1 / extent if kind == "date" else 0)
+    assert domain.span(np.array([lo]), np.array([hi]))[0] - slack <= loss <= 1
+
+
+def test_numbers_that_are_far_apart_end_at_multiples_of_five():
+    ages = domain_of([18, 31, 38, 43])
+    assert range_label(ages, 1, 2) == "[30-40]"
+    assert range_label(ages, 0, 2) == "40 or less"
+    assert range_label(ages, 1, 3) == "30 or more"
+    assert range_label(ages, 1, 1) == "31"
+    assert range_label(domain_of([18, 31, 38, 43], grid=1), 1, 2) == "[31-38]"
+    assert range_label(domain_of(["18.5", "31", "38", "38.5"]), 1, 2) == "[30-40]"
+    assert range_label(domain_of([80, 97, 118, 203]), 1, 2) == "[95-120]"
+
+
+def test_numbers_that_are_close_end_at_two_digits():
+    assert range_label(domain_of([18, 31, 33, 37]), 1, 2) == "[31-33]"
+    assert range_label(domain_of([18.0, 31.0, 33.0, 37.9]), 1, 2) == "[31-33]"
+    assert range_label(domain_of([18, 31, 33, 38]), 1, 2) == "[30-35]"
 
 
 def test_years_are_whole_numbers():
@@ -142,6 +168,7 @@ def test_years_are_whole_numbers():
     years = domain_of([1987, 1990, 1993, 2004])
     assert range_label(years, 1, 2) == "[1990-1993]"
     assert range_label(years, 0, 2) == "1993 or less"
+    assert range_label(domain_of([1934, 1951, 1993, 2004]), 1, 2) == "[1950-1995]"
     pay = domain_of([1987, 1990, 1993, 2004, 2500])
     assert range_label(pay, 1, 2) == "[1900-2000]"
     assert range_label(domain_of(["1987.5", "1990", "1993", "2004"]), 1, 2) == "[1900-2000]"

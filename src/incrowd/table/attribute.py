@@ -80,7 +80,8 @@ class Attribute:
         or ``exact``.
     grid
         What the ends of its ranges, and its means, are rounded to: a number whose multiples they are, or
-        ``day``, ``month`` or ``year``. The ends are then ``outward``.
+        ``day``, ``month`` or ``year``. The ends are then ``outward``. Without it, ends have two significant
+        digits, are multiples of five where the values are 20 or more apart, and are the ends of months.
     parts
         The text between the parts of a cell, where the cells of a sensitive column hold lists: ``";"`` for
         ``F32;E11``. Models then judge a class by the parts, too. The cells leave as they are.

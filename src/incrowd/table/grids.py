@@ -24,6 +24,12 @@ DEFAULT_ENDS: Ends = "outward"
 CALENDAR = ("day", "month", "year")
 """Grids of dates."""
 _DIGITS = "digits"
+_FIVES = "fives"
+_WIDE = 20
+"""Numbers that are at least so far apart get ends that are multiples of five.
+
+Two digits would leave the ages of people as they are, and most ages at an end are those of one person.
+"""
 _YEARS = Decimal(1800), Decimal(2199)
 """A column of whole numbers between these holds years, whose two leading digits would say nothing."""
 _WIDEST = 10**9
@@ -37,8 +43,8 @@ class Grid:
     Attributes
     ----------
     spec
-        ``digits`` (two significant digits of each end), a number whose multiples they are, or ``day``,
-        ``month`` or ``year``.
+        ``digits`` (two significant digits of each end), ``fives`` (but multiples of five up to 100),
+        a number whose multiples they are, or ``day``, ``month`` or ``year``.
     """
 
     spec: str
@@ -66,13 +72,14 @@ class Grid:
         if self.spec in CALENDAR:
             return kind == "date"
         number = number_of(self.spec)
-        return kind == "number" and (self.spec == _DIGITS or (number is not None and number > 0))
+        return kind == "number" and (self.spec in (_DIGITS, _FIVES) or (number is not None and number > 0))
 
     def _number(self, text: str, way: str) -> str:
         number = Decimal(text)
-        if self.spec == _DIGITS:
+        fives = self.spec == _FIVES
+        if self.spec == _DIGITS or (fives and abs(number) > 100):
             return _written(Context(2, _ROUNDINGS[way], Emin=-_WIDEST, Emax=_WIDEST).create_decimal(number))
-        step = Decimal(self.spec)
+        step = Decimal(5 if fives else self.spec)
         share = Fraction(number) / Fraction(step)
         steps = math.floor(share) if way == "down" else math.ceil(share) if way == "up" else round(share)
         exact = Context(steps.bit_length() + len(step.as_tuple().digits) + 1)
@@ -86,7 +93,8 @@ def grid_of(declared: float | str | None, kind: str, values: Sequence[str], colu
     ----------
     declared
         What its `Attribute` says; None for the usual one: two significant digits of numbers, whole numbers
-        where all values are years, and months of dates.
+        where all values are years, multiples of five besides where the values are 20 or more apart, and
+        months of dates.
     kind
         ``number`` or ``date``.
     values
@@ -108,7 +116,8 @@ def grid_of(declared: float | str | None, kind: str, values: Sequence[str], colu
     ends = [number_of(value) or Decimal(0) for value in (*values[:1], *values[-1:])]
     years = bool(ends) and _YEARS[0] <= ends[0] and ends[-1] <= _YEARS[1]
     years = years and all(Decimal(value) % 1 == 0 for value in values)
-    return Grid("1" if years else _DIGITS)
+    wide = bool(ends) and ends[-1] - ends[0] >= _WIDE
+    return Grid(("5" if wide else "1") if years else _FIVES if wide else _DIGITS)
 
 
 def check_grid(column: str, grid: Any) -> None:

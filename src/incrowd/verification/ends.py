@@ -12,6 +12,8 @@ from incrowd.verification.policy import USUAL, Column
 from incrowd.verification.recipes import day_of
 
 _YEARS = Fraction(1800), Fraction(2199)
+_WIDE = 22
+"""Ends that are so far apart are of values that are 20 or more apart: each was moved by less than one."""
 _LONGEST = {"day": 1, "month": 17, "year": 185}
 """Days from a date to the nearest beginning of a part of the calendar, and one more."""
 
@@ -35,10 +37,16 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     years = bool(numbers) and all(
         number.denominator == 1 and _YEARS[0] <= number <= _YEARS[1] for number in numbers
     )
+    # Beyond 100 two digits are multiples of five, and are moved by more than one.
+    small = numbers if years else [number for number in numbers if abs(number) <= 100]
+    wide = bool(small) and max(small) - min(small) >= _WIDE
     wrong = {
         cell
         for cell, ends in known.items()
-        if not all(end is None or _fits(end, column, last=bool(n), years=years) for n, end in enumerate(ends))
+        if not all(
+            end is None or _fits(end, column, last=bool(n), years=years, wide=wide)
+            for n, end in enumerate(ends)
+        )
     }
     typed = column.measure is not None or any(
         cell is not None and (is_value(cell) or None in known.get(cell, ())) for cell in cells
@@ -46,7 +54,7 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     return wrong, "" if typed or not wrong else "the policy gives them no kind"
 
 
-def _fits(end: str, column: Column, *, last: bool, years: bool) -> bool:
+def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool) -> bool:
     grid = column.grid
     if day_of(end) is not None:
         return len(end) == 10 and _is_edge(
@@ -55,7 +63,7 @@ def _fits(end: str, column: Column, *, last: bool, years: bool) -> bool:
     number = Fraction(end)
     if isinstance(grid, Fraction):
         return (number / grid).denominator == 1
-    return grid == USUAL and (years or len(_digits(end)) <= 2)
+    return grid == USUAL and (years or len(_digits(end)) <= 2) and not (wide and number % 5)
 
 
 def _digits(number: str) -> str:
@@ -91,5 +99,7 @@ def mean_slack(column: Column, cell: str) -> tuple[str, int]:
     days = _LONGEST["month" if grid == USUAL else grid] if isinstance(grid, str) else 1
     if isinstance(grid, Fraction):
         return f"{float(grid / 2) * (1 + 1e-9)!r}", days
-    size = f"nullif(abs(TRY_CAST({cell} AS DOUBLE)), 0)"
-    return f"coalesce(pow(10, floor(log10({size}) + 1e-12) - 1) * {0.5 * (1 + 1e-9)!r}, 0)", days
+    number, half = f"TRY_CAST({cell} AS DOUBLE)", 0.5 * (1 + 1e-9)
+    digits = f"coalesce(pow(10, floor(log10(nullif(abs({number}), 0)) + 1e-12) - 1) * {half!r}, 0)"
+    fives = f"CASE WHEN abs({number}) <= 100 AND {number} % 5 = 0 THEN {5 * half!r} ELSE 0 END"
+    return f"greatest({digits}, {fives})", days

@@ -44,7 +44,7 @@ _OF_COLUMN = (
 ENDS = ("outward", "exact")
 CALENDAR = ("day", "month", "year")
 USUAL = "usual"
-"""The grid where the policy names none: two significant digits, whole years, months."""
+"""The grid where the policy names none: two significant digits, whole years, multiples of five, months."""
 _LARGEST = 1 << 24
 """Bytes of a policy that is read."""
 

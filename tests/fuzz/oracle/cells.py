@@ -72,7 +72,9 @@ def on_grid(grid: float | str, number: Fraction, way: str) -> Fraction:
     """Round a number or a day to a grid: ``down``, ``up`` or to what is ``near``."""
     if grid in ("day", "month", "year"):
         return _on_calendar(str(grid), number, way)
-    if grid == "digits":
+    if grid == "fives" and abs(number) <= 100:
+        step = Fraction(5)
+    elif grid in ("digits", "fives"):
         if not number:
             return number
         step = Fraction(10) ** (len(str(int(abs(number)))) - 2)
@@ -283,7 +285,9 @@ def _half_step(column: Column, written: Fraction) -> Fraction:
         # No month and no year begins after the last one.
         steps = 2 if column.grid != "day" and written == last.toordinal() else 1
         return steps * Fraction({"day": 1, "month": 17, "year": 184}[str(column.grid)])
-    if column.grid == "digits":
+    if column.grid == "fives" and abs(written) <= 100:
+        return Fraction(5, 2)
+    if column.grid in ("digits", "fives"):
         size = abs(written)
         return (on_grid("digits", size * Fraction(1001, 1000), "up") - on_grid("digits", size, "down")) / 2
     return Fraction(str(column.grid)) / 2

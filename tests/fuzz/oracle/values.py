@@ -75,7 +75,7 @@ class Column:
 
     @property
     def grid(self) -> float | str | None:
-        """Where ends of ranges and means lie: a width, ``digits``, or a part of the calendar; None for anywhere."""
+        """Where ends of ranges and means lie: a width, ``digits``, ``fives``, or a part of the calendar; None for anywhere."""
         if (
             self.spec.ends == "exact"
             or not self.ordered
@@ -88,7 +88,10 @@ class Column:
         if self.kind == "date":
             return "month"
         years = self.extremes[0] >= 1800 and self.extremes[1] <= 2199
-        return 1 if years and all(number.denominator == 1 for number in self.numbers.values()) else "digits"
+        wide = self.extremes[1] - self.extremes[0] >= 20
+        if years and all(number.denominator == 1 for number in self.numbers.values()):
+            return 5 if wide else 1
+        return "fives" if wide else "digits"
 
     @property
     def ordered(self) -> bool:
