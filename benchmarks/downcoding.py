@@ -189,7 +189,7 @@ def adult_table(adult: Path) -> pl.DataFrame:
     return pl.read_csv(gzip.decompress((adult / "adult.csv.gz").read_bytes()), separator=";")
 
 
-def some_of_adult(adult: Path, rows: int = 3000) -> Attacked:
+def some_of_adult(adult: Path, rows: int = 600) -> Attacked:
     """Take some rows of Adult; the attacker has the others."""
     names = ["age", "sex", "race", "marital-status", "education", "workclass"]
     table = adult_table(adult).select(names)
