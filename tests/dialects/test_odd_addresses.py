@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
+import socket
 
+import duckdb
 import pytest
 
+import incrowd as ic
 from incrowd.dialects.mysql import MySQL
 from incrowd.dialects.snowflake import Snowflake
 from incrowd.errors import TableError
@@ -40,6 +44,37 @@ def test_an_odd_address_is_taken_apart_or_refused(dialect):
     assert dialect.example in said
     assert PASSWORD not in said
     assert "\n" not in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes and devices among its files")
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_what_is_no_file_of_a_database_is_refused_in_a_sentence(tmp_path, monkeypatch, scheme):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    os.mkdir("folder")
+    os.symlink("loop", "loop")
+    for path in ("pipe", "folder", "loop", "/dev/zero", "/dev/tty", "none/none", "n" * 5_000, "a\0b"):
+        with pytest.raises(TableError, match=r"there is no such file|NUL character"):
+            ic.Database(f"{scheme}:///{path}")
+    assert sorted(os.listdir()) == ["folder", "loop", "pipe"]
+
+
+def test_the_name_of_a_table_of_duckdb_reads_no_file_and_asks_no_server(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    duckdb.connect("people.duckdb").execute("CREATE TABLE people AS SELECT 1 AS age").close()
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        at = f"http://127.0.0.1:{server.getsockname()[1]}/x.csv"
+        names = ("other.csv", str(tmp_path / "other.csv"), "*.csv", "/etc/passwd", at, "glob('/*')")
+        for name in names:
+            with ic.Database("duckdb:///people.duckdb") as database:
+                with pytest.raises(TableError, match="there is no table"):
+                    database.table(f'"{name}"')
+                # What was asked for wrongly can be asked for again.
+                assert database.table("people").columns == ["age"]
+        with pytest.raises(TimeoutError):
+            server.accept()
 
 
 def test_the_command_line_says_how_to_write_it(tmp_path, monkeypatch, capsys):

@@ -7,16 +7,18 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from threading import Timer
 
 import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.dialects.addresses import Address
 from incrowd.progress import Silent
 from incrowd.samples import hospital
 from incrowd.studio import export
 from incrowd.studio.cancelling import Cancelled, Watched
-from incrowd.studio.tables import in_database
+from incrowd.studio.tables import in_database, path_of
 from incrowd.studio.work import Work
 from spark_session import SOURCES
 
@@ -112,6 +114,46 @@ def test_what_is_no_address_or_tells_a_password_is_refused(window, address, tabl
     assert "secret" not in str(refused.value)
 
 
+PASSWORDS = (
+    "postgresql://me:{}/x@host/db", "postgresql://me:{}#x@host/db", "postgresql://me:?{}@host/db",
+    "postgresql://me:[{}@host/db", "postgresql://host/db?user=me&password={}", "postgres://h/d?%70assword={}",
+    "postgresql://host/db?sslpassword={}", "postgresql://h/db?password%3D{}", "postgresql://me%3A{}@host/db",
+    "postgresql://h:{}/db", "postgresql://h/db?options=-c%20my.password={}", "postgresql:///db?a=b&PASSWORD={}",
+    "mysql://me:{}#@host/db", "mysql://host/db?password={}", "mariadb://me:1]{}@h/db",
+    "snowflake://me@account/db?token={}", "sqlite://me:{}@h/x.db", "sqlite:///x.db?password={}",
+    "duckdb://me:{}@/x.db",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", PASSWORDS)
+def test_a_password_is_refused_in_every_spelling(window, address):
+    written = address.format("S3CRET")
+    with pytest.raises(ic.InputError, match="leave the password out") as refused:
+        in_database(written, "people", window.place(""))
+    assert "S3CRET" not in f"{refused.value} {Address(written)} {Address(written)!r}".replace(
+        "sqlite:///x.db?password=S3CRET", ""
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me@host/db", "postgresql://h1:5432,h2:5433/db?sslmode=require&passfile=/home/me/.pgpass",
+        "postgresql://me@[::1]:5432/db?require_auth=password", "postgresql:///db?host=/var/run",
+        "mysql://m%40e@host/db?ssl_ca=/ca.pem", "duckdb:////home/me/token.duckdb", "sqlite:///pass=word.db",
+    ],
+)  # fmt: skip
+def test_an_address_without_a_password_is_taken_as_it_is_written(window, address):
+    assert in_database(address, "people", window.place("")).name == address
+
+
+@pytest.mark.parametrize("address", ["postgresql://me:S3CRET@host/db", "host=h password=S3CRET", "a\0b.csv"])
+def test_a_field_for_a_path_repeats_no_address(address):
+    with pytest.raises(ic.TableError) as refused:
+        path_of(address)
+    assert "S3CRET" not in str(refused.value)
+
+
 def test_a_table_that_is_not_there_leaves_what_was_before(window, address):
     window.open(window.sample())
     with pytest.raises(ic.TableError, match="there is no table"):
@@ -122,3 +164,20 @@ def test_a_table_that_is_not_there_leaves_what_was_before(window, address):
     with pytest.raises(Cancelled):
         window.open(in_database(address, "all people", window.place("")), None, watched)
     assert window.source.sample
+
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 100 FROM r) SELECT n AS age FROM r"
+
+
+def test_a_view_without_an_end_is_stopped(window, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "endless.db")) as connection, connection:
+        connection.execute(f"CREATE VIEW people AS {ENDLESS}")
+    watched = Watched()
+    stopping = Timer(0.5, watched.cancel)
+    stopping.start()
+    with pytest.raises(Cancelled):
+        window.open(
+            in_database(f"sqlite:///{tmp_path}/endless.db", "people", window.place("")), None, watched
+        )
+    stopping.join()
+    assert window.source is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import shlex
 import zipfile
 from copy import deepcopy
 
@@ -17,6 +19,7 @@ from incrowd.samples import hospital, hospital_policy
 from incrowd.studio import export, work
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.sampling import recoded, sampled
+from incrowd.studio.tables import guessed
 from incrowd.studio.work import Source, Work
 
 
@@ -146,7 +149,7 @@ def test_the_files_of_a_window_go_with_it():
         ("C:\\secret\\t.parquet", "t.parquet", ".parquet"),
         ("-o.csv", "./-o.csv", ".csv"),
         ("x.py", "x.py", ".csv"),
-        ("..", "..", ".csv"),
+        ("..", "table.csv", ".csv"),
         ("", "table.csv", ".csv"),
     ],
 )
@@ -371,3 +374,46 @@ def test_a_policy_of_an_older_version_shows_that_it_keeps_suppressed_records(tmp
         f'version = {version}\n[columns.a]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     assert read_policy(path)[0].get("suppressed") == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("..", "table.csv"), (".", "table.csv"), ("../..", "table.csv"), ("*.csv", "_.csv"),
+        ("people [1].csv", "people _1_.csv"), ("a\nb\x1b[31m.csv", "a_b__31m.csv"), ("a\0b.csv", "a_b.csv"),
+        ("\u202evsc.x", "_vsc.x"), ("\udcff.csv", "_.csv"), ("host=h password=x.csv", "table.csv"),
+        ("n" * 5_000 + ".xlsx", "table.xlsx"), ("C:\\people.csv", "people.csv"), ("'`$(id)`.csv", "'`$(id)`.csv"),
+    ],
+)  # fmt: skip
+def test_a_command_takes_the_name_of_an_upload_for_that_file(window, name, shown):
+    source = window.upload(name)
+    source.path.write_text("age,sex\n" + "30,m\n" * 12)
+    window.source = source
+    assert source.name == shown
+    assert shlex.split(export.command(window))[2] == shown
+    compile(export.script(window), "release.py", "exec")
+
+
+@pytest.mark.parametrize("name", ["release.csv", "RELEASE.CSV", "old/release.csv"])
+def test_a_release_is_called_otherwise_than_its_table(window, name):
+    window.source = window.upload(name)
+    assert "--output new-release.csv" in export.command(window)
+    assert "release.write('new-release.csv')" in export.script(window)
+
+
+def test_a_policy_that_unpacks_to_very_much_is_refused_and_leaves_nothing(window):
+    source = window.upload("policy.zip")
+    with zipfile.ZipFile(source.path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open("x.csv", "w") as file:
+        for _ in range(257):
+            file.write(bytes(1 << 20))
+    with pytest.raises(ic.PolicyError, match=r"^policy.zip: more than 256 MiB when unpacked"):
+        window.begin_from(source.path, source.name)
+    assert [path.name for path in source.path.parent.rglob("*.csv")] == []
+
+
+@pytest.mark.parametrize("cut", [30, -20])
+def test_no_encoding_is_guessed_of_a_damaged_archive(tmp_path, cut):
+    path = tmp_path / "people.csv.gz"
+    whole = gzip.compress("n\xe4me\n".encode("latin-1") * 50 + bytes(range(256)) * 9)
+    path.write_bytes(whole[:cut] + b"x" * 9)
+    assert guessed(path, "utf-8") is None

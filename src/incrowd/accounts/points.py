@@ -108,7 +108,7 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
     rows = evidence.came.some_rows([*quasi, *others], _ROWS / max(evidence.frequency.rows, 1))
     if rows is None:
         return
-    follows = set(determined(rows, rows.columns))
+    follows = set(determined(rows, quasi, others))
     for other in others:
         for one in quasi:
             from_quasi = (one, other) in follows or part_of(rows[other], rows[one])

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from incrowd.dialects import DIALECTS
 from incrowd.errors import TableError
+from incrowd.io.addresses import file_path
 
 if TYPE_CHECKING:
     from incrowd.dialects.base import Dialect
@@ -23,8 +25,11 @@ EXAMPLES = tuple(each.example for each in DIALECTS)
 BEGINNINGS = tuple(f"{each.scheme}:{'//' if each.server else '///'}" for each in DIALECTS)
 """How an address of each begins."""
 
-_SERVER = re.compile(r"(?:[^@/?#]*@)?([A-Za-z0-9._:,%\[\]-]*)(/[^@/?#:]*)?(?:\?[^@]*)?")
+_HOST = r"(?:[A-Za-z0-9._%-]*|\[[A-Fa-f0-9:.%]+\])(?::[0-9]+)?"
+_SERVER = re.compile(rf"(?:([^@/?#]*)@)?({_HOST}(?:,{_HOST})*)(/[^@/?#:]*)?(?:\?([^@#]*))?")
 """An address of which the parts are clear; of others nothing is shown, since a password may be anywhere."""
+_SECRET = re.compile(r"(?i)pass(?!file)|pwd|secret|token|scram")
+"""Part of the name of an option that is, or holds, a password."""
 
 
 def either(texts: Sequence[str]) -> str:
@@ -72,16 +77,29 @@ class Address:
         rest = self.url.partition("://")[2]
         if not rest.startswith("/") or len(rest) < 2:
             raise TableError(f"{self.scheme}: write {self.scheme}:///path/of/the/file")
-        return Path(rest[1:])
+        return file_path(rest[1:])
+
+    def _parts(self) -> tuple[str, str, str]:
+        """Return the user, what may be shown, and the options; nothing may be shown where that is unclear."""
+        rest = self.url.partition("://")[2]
+        if not self.dialect.server:
+            # All of it is a path; who writes options behind it takes them for such.
+            return "", rest if rest.startswith("/") else "...", rest.partition("?")[2]
+        clear = _SERVER.fullmatch(rest)
+        if clear is None:
+            return "", "...", ""
+        user, hosts, database, options = (part or "" for part in clear.groups())
+        return user, hosts + database, options
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether it holds a password, or is written so that one may be anywhere in it."""
+        user, shown, options = self._parts()
+        names = (each.partition("=")[0] for each in re.split(r"[&;?\s+]", unquote(options)) if "=" in each)
+        return shown == "..." or ":" in unquote(user) or any(map(_SECRET.search, names))
 
     def __str__(self) -> str:
-        rest = self.url.partition("://")[2]
-        clear = _SERVER.fullmatch(rest) if self.dialect.server else re.fullmatch("(/.*)", rest, re.DOTALL)
-        return (
-            f"{self.scheme}://{''.join(part or '' for part in clear.groups())}"
-            if clear
-            else f"{self.scheme}://..."
-        )
+        return f"{self.scheme}://{self._parts()[1]}"
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"

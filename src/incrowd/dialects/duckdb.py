@@ -70,7 +70,8 @@ def lock(connection: Any, files: Iterable[Path | str] = (), folders: Iterable[Pa
 class DuckDB(Dialect):
     """A session of a DuckDB file.
 
-    A view of it may read anything. So before the first view is read, the database is locked; see `lock`.
+    A view of it may read anything, and so may a name that no table has: ``"people.csv"`` or the address of a
+    server. So before the first of these is read, the database is locked; see `lock`.
     """
 
     title: ClassVar[str] = "DuckDB"
@@ -94,7 +95,7 @@ class DuckDB(Dialect):
     def connect(cls, where: Path) -> Any:
         """Connect to a file; DuckDB would make one that is not there."""
         duckdb = cls.imported("duckdb", "pyarrow")
-        if not where.is_file():
+        if not os.path.isfile(where):
             raise TableError(f"{cls.title}: {where}: there is no such file")
         # Reading needs no rights to write; where there are none, `into` will say so.
         return duckdb.connect(str(where), read_only=not os.access(where, os.W_OK))
@@ -170,12 +171,16 @@ class DuckDB(Dialect):
 
     def described(self, table: Name) -> dict[str, tuple[str]]:
         """Return the type of each column; see `Dialect.described`."""
-        if self.kind(table) not in (None, "table") and not self._locked():
+        kind = self.kind(table)
+        if kind != "table" and not self._locked():
             lock(self._connection)
         try:
             relation = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
-        except duckdb.CatalogException:
-            return {}
+        except duckdb.Error as error:
+            # Of a name that no table has, DuckDB would read a file, or ask a server.
+            if kind is None or isinstance(error, duckdb.CatalogException):
+                return {}
+            raise
         return {name: (str(kind),) for name, kind in zip(relation.columns, relation.types, strict=True)}
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,8 +57,10 @@ class SQLite(Dialect):
 
     @classmethod
     def connect(cls, where: Path) -> sqlite3.Connection:
-        """Connect to a file; one that is not there shall not be made."""
-        uri = f"{where.resolve().as_uri()}?mode=rw"
+        """Connect to a file; one that is not there shall not be made, and no device is opened."""
+        if not os.path.isfile(where):
+            raise TableError(f"{cls.title}: {_CODES['SQLITE_CANTOPEN']}")
+        uri = f"{where.absolute().as_uri()}?mode=rw"
         return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def begin(self) -> None:

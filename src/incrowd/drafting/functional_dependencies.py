@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from incrowd.io.columns import column_named
 from incrowd.lazy import NDArray, np, pl
@@ -12,6 +12,8 @@ _FIRST = 1_000
 _IDS = 20
 """Ids with several rows that it takes to believe that they are of people."""
 _LOOKED = 12
+_COMPARED = 8
+"""Pairs of rows by which most pairs of columns are told apart."""
 _CHANCE = 50.0
 """Pairs of rows that would be alike by chance, from which it tells something that none are."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
@@ -20,12 +22,20 @@ _TIMES = 2
 """How often the values of a telling column occur on average, at least: what is unique tells all others."""
 
 
-def determined(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, str]]:
+def determined(
+    table: pl.DataFrame, names: Sequence[str], others: Sequence[str] | None = None
+) -> list[tuple[str, str]]:
     """Return the pairs of columns of which the first tells the second: one value of it has one of the other.
 
     If one of two such columns is treated or generalized and the other one leaves as it is, the other one may
     tell what was hidden. Of a large table the first 100,000 rows are looked at. Columns that are nearly
     unique tell every other one, and are left out; so are columns of one value.
+
+    Parameters
+    ----------
+    names, others
+        Columns. Pairs are of two of `names`, or of one of each, in both directions. Time grows with the
+        number of pairs, of which a few rows of each column are compared.
 
     Examples
     --------
@@ -33,21 +43,37 @@ def determined(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, str
     >>> table = pl.DataFrame({"zip": ["1", "1", "2", "2", "3", "3"], "town": ["A", "A", "A", "A", "B", "B"]})
     >>> determined(table, ["zip", "town"])
     [('zip', 'town')]
+    >>> determined(table, ["town"], ["zip"])
+    [('zip', 'town')]
     """
     rows = table.head(_ROWS)
-    codes = {name: _codes(rows[name]) for name in names}
-    sizes = {name: int(each.max(initial=-1)) + 1 for name, each in codes.items()}
+    every = list(dict.fromkeys([*names, *(others or ())]))
+    codes = _codes_of(rows, every)
+    sizes = np.array([int(each.max(initial=-1)) + 1 for each in codes], np.int64)
+    # A column for each row, so that two rows are compared over all columns at once.
+    head = np.array([each[:_FIRST] for each in codes], np.int64).T
+    is_first = np.arange(len(every)) < len(set(names))
+    is_other = is_first if others is None else ~is_first
     found = []
-    for one in names:
-        if not 1 < sizes[one] * _TIMES <= rows.height:
+    for place, one in enumerate(every):
+        if not 1 < sizes[place] * _TIMES <= rows.height:
             continue
-        for other in names:
-            if other == one or not 1 < sizes[other] <= sizes[one]:
-                continue
-            # Most pairs are seen not to be one by the first rows.
-            if _tells(codes[one][:_FIRST], codes[other][:_FIRST]) and _tells(codes[one], codes[other]):
-                found.append((one, other))
+        near = (sizes > 1) & (sizes <= sizes[place]) & (is_other if is_first[place] else is_first)
+        near[place] = False
+        places = np.flatnonzero(near)
+        # Most pairs are seen not to be one by the first rows that are alike.
+        for above, below in _alike(codes[place][:_FIRST]):
+            places = places[(head[above][:, places] == head[below][:, places]).all(axis=0)]
+        found += [(one, every[other]) for other in places if _tells(codes[place], codes[other])]
     return found
+
+
+def _alike(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return pairs of rows with the same value, some first and then all others."""
+    order = np.argsort(codes, kind="stable")
+    same = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
+    for part in (same[:_COMPARED], same[_COMPARED:]):
+        yield order[part], order[part + 1]
 
 
 def columns_of_ids(
@@ -138,6 +164,17 @@ def _texts(series: pl.Series) -> pl.Series:
         return series.cast(pl.String)
     except pl.exceptions.PolarsError:
         return pl.Series([None] * len(series), dtype=pl.String)
+
+
+def _codes_of(table: pl.DataFrame, names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Give equal values of each column the same number, in one query where every column can be read."""
+    # Polars takes a minute to select ten thousand series.
+    frame = pl.DataFrame([table[name].alias(f"{place}") for place, name in enumerate(names)])
+    try:
+        ranks = frame.select(pl.all().cast(pl.String, strict=False).fill_null("\0").rank("dense"))
+    except pl.exceptions.PolarsError:
+        return [_codes(table[name]) for name in names]
+    return [np.asarray(rank.to_numpy(), np.int64) - 1 for rank in ranks]
 
 
 def _codes(series: pl.Series) -> NDArray[np.int64]:

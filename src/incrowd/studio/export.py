@@ -117,9 +117,14 @@ def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
 
 
 def release_name(work: Work) -> str:
-    """Return the file name of the release: a CSV, or of the same kind as the file it comes from."""
+    """Return the file name of the release: a CSV, or of the same kind as the file it comes from.
+
+    It is another one than the name of that file, which no command replaces.
+    """
     kept = None if work.csv_format is None else work.csv_format.kept
-    return f"release{usual_suffix(kept)}"
+    name = f"release{usual_suffix(kept)}"
+    assert work.source is not None
+    return f"new-{name}" if Path(work.source.name).name.casefold() == name else name
 
 
 def published_file(work: Work, progress: Progress) -> tuple[Path, str]:

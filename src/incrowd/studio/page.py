@@ -15,7 +15,7 @@ from incrowd.studio import left, status
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.fields import button
 from incrowd.studio.gate import LOOKS
-from incrowd.studio.parts import STYLE, emptied, marked, tell, words
+from incrowd.studio.parts import STYLE, cut, emptied, marked, tell, words
 from incrowd.studio.steps.explore import Explore
 from incrowd.studio.steps.hand_over import HandOver
 from incrowd.studio.steps.hierarchies import Hierarchies
@@ -195,7 +195,7 @@ class Page:
             tab.props["icon"] = icon
             tab.props["aria-label"] = f"{step.name}{word}"
         source = self.work.source
-        self._source.set_text("" if source is None else source.title)
+        self._source.set_text("" if source is None else cut(source.title))
         self._figures.set_text(" · ".join(status.figures(self.work)))
         state, brief = status.mark(self.work) or ("", "")
         self._verdict.set_text(f"Verdict: {brief}" if brief else "")

@@ -6,18 +6,19 @@ import codecs
 import gzip
 import re
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 from incrowd.dialects.addresses import Address
 from incrowd.drafting.profile import profile_of
 from incrowd.errors import InputError, ParameterError, PolicyError, TableError
+from incrowd.io.addresses import file_path, looks_like_address
 from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
 from incrowd.io.missing_texts import MISSING_TEXTS
@@ -36,6 +37,10 @@ ENCODINGS = {
 _STEERING = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 """Characters that no text has, so that it is none, or in another encoding."""
 _LOOKED_AT = 1 << 22
+_UNPACKED = 256 << 20
+"""Bytes of a policy and its hierarchies, unpacked."""
+_LONGEST_NAME = 255
+"""Bytes of a file's name, as usual file systems have them."""
 _TYPED = 1_000
 """Rows from which the type of a column is found."""
 
@@ -84,7 +89,10 @@ def guessed(path: Path, refused: str) -> tuple[str, list[str]] | None:
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
-        start = (gzip.GzipFile(fileobj=file) if zipped else file).read(_LOOKED_AT)
+        try:
+            start = (gzip.GzipFile(fileobj=file) if zipped else file).read(_LOOKED_AT)
+        except (OSError, EOFError, zlib.error):
+            return None
     for encoding in ENCODINGS:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(start)
@@ -98,11 +106,37 @@ def guessed(path: Path, refused: str) -> tuple[str, list[str]] | None:
 
 
 def path_of(text: str) -> Path:
-    """Return the path that somebody wrote, with ``~`` for a home; ``~name`` has to name a user."""
+    """Return the path that somebody wrote, with ``~`` for a home; ``~name`` has to name a user.
+
+    Raises
+    ------
+    TableError
+        When it is an address, which is not repeated since it may have a password, or no path of a file.
+    """
+    if looks_like_address(text):
+        raise TableError("an address is no file; open a table of a database in the step Table")
     try:
-        return Path(text.strip()).expanduser()
+        return file_path(text.strip()).expanduser()
     except RuntimeError:
         raise TableError(f"{text}: there is no user of this name; write the whole path") from None
+
+
+def plain_name(name: str, ending: str) -> str:
+    """Return the name of an uploaded file as a command takes it.
+
+    Signs that nobody sees, or that make a pattern of files, become ``_``. What a command would take for a
+    folder or an address, and what no file is called, is a ``table``.
+
+    Examples
+    --------
+    >>> plain_name("../people [1].csv", ".csv"), plain_name("..", ".csv")
+    ('people _1_.csv', 'table.csv')
+    """
+    shown = "".join(sign if sign.isprintable() and sign not in "*?[]" else "_" for sign in name)
+    plain = Path(shown.replace("\\", "/")).name
+    if not plain.strip(". ") or looks_like_address(plain) or len(plain.encode()) > _LONGEST_NAME:
+        return f"table{ending}"
+    return f"./{plain}" if plain.startswith("-") else plain
 
 
 @contextmanager
@@ -120,17 +154,14 @@ def in_database(address: str, table: str, copy: Path) -> Source:
     Raises
     ------
     InputError
-        When that is no address, or it holds a password, which a command would show.
+        When that is no address, or it may hold a password, which a command would show.
     """
     found = Address(address)
-    try:
-        secret = urlsplit(found.url).password
-    except ValueError:
-        secret = None
-    if secret is not None:
+    if found.has_secret:
         raise ParameterError(
             f"leave the password out of the address: put it into {found.dialect.secret}, since the address "
-            "is part of the command that makes the release again"
+            f"is part of the command that makes the release again; write it as {found.dialect.example}, and "
+            "other signs as %40 for @"
         )
     if not table:
         raise ParameterError("write the name of a table of the database, as people or schema.people")
@@ -184,6 +215,10 @@ def read_policy(path: Path, folder: Path | None = None) -> tuple[dict[str, Any],
 
     if folder is not None and path.suffix.lower() == ".zip":
         try:
+            with ZipFile(path) as archive:
+                size = sum(each.file_size for each in archive.infolist())
+            if size > _UNPACKED:
+                raise PolicyError(f"{path}: more than 256 MiB when unpacked, which no policy has")
             shutil.unpack_archive(path, folder, "zip")
         except (OSError, BadZipFile, NotImplementedError, RuntimeError):
             raise PolicyError(f"{path}: not a readable archive of a policy") from None

@@ -28,7 +28,7 @@ from incrowd.profiles import Attestation
 from incrowd.progress import Silent, Within
 from incrowd.studio.exploring import compared
 from incrowd.studio.sampling import leaving, sampled, sliced
-from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read_policy
+from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, plain_name, read_policy
 from incrowd.studio.trees import TreeEditor
 from incrowd.studio.values import counts_of, refuse_prompts
 from incrowd.table.schema import OPEN_ROLE
@@ -168,9 +168,8 @@ class Work:
 
     def upload(self, name: str) -> Source:
         """Return where an uploaded file is to go. Its name is shown, and is no part of the path."""
-        plain = Path(name.replace("\\", "/")).name or "table.csv"
-        suffix = next((each for each in _SUFFIXES if plain.lower().endswith(each)), ".csv")
-        return Source(self.place(suffix), f"./{plain}" if plain.startswith("-") else plain)
+        suffix = next((each for each in _SUFFIXES if name.lower().endswith(each)), ".csv")
+        return Source(self.place(suffix), plain_name(name, suffix))
 
     def sample(self) -> Source:
         """Make the built-in sample."""

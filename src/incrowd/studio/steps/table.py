@@ -136,7 +136,7 @@ class Table(Step):
         watched = Watched()
         with self._messages, ui.row().classes("items-center") as waiting:
             ui.spinner(size="lg")
-            words("span", f"Opening {source.name}").props("role=status")
+            words("span", f"Opening {cut(source.name)}").props("role=status")
             button("Cancel", "cancel-open", watched.cancel, icon="stop")
         found = await self.page.doing(self._wrong, watched, self._read, source, watched)
         if not waiting.is_deleted:
