@@ -95,3 +95,18 @@ def test_pairs_become_one_point_for_each_column_that_covers_them():
     assert "so it is with b" in points[0].text
     covered = {frozenset((point.columns[0], other)) for point in points for other in point.columns[1:]}
     assert covered == {frozenset(pair) for pair in pairs}
+
+
+@pytest.mark.gated
+def test_of_very_many_points_the_first_are_listed_and_the_others_counted():
+    points = answered([wording.unprotected(f"column {number}", 0.5) for number in range(10_000)], [])
+    verdict = Verdict(points)
+    with pytest.raises(ic.InfeasibleError) as refused:
+        verdict.refuse()
+    said = str(refused.value)
+    assert len(said) < 20_000
+    assert "OPEN: 10,000 points wait" in said
+    assert said.count("- unprotected-sensitive: ") == 50
+    assert "- And 9,950 more: unprotected-sensitive (9,950)." in said
+    assert len(verdict.lines()) == 51
+    assert len(refused.value.verdict.to_dict()["points"]) == 10_000

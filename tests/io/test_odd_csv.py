@@ -7,6 +7,7 @@ import codecs
 import polars as pl
 import pytest
 
+from incrowd.errors import TableError
 from incrowd.io.files import read_table
 from incrowd.io.streams import scan
 
@@ -33,3 +34,22 @@ def test_every_record_is_read_and_nothing_else(tmp_path, content, rows, stream):
     else:
         found = read_table(path)[0]
     assert found.equals(pl.DataFrame(rows))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("wide", [100, 120])
+def test_a_long_line_of_names_is_read_to_its_end(tmp_path, stream, wide):
+    path = tmp_path / "people.csv"
+    names = [f"{number}".rjust(wide, "n") for number in range(10_000)]
+    # Its last name lies across the first MiB.
+    names[-1] = "z" * max(2**20 + 9 - sum(len(name) + 1 for name in names[:-1]), wide)
+    path.write_text("\n".join([",".join(names), ",".join("1" * 10_000)]) + "\n")
+    assert (scan(path).columns if stream else read_table(path)[0].columns) == names
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_a_file_without_the_end_of_a_line_is_refused(tmp_path, stream):
+    path = tmp_path / "people.csv"
+    path.write_text("34,m,01234,flu," * (17 * 2**20 // 15))
+    with pytest.raises(TableError, match=r"the first line has more than 16 MiB and .* fields; look whether"):
+        (scan if stream else read_table)(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from incrowd.gate.points import Point
 
 _NAMED = 8
 """Points that the sentence of a verdict names."""
+LISTED = 50
+"""Points that are listed on a screen; an account has all."""
 _MARKS = {"holds": "HOLDS", "open": "OPEN", "broken": "BROKEN"}
 
 
@@ -85,8 +88,9 @@ class Verdict:
         return self.state if self.state != "open" else _number(self.open, "is open", "are open")
 
     def lines(self) -> list[str]:
-        """Return the points as sentences: broken ones, open ones, and accepted ones."""
-        return [point.sentence() for point in (*self.broken, *self.open, *self.accepted)]
+        """Return the points as sentences: broken ones, open ones, and accepted ones; the first of very many."""
+        points = (*self.broken, *self.open, *self.accepted)
+        return [*(point.sentence() for point in points[:LISTED]), *_more(points)]
 
     def refuse(self, *, only_broken: bool = False) -> None:
         """Refuse a release that does not hold; with `only_broken` one with open points passes.
@@ -94,16 +98,18 @@ class Verdict:
         Raises
         ------
         VerdictError
-            With each point, the change that removes it and the line that accepts it.
+            With each point, the change that removes it and the line that accepts it; of very many points the
+            first, and how many more of each kind there are. Its `verdict` has them all.
         """
         points = self.broken if only_broken else (*self.broken, *self.open)
         if not points:
             return
         lines = [f"nothing was released. {self.text}"]
-        for point in points:
+        for point in points[:LISTED]:
             lines.append(f"- {point.sentence()}")
             if point.answer:
                 lines.append(f"  Or accept it: {point.answer}")
+        lines += [f"- {line}" for line in _more(points)]
         if not self.broken:
             written = setting('unanswered="write"', "--unanswered write")
             lines.append(f"Or release it all the same, which the account then says: {written}")
@@ -128,6 +134,15 @@ class Verdict:
         return visible(f"<p><b>{html.escape(self.text)}</b></p><ul>{lines}</ul>")
 
 
+def _more(points: Sequence[Point]) -> list[str]:
+    """Say how many points are not listed, and of which kinds, if there are any."""
+    kinds = Counter(point.name for point in points[LISTED:])
+    if not kinds:
+        return []
+    named = ", ".join(f"{name} ({count:,})" for name, count in kinds.items())
+    return [f"And {kinds.total():,} more: {named}. Leave out the columns that nobody needs, and run again."]
+
+
 def _number(points: Sequence[Point], one: str, several: str) -> str:
     """Say how many points do something."""
     return f"1 point {one}" if len(points) == 1 else f"{len(points):,} points {several}"
@@ -136,4 +151,4 @@ def _number(points: Sequence[Point], one: str, several: str) -> str:
 def _kinds(points: Sequence[Point]) -> str:
     """Name the points by their kinds and columns; of many the first ones."""
     names = [f"{point.name}: {point.columns[0]}" if point.columns else point.name for point in points]
-    return "; ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return "; ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

@@ -38,6 +38,8 @@ from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import COUNT
 
 DELIMITERS = ",;\t|"
+_HEADER = 16 << 20
+"""Bytes of a CSV in which its names are looked for."""
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _NO_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
@@ -220,7 +222,7 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat, *, written: bool) -> tu
     line = 1 if written else header_line(data[: 1 << 20], path, asked)
     data = data[bytes_of_lines(data, line - 1, path) :]
     content = np.frombuffer(data, np.uint8)
-    used, names, expected, blank = checked_csv(content, data[: 1 << 20], path, asked, above=line - 1)
+    used, names, expected, blank = checked_csv(content, path, asked, above=line - 1)
     mark = (used.delimiter or ",")[0]
     fields = len(names)
     if fields > 1 and blank:
@@ -259,7 +261,7 @@ def header_line(start: bytes, path: Path, asked: CsvFormat) -> int:
 
 
 def checked_csv(
-    content: NDArray[np.uint8], start: bytes, path: Path, asked: CsvFormat, *, above: int = 0
+    content: NDArray[np.uint8], path: Path, asked: CsvFormat, *, above: int = 0
 ) -> tuple[CsvFormat, list[str], int, int]:
     """Check the shape of a CSV, since parsers fill short lines up without a word.
 
@@ -267,8 +269,6 @@ def checked_csv(
     ----------
     content
         uint8[bytes]: the file in UTF-8, without a byte order mark; it may be mapped into memory.
-    start
-        Its beginning, with the header.
     above
         Lines of the file above the content.
 
@@ -303,6 +303,12 @@ def checked_csv(
         raise TableError(
             f"{path}, line {line + above}: {found} fields where {first} has {fields}; "
             f"mend the line, or name the delimiter if it is not {mark!r}{row}"
+        )
+    start = content[:_HEADER].tobytes()
+    if len(content) > _HEADER and not asked.names and b"\n" not in start:
+        raise TableError(
+            f"{path}: the first line has more than {_HEADER >> 20} MiB and {fields:,} fields; look whether its "
+            "lines end as lines do"
         )
     try:
         names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)

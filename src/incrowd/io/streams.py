@@ -382,8 +382,8 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat, *, written: b
             start = opened.read(1 << 20)
         above = 0 if written else header_line(start, file, asked) - 1
         titles = bytes_of_lines(start, above, file)
-        content, start = content[titles:], start[titles:]
-        used, names, expected, blank = checked_csv(content, start, file, asked, above=above)
+        content = content[titles:]
+        used, names, expected, blank = checked_csv(content, file, asked, above=above)
         mark = (used.delimiter or ",")[0]
         if len(names) > 1 and blank:
             source, above = _without_blank_lines(content, mark, kept), 0

@@ -11,6 +11,7 @@ from nicegui import ui
 
 from incrowd.gate.accepted import Accepted
 from incrowd.gate.kinds import KINDS
+from incrowd.gate.verdict import LISTED
 from incrowd.studio.changes import changes_of, head_of
 from incrowd.studio.fields import button, text_field
 from incrowd.studio.parts import box, bullets, heading, marked, note, tell, words
@@ -65,7 +66,10 @@ class Gate:
             )
         # A release whose clauses nobody judged has a point without a clause.
         clauses = chain((each for each in release.clauses if each.unanswered), repeat(None))
-        for number, point in enumerate((*verdict.broken, *verdict.open)):
+        points = (*verdict.broken, *verdict.open)
+        if len(points) > LISTED:
+            note(f"The first {LISTED} of {len(points):,} points; the others follow once these are answered.")
+        for number, point in enumerate(points[:LISTED]):
             with marked(box(": ".join((point.name, *point.columns[:1]))), f"point-{number}"):
                 words("p", point.text)
                 note(point.way_out)

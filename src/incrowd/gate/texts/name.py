@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -39,7 +40,7 @@ class Name(Sign):
 
     def available(self) -> bool:
         """Say whether presidio-analyzer and a model of spaCy are installed; nothing is downloaded."""
-        return find_spec("presidio_analyzer") is not None and bool(models())
+        return _is_installed(find_spec, "presidio_analyzer") and bool(models())
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with a person, in the languages whose models are installed."""
@@ -60,10 +61,16 @@ class Name(Sign):
 def models() -> dict[str, str]:
     """Return the best installed model of each language."""
     best = {
-        language: next((model for model in models if find_spec(model) is not None), None)
+        language: next((model for model in models if _is_installed(find_spec, model)), None)
         for language, models in MODELS.items()
     }
     return {language: model for language, model in best.items() if model is not None}
+
+
+@cache
+def _is_installed(find: Callable[[str], Any], module: str) -> bool:
+    """Look for a module once: every column asks."""
+    return find(module) is not None
 
 
 @cache
