@@ -88,7 +88,7 @@ class Verdict:
         return self.state if self.state != "open" else _number(self.open, "is open", "are open")
 
     def lines(self) -> list[str]:
-        """Return the points as sentences: broken ones, open ones, and accepted ones; the first of very many."""
+        """Return the points as sentences: broken, open and accepted ones; of very many the first."""
         points = (*self.broken, *self.open, *self.accepted)
         return [*(point.sentence() for point in points[:LISTED]), *_more(points)]
 

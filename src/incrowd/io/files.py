@@ -307,8 +307,8 @@ def checked_csv(
     start = content[:_HEADER].tobytes()
     if len(content) > _HEADER and not asked.names and b"\n" not in start:
         raise TableError(
-            f"{path}: the first line has more than {_HEADER >> 20} MiB and {fields:,} fields; look whether its "
-            "lines end as lines do"
+            f"{path}: the first line has more than {_HEADER >> 20} MiB and {fields:,} fields; look whether "
+            "its lines end as lines do"
         )
     try:
         names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
