@@ -80,7 +80,7 @@ class Address:
         return file_path(rest[1:])
 
     def _parts(self) -> tuple[str, str, str]:
-        """Return the user, what may be shown, and the options; nothing may be shown where that is unclear."""
+        """Return the user, the part that may be shown, and the options; of an unclear address, none of these."""
         rest = self.url.partition("://")[2]
         if not self.dialect.server:
             # All of it is a path; who writes options behind it takes them for such.
