@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 from incrowd.dialects import DIALECTS
 from incrowd.errors import TableError
-from incrowd.io.addresses import file_path
 
 if TYPE_CHECKING:
     from incrowd.dialects.base import Dialect
@@ -77,10 +76,12 @@ class Address:
         rest = self.url.partition("://")[2]
         if not rest.startswith("/") or len(rest) < 2:
             raise TableError(f"{self.scheme}: write {self.scheme}:///path/of/the/file")
-        return file_path(rest[1:])
+        if "\0" in rest:
+            raise TableError(f"{self.scheme}: a NUL character is no part of a file's name")
+        return Path(rest[1:])
 
     def _parts(self) -> tuple[str, str, str]:
-        """Return the user, the part that may be shown, and the options; of an unclear address, none of these."""
+        """Return the user, the part that may be shown, and the options, where these are clear."""
         rest = self.url.partition("://")[2]
         if not self.dialect.server:
             # All of it is a path; who writes options behind it takes them for such.
