@@ -69,6 +69,18 @@ def test_types_are_counted_as_in_memory_and_come_back(url, name):
     assert "DEFAULT 'ok'" not in mysql_statement(url, "SHOW CREATE TABLE safe")[0][1]
 
 
+def test_names_that_begin_with_blanks_stay_as_they_are(url):
+    """In a query, the server takes such blanks away."""
+    fill_mysql(url, FRAME.rename({"q": "  q", "s": " s"}))
+    schema = ic.Schema(quasi=["  q"], sensitive=[" s"])
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), schema, MODELS)
+        assert release.texts.fetch().columns == ["  q", " s"]
+        release.into("safe")
+    assert [row[0] for row in mysql_statement(url, "SHOW COLUMNS FROM safe")] == ["  q", " s"]
+    assert sorted(mysql_statement(url, "SELECT * FROM safe")) == sorted(FRAME.rows())
+
+
 def test_long_texts_are_told_apart_or_refused(url):
     long = "x" * 5000
     frame = pl.DataFrame(

@@ -291,13 +291,17 @@ class Dialect(ABC):
         """Drop an uploaded table."""
         self.execute(f"DROP TABLE IF EXISTS {self.uploaded}{self.quote(name)}")
 
-    def make(self, name: Name, uploads: Mapping[str, Upload], query: str, *, replace: bool) -> Name:
+    def make(
+        self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
+    ) -> Name:
         """Make a table of a query that joins uploaded ones; it is there for good once all is committed.
 
         Parameters
         ----------
         uploads
             The tables that the query reads, by name; they are there for the time being.
+        columns
+            The names of its columns, for servers that change names in a query.
         replace
             Whether it stands in the place of a table.
 

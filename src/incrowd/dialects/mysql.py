@@ -256,7 +256,9 @@ class MySQL(Dialect):
         self.execute(f"DROP TEMPORARY TABLE IF EXISTS {self.quote(name)}")
         self._uploaded.discard(name)
 
-    def make(self, name: Name, uploads: Mapping[str, Upload], query: str, *, replace: bool) -> Name:
+    def make(
+        self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
+    ) -> Name:
         """Make a table of a private name, by a session of its own.
 
         A statement that creates or fills a table reads what others have written since the snapshot, and ends
@@ -269,15 +271,16 @@ class MySQL(Dialect):
         self.execute(f"CREATE TEMPORARY TABLE {self.quote(shape)} AS {query} LIMIT 0")
         with self._asking() as cursor:
             cursor.execute(f"SHOW FULL COLUMNS FROM {self.quote(shape)}")
-            columns = [
+            # In a query, the server takes the blanks away with which a name begins.
+            made = [
                 f"{self.quote(column)} {kind}{f' COLLATE {collation}' if collation else ''} NULL"
-                for column, kind, collation, *_ in cursor.fetchall()
+                for column, (_, kind, collation, *_) in zip(columns, cursor.fetchall(), strict=True)
             ]
         private = (*name[:-1], f"incrowd_{secrets.token_hex(8)}")
         self._writer = self.connect(self._url)
         with self._waiting():
             with self._writer.cursor() as cursor:
-                listed = ", ".join(columns)
+                listed = ", ".join(made)
                 cursor.execute(f"CREATE TABLE {self.qualified(private)} ({listed}) ENGINE = InnoDB")
             self._staged = (private[-1], name, replace)
             self._writer.begin()

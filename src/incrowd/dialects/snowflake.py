@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote
 
@@ -159,10 +159,12 @@ class Snowflake(Dialect):
         super().drop_uploaded(name)
         self._uploaded.discard(name)
 
-    def make(self, name: Name, uploads: Mapping[str, Upload], query: str, *, replace: bool) -> Name:
+    def make(
+        self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
+    ) -> Name:
         """Make a table of a private name: a statement that makes one is kept at once."""
         private = (*name[:-1], f"incrowd_{secrets.token_hex(8)}")
-        super().make(private, uploads, query, replace=False)
+        super().make(private, uploads, query, columns, replace=False)
         self._staged = (private, name, replace)
         return private
 

@@ -291,6 +291,7 @@ class DatabaseTable:
         force: bool,
         uploads: Mapping[str, Upload],
         query: str,
+        columns: Sequence[str],
     ) -> Iterator[DatabaseTable]:
         """Make a new table of this one's rows; it stays if nothing fails until the end.
 
@@ -304,6 +305,8 @@ class DatabaseTable:
             Tables that the rows are joined with, by name; they are there for the time being.
         query
             The query that fills the table.
+        columns
+            The names of the table's columns.
 
         Raises
         ------
@@ -313,7 +316,9 @@ class DatabaseTable:
         name, kind = self.place_for(target, force=force)
         made = DatabaseTable(database, name)
         with database.writing():
-            made.place = database.ask(lambda d: d.make(name, uploads, query, replace=kind is not None))
+            made.place = database.ask(
+                lambda d: d.make(name, uploads, query, columns, replace=kind is not None)
+            )
             yield made
         made.place = name
 

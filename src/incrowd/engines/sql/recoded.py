@@ -224,7 +224,7 @@ class RecodedTable:
         assert isinstance(self.table, DatabaseTable)
         self.rows.check_snapshot()
         uploads, query = self.join(self.table.dialect)
-        with self.table.replacing(target, force, uploads, query) as made:
+        with self.table.replacing(target, force, uploads, query, self.columns) as made:
             yield made
 
     def relation(self, table: RelationTable) -> Any:
