@@ -374,3 +374,24 @@ def test_nobody_falls_below_k_or_l_in_500_tables():
 
 def test_the_attack_finds_people_where_suppressed_records_are_kept():
     assert attacked(3, 60, suppressed="keep")[2]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda value: ic.AlphaKAnonymity(alpha=0.5, k=3, value=value),
+        lambda value: ic.LKCPrivacy(L=1, K=3, C=0.5, value=value),
+    ],
+)
+def test_a_value_to_protect_of_which_all_records_are_left_out_is_protected(model):
+    release = released(ONE, [model("HIV")])
+    assert release.left_out == 1
+    assert "HIV" not in release.table["ill"]
+
+
+@pytest.mark.parametrize("job", [ic.assess, ic.anonymize])
+def test_a_value_to_protect_that_no_record_has_is_refused(job):
+    typo = ic.AlphaKAnonymity(alpha=0.5, k=3, value="hiv")
+    for model in (typo, ic.Attacker("x", ["side"], [typo]), ic.LKCPrivacy(L=1, K=3, C=0.5, value="hiv")):
+        with pytest.raises(ic.ParameterError, match="none of the 4 values"):
+            job(ONE, SCHEMA, [ic.KAnonymity(1), model])

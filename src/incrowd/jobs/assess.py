@@ -354,6 +354,8 @@ def assess(  # noqa: PLR0913
         model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
+    for model in models:
+        model.check_values(classes.frequency.counted)
     engine = engine_for(table)
     points = [
         *points_of_columns(engine, schema, classes.frequency.rows),

@@ -19,23 +19,31 @@ VALUE = Parameter(str, "the one sensitive value to protect; every value by defau
 
 
 def value_code(frequency: FrequencyTable, position: int, value: str) -> int | None:
-    """Return the rank of a value that a model names; None where it is no value but a part of lists.
+    """Return the rank of a value that a model names; None where no record has it.
 
-    Raises
-    ------
-    ParameterError
-        When the sensitive attribute has no such value: a slip of the pen must not count as protection.
+    It may be a part of lists, or all records with it are left out.
     """
     counted = frequency.sensitive[position]
     values = counted.domain.values
     if value not in values or not counted.totals[values.index(value)]:
-        if part_code(frequency, position, value) is not None:
-            return None
+        return None
+    return values.index(value)
+
+
+def check_value(frequency: FrequencyTable, position: int, value: str) -> None:
+    """Refuse a value that is none of a table: a slip of the pen must not count as protection.
+
+    Raises
+    ------
+    ParameterError
+        When the sensitive attribute has neither such a value nor such a part of lists.
+    """
+    if value_code(frequency, position, value) is None and part_code(frequency, position, value) is None:
+        counted = frequency.sensitive[position]
         raise ParameterError(
             f"the value to protect is none of the {counted.present} values of column {counted.name!r}; "
             "write it as it stands in the table"
         )
-    return values.index(value)
 
 
 def part_code(frequency: FrequencyTable, position: int, value: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.privacy._confidence import VALUE, largest_part_shares, largest_shares, value_code
+from incrowd.privacy._confidence import VALUE, check_value, largest_part_shares, largest_shares, value_code
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import ATTRIBUTE, JOINT, Monotone, PrivacyModel, SensitiveModel
 from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
@@ -70,12 +70,16 @@ class AlphaKAnonymity(SensitiveModel):
         """Return the share's condition and the size's."""
         return (self, KAnonymity(self.k))
 
+    def check_values(self, frequency: FrequencyTable) -> None:
+        """Refuse a value that does not occur."""
+        if self.value is not None:
+            for position in self.positions(frequency):
+                check_value(frequency, position, self.value)
+
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a k above the number of records and a value that does not occur."""
         KAnonymity(self.k).check_table(frequency)
-        for position in self.positions(frequency):
-            if self.value is not None:
-                value_code(frequency, position, self.value)
+        self.check_values(frequency)
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
@@ -86,7 +90,8 @@ class AlphaKAnonymity(SensitiveModel):
         counts = classes.counts(attribute)
         limits = np.full(len(counts.codes), self.alpha)
         if self.value is not None:
-            limits[counts.codes != value_code(classes.frequency, attribute, self.value)] = 1
+            code = value_code(classes.frequency, attribute, self.value)
+            limits[counts.codes != (-1 if code is None else code)] = 1
         return beyond_shares(counts, failing, limits)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:

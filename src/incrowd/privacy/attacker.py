@@ -130,6 +130,11 @@ class Attacker(PrivacyModel):
     def _proved(self, each: Sequence[Monotone]) -> Monotone:
         return Monotone(generalization=all(proved.generalization for proved in each), suppression=False)
 
+    def check_values(self, frequency: FrequencyTable) -> None:
+        """Refuse values that the models refuse."""
+        for model in self.models:
+            model.check_values(frequency)
+
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse columns that are no quasi-identifiers, and tables that the models refuse."""
         self._positions([domain.name for domain in frequency.domains])

@@ -217,6 +217,14 @@ class PrivacyModel(Configured, ABC):
         """Return remarks on the model's figures for this table."""
         return []
 
+    def check_values(self, frequency: FrequencyTable) -> None:
+        """Refuse to protect a value that no record of a raw table has; a release may have left all out.
+
+        Raises
+        ------
+        ParameterError
+        """
+
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a parameter that no recoding of the table could satisfy.
 

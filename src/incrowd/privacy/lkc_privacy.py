@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
-from incrowd.privacy._confidence import VALUE, largest_part_shares, largest_shares, value_code
+from incrowd.privacy._confidence import VALUE, check_value, largest_part_shares, largest_shares
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import ATTRIBUTE, IdentityModel, Monotone, PrivacyModel, SensitiveModel
 
@@ -86,6 +86,12 @@ class LKCPrivacy(SensitiveModel):
         """Return the condition on shares and the one on sizes."""
         return (self, _Size(self.K, self.L))
 
+    def check_values(self, frequency: FrequencyTable) -> None:
+        """Refuse a value that does not occur."""
+        if self.value is not None:
+            for position in self.positions(frequency):
+                check_value(frequency, position, self.value)
+
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a K above the number of records, a value that does not occur, and too many subsets."""
         if frequency.records < self.K:
@@ -93,9 +99,7 @@ class LKCPrivacy(SensitiveModel):
                 f"lkc-privacy: K={self.K} is more than the table's {frequency.records} {frequency.unit}; "
                 "lower K"
             )
-        for position in self.positions(frequency):
-            if self.value is not None:
-                value_code(frequency, position, self.value)
+        self.check_values(frequency)
         subsets = comb(len(frequency.domains), min(self.L, len(frequency.domains)))
         if subsets > _MOST_SUBSETS:
             raise ParameterError(
