@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.drafting.rounding import rounding_of
+from incrowd.drafting.rounding import Rounding, rounding_of
 from incrowd.jobs.draft import draft_policy
 from incrowd.policy.policy import Policy
 
@@ -92,3 +92,9 @@ def test_answers_round_what_nearly_every_row_has_for_its_own():
         draft = draft_policy(table, "t", answered=lambda _, role=role: {"duration": role})
         assert draft.guesses[1].role == role
         assert next(iter(draft.guesses[1].treatment or ())) == "round"
+
+
+def test_numbers_of_more_digits_than_floats_have_are_rounded_as_the_floats_that_they_are():
+    alike = np.array([0.0, 12345678901234567890.0, 12345678901234567890.0])
+    assert rounding_of(alike, np.ones(3, int)) == Rounding(None)
+    assert rounding_of(alike[1:], np.ones(2, int)) == Rounding(None)

@@ -93,11 +93,13 @@ def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Ro
 
 def _steps(numbers: NDArray[np.float64]) -> Iterator[float]:
     """Yield 1, 2 and 5 times powers of ten, from the least distance to a quarter of the range."""
+    # Numbers of more than 15 digits may be one float.
+    numbers = np.unique(numbers)
     # Python subtracts enormous numbers to infinity without a warning.
     extent = float(numbers[-1]) - float(numbers[0])
     if len(numbers) < 2 or not math.isfinite(extent):
         return
-    power = math.floor(math.log10(float(np.diff(numbers).min()))) if extent else 0
+    power = math.floor(math.log10(float(np.diff(numbers).min())))
     power = max(power, math.floor(math.log10(extent)) - 8)
     yield from takewhile(lambda step: step <= extent / 4, _round_numbers(power))
 
