@@ -140,3 +140,15 @@ def test_two_columns_name_a_person_together():
     assert (people.people, people.unnamed, people.columns) == (4, 1, ("clinic", "nr"))
     lazy = ic.assess(table.lazy(), ic.Schema(quasi=["age"], person=["clinic", "nr"])).people
     assert lazy == people
+
+
+@pytest.mark.parametrize("place", STORES)
+@pytest.mark.parametrize("other", [[1, 1, 1, 2, -1, -1], [1.5, 1.5, 1.5, 2.0, -1.0, -1.0], [*"xxxy", "-1", "-1"]])  # fmt: skip
+def test_two_columns_with_null_values_name_a_person_together_in_databases(place, other, request):
+    table = pl.DataFrame({"a": ["m", "m", "-1", "-1", "-1", "-1"], "n": other, "age": [30, 31] * 3, "s": list("uvuvuv")})  # fmt: skip
+    schema = ic.Schema(quasi=["age"], sensitive=["s"], person=["n", "a"], null_values=["-1"])
+    url = request.getfixturevalue("postgres") if place == "postgresql" else None
+    expected = ic.assess(table, schema).people
+    assert (expected.people, expected.unnamed) == (5, 2)
+    with holding(place, table, url) as held:
+        assert ic.assess(held, schema).people == expected

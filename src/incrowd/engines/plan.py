@@ -70,7 +70,10 @@ class PeoplePlan:
     hashed: str = ""
 
     def kinds(self) -> str:
-        """Group equal rows of a person, and say how many kinds of rows the person has."""
+        """Group equal rows of a person, and say how many kinds of rows the person has; nobody has one.
+
+        MariaDB loses columns where a condition on two names stands outside.
+        """
         sources = {f"c{j}": key for j, key in enumerate(self.keys)}
         sources |= {f"s{j}": value for j, value in enumerate(self.own)}
         sources |= dict(zip(self._names, self.person, strict=True))
@@ -84,7 +87,8 @@ class PeoplePlan:
         rows = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in read.items())} FROM {self.source}"
         amount = "SUM(n)" if self.weight else "COUNT(*)"
         grouped = f"SELECT {names}, {amount} AS n{first} FROM ({rows}) AS r GROUP BY {names}"
-        return f"SELECT x.*, COUNT(*) OVER (PARTITION BY {by}) AS m FROM ({grouped}) AS x"
+        many = f"CASE WHEN {nobody(self._names)} THEN 1 ELSE COUNT(*) OVER (PARTITION BY {by}) END"
+        return f"SELECT x.*, {many} AS m FROM ({grouped}) AS x"
 
     def alike(self, kinds: str, attributes: Sequence[int], *, totals: bool) -> str:
         """Count everybody whose rows are alike by the quasi-identifiers and some of the sensitive attributes.
@@ -100,8 +104,7 @@ class PeoplePlan:
         amounts = [f"CASE WHEN {gone} THEN n ELSE 1 END"]
         amounts += [f"CASE WHEN {gone} THEN n ELSE 0 END", "n"] if totals else []
         columns = ", ".join([*self._keys, *(f"s{j}" for j in attributes)])
-        kept = f"m = 1 OR ({gone})"
-        return f"SELECT {columns}, {self._sums(*amounts)} FROM {kinds} WHERE {kept} GROUP BY {columns}"
+        return f"SELECT {columns}, {self._sums(*amounts)} FROM {kinds} WHERE m = 1 GROUP BY {columns}"
 
     def listed(self, kinds: str) -> str:
         """List the rows of everybody else, equal ones as one: a number of the person, and how many rows.
@@ -118,7 +121,7 @@ class PeoplePlan:
         elif self.hashed:
             person = f"{hashed} AS h, DENSE_RANK() OVER (PARTITION BY {hashed} ORDER BY {order}) AS person"
         columns = ", ".join([*self._keys, *(f"s{j}" for j in range(len(self.own)))])
-        query = f"SELECT {columns}, {person}, n FROM {kinds} WHERE m > 1 AND NOT ({nobody(self._names)})"
+        query = f"SELECT {columns}, {person}, n FROM {kinds} WHERE m > 1"
         return f"{query} ORDER BY place" if self.place else query
 
     def reduced(
