@@ -156,10 +156,13 @@ def _bare(value):
 
 
 def without_truth(frame):
-    """What MariaDB can hold of a frame: truth values are whole numbers, and NaN is missing."""
+    """What MariaDB can hold of a frame: truth values are whole numbers; NaN and infinity are missing."""
     columns = []
     for found in frame.get_columns():
-        series = found.alias("").fill_nan(None).alias(found.name) if found.dtype.is_float() else found
+        series = found
+        if found.dtype.is_float():
+            finite = [value if value is not None and math.isfinite(value) else None for value in found]
+            series = pl.Series(finite, dtype=found.dtype).alias(found.name)
         columns.append(series.cast(pl.Int64) if series.dtype == pl.Boolean else series)
     return pl.DataFrame(columns)
 

@@ -15,22 +15,30 @@ PLANTED = ("Planted-id", "700100312")
 """How ids begin that stand nowhere by accident."""
 MANY = 90
 """People from whom ids are drawn."""
+ALIKE = ["a", "A", "a ", "\u00e1", "a\u0301", "\uff41", " a", "a\u200b", "\u00c1", "ss", "\u00df", "SS"]
+"""Texts of which collations take some for one."""
 IDS: dict[str, list[list[str]]] = {
-    "text": [[f"{PLANTED[0]}-{n}" for n in range(MANY)], ["a", "A", "a ", " a", "\u00e9", "e\u0301", "", "1", "1.0", "01", "?", "*"]],
+    "text": [[f"{PLANTED[0]}-{n}" for n in range(MANY)], ["a", "A", "a ", " a", "\u00e9", "e\u0301", "", "1", "1.0", "01", "?", "*"],
+             [f"{n // len(ALIKE)}{ALIKE[n % len(ALIKE)]}" for n in range(MANY)]],
     "numeric": [[f"{PLANTED[1]}{n:02d}" for n in range(MANY)]],
-    "int": [[f"{PLANTED[1]}{n:02d}" for n in range(MANY)], ["9007199254740992", "9007199254740993", "-1", "99", "0"]],
+    "int": [[f"{PLANTED[1]}{n:02d}" for n in range(MANY)], ["9007199254740992", "9007199254740993", "-1", "99", "0"],
+            [str(2**53 + n) for n in range(MANY)]],
     "float": [["0.0", "-0.0", "nan", "99.0", "1.5", f"{PLANTED[1]}.25"], [f"{PLANTED[1]}{n:02d}.5" for n in range(MANY)]],
-    "decimal": [[f"{PLANTED[1]}{n:02d}.25" for n in range(MANY)]],
+    "decimal": [[f"{PLANTED[1]}{n:02d}.25" for n in range(MANY)], [f"1234567890123456789012345678901234{n:02d}.25" for n in range(MANY)]],
     "date": [[f"19{n:02d}-03-05" for n in range(MANY)]],
+    "datetime": [[f"2020-11-01T0{5 + n // 60}:{n % 60:02d}:00.000001" for n in range(MANY)]],
     "category": [[f"{PLANTED[0]}-{n}" for n in range(MANY)]],
 }  # fmt: skip
-"""Ids by type of column."""
+"""Ids by type of column; the points of time are in an hour that clocks show twice, or in the one after it."""
 NULLS = {
     "text": ["?", "", "*"][:2],
     "int": ["-1", "99"],
     "float": ["99"],
     "numeric": ["-1"],
     "category": ["?"],
+    "decimal": ["-1", "99.00"],
+    "date": ["1900-01-01"],
+    "datetime": ["1900-01-01", "2020-11-01T06:30:00.000001"],
 }
 ABOUT = ("k-anonymity", "l-diversity", "alpha-k-anonymity")
 """Models that are asked against attackers."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
-from fuzz.crowds import ABOUT, draw_attackers, give_persons, has_persons, null_person, rows_of_people
+from fuzz.crowds import ABOUT, ALIKE, draw_attackers, give_persons, has_persons, null_person, rows_of_people
 from fuzz.oracle import Spelling
 from incrowd.parameters import Parameter
 from incrowd.privacy import MODELS, SensitiveModel
@@ -23,6 +24,8 @@ NASTY_TEXTS = [
     "missing", "<missing>", "\\<missing>", "'", "?", "\0missing", "\0", "\ufeffbom", "\u200b", "\r\n",
 ]  # fmt: skip
 LETTERS = ["a", "b", "c", "d", "e", "f", "g"]
+LONG = [f"{'long ' * 30}{letter}" for letter in ("a", "A", "b", "b ")]
+"""Texts that differ after 150 letters."""
 LIKE_NUMBERS = ["1", "1.0", "01", "x", "2", "2.00", "[1-2]", "{1, x}"]
 """Texts of which some are equal as numbers, and look like cells of numbers."""
 TOO_HIGH = 390
@@ -54,7 +57,7 @@ POOLS: dict[str, list[list[str]]] = {
         ["2020-01-01T05:00:00", "2020-01-01T05:00:00.000001", "2020-03-29T02:30:00", "1900-01-01T00:00:00"],
     ],
     "bool": [["true", "false"]],
-    "text": [LETTERS, LETTERS[:3], WORDS, NASTY_TEXTS, LIKE_NUMBERS],
+    "text": [LETTERS, LETTERS[:3], WORDS, NASTY_TEXTS, LIKE_NUMBERS, ALIKE, LONG],
     "category": [LETTERS, ["u", "v", "?"]],
     "numeric": [
         [str(n) for n in range(9)], ["1", "1.0", "2", "2.00", "3", "-1", "99"],
@@ -93,6 +96,10 @@ SPELLED: dict[str, list[tuple[dict[str, str], list[str]]]] = {
 }  # fmt: skip
 """Spellings and cells of columns that declare one; days as whole numbers are stored as such."""
 
+TEXTUAL = ("text", "numeric", "day", "zip", "amount", "stamp")
+"""Types of columns that are texts."""
+CHARS = 30
+"""Characters of texts that a database fills up with blanks."""
 PARTITIONED = ("folder-partitions",)
 FRAMES = ("polars", "pandas", "pandas-arrow", "pyarrow")
 FILES = ("csv", "csv-semicolon", "csv-tab", "csv-pipe", "csv-latin1", "csv-utf16", "csv-gz", "parquet")
@@ -124,6 +131,70 @@ PERTURBING: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "microaggregate": (("int", "int32"), ["microaggregate:2"]),
 }
 """Treatments that perturb a sensitive column: the types that they are drawn for, and settings."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A type of a database in which a column may be held.
+
+    Attributes
+    ----------
+    sql
+        How it is written.
+    types
+        Of columns that may be held so.
+    longest
+        How many characters a text may have.
+    encoding
+        In which texts have to be written.
+    blanks
+        Whether texts keep the blanks at their end.
+    years
+        The first and the last year, of points of time.
+    """
+
+    sql: str
+    types: tuple[str, ...] = TEXTUAL
+    longest: int = 10_000
+    encoding: str = "utf-8"
+    blanks: bool = True
+    years: tuple[int, int] = (1, 9999)
+
+    def holds(self, column: dict[str, Any]) -> bool:
+        cells = [cell for what in ("cells", "people") for cell in column.get(what, []) if cell is not None]
+        if column["type"] not in self.types or ("people" in column and not self.blanks):
+            return False
+        if column["type"] == "datetime":
+            return all(self.years[0] <= int(cell[:4]) <= self.years[1] for cell in cells)
+        if self.sql == "ENUM" and not (cells and all(cell and cell == cell.strip() for cell in cells)):
+            return False
+        fits = all(cell == cell.encode(self.encoding, "ignore").decode(self.encoding) for cell in cells)
+        return fits and max(map(len, cells), default=0) <= self.longest and "\0" not in "".join(cells)
+
+
+STORED: dict[str, dict[str, Stored]] = {
+    "postgresql": {
+        "varchar": Stored("varchar(60)", longest=60), "char": Stored(f"char({CHARS})", longest=CHARS, blanks=False),
+        "caseless": Stored('text COLLATE "fuzz caseless"'), "enum": Stored("ENUM", longest=15),
+        "zoned": Stored("timestamptz", ("datetime",)), "domain": Stored('"fuzz domain"'),
+    },
+    "mysql": {
+        "varchar": Stored("VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci", longest=60),
+        "nopad": Stored("VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_nopad_ci", longest=60),
+        "char": Stored(f"CHAR({CHARS}) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", longest=CHARS, blanks=False),
+        "latin": Stored("VARCHAR(60) CHARACTER SET latin1", longest=60, encoding="latin-1"),
+        "enum": Stored("ENUM", longest=30), "point": Stored("TIMESTAMP(6)", ("datetime",), years=(1971, 2037)),
+    },
+    "duckdb": {
+        "caseless": Stored("VARCHAR COLLATE NOCASE.NOACCENT"), "enum": Stored("ENUM"),
+        "zoned": Stored("TIMESTAMPTZ", ("datetime",)), "huge": Stored("HUGEINT", ("int",)),
+    },
+    "sqlite": {"caseless": Stored("TEXT COLLATE NOCASE"), "unpadded": Stored("VARCHAR(10) COLLATE RTRIM")},
+    "spark": {
+        "caseless": Stored("STRING COLLATE UTF8_LCASE"), "unpadded": Stored("STRING COLLATE UNICODE_CI_AI_RTRIM"),
+    },
+}  # fmt: skip
+"""Types of databases beside the plain ones, by a name each: collations for which `a` is `A`, short texts."""
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -154,6 +225,8 @@ class Draw:
     perturbed
         The share of cases of which a sensitive column is perturbed, if it can be. It is larger until every
         treatment was in a release.
+    people
+        The share of tables in which a column names a person; None for a third, and more until there was one.
     met
         How often each ("model", name), ("algorithm", name), ("source", name), ("style", name), ("null", type),
         ("person", source), ("attacker", model) and ("perturbed", treatment) was in a release.
@@ -167,9 +240,10 @@ class Draw:
         sources: list[str],
         met: Counter[Any],
         perturbed: float = 0.2,
+        people: float | None = None,
     ) -> None:
         self.random = random.Random(seed)
-        self.perturbed = perturbed
+        self.perturbed, self.persons = perturbed, people
         self.models, self.algorithms, self.sources, self.met = models, algorithms, sources, met
 
     def rarest(self, what: str, names: list[str] | tuple[str, ...]) -> str:
@@ -183,7 +257,8 @@ class Draw:
         algorithm = self.rarest(
             "algorithm", [name for name in self.algorithms if source in IN_MEMORY or name not in BY_RECORD]
         )
-        persons = r.random() < (0.33 if self.met["person", source] else 0.6)
+        share = 0.33 if self.met["person", source] else 0.6
+        persons = r.random() < (share if self.persons is None else self.persons)
         rows = r.choice([2, *range(6, 42, 3), 60, 80] if persons else [1, 2, 3, *range(4, 26), 40, 80])
         columns = self.columns(rows, algorithm, source)
         if persons:
@@ -215,7 +290,18 @@ class Draw:
         lacking = any(not self.met["perturbed", name] for name in PERTURBING)
         if r.random() < self.perturbed * (2.5 if lacking else 1):
             self.perturb(case)
+        self.store(case)
         return case
+
+    def store(self, case: Case) -> None:
+        """Give columns of a database a type of its own, where their cells can be held as that."""
+        for column in case["columns"]:
+            if not column.get("rid") and "treat" not in column and self.random.random() < 0.4:
+                able = [
+                    name for name, stored in STORED.get(case["source"], {}).items() if stored.holds(column)
+                ]
+                if able:
+                    column["stored"] = self.random.choice(able)
 
     def perturb(self, case: Case) -> None:
         """Let a treatment perturb a sensitive column, whose values it can read and whose tree has what it gives."""

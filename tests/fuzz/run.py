@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"fuzzing for {length}{where} in {processes} processes; SEED={seed}", flush=True)
     tally = Tally()
     pool = _Pool(tally, seed, processes, minutes * 60, save=not options.no_save)
-    pool.limit_to(options.engine, options.cases)
+    pool.limit_to(options.engine, options.cases, people=options.people)
     started = time.monotonic()
     # What was found until then is printed.
     with contextlib.suppress(KeyboardInterrupt):
@@ -94,6 +94,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--engine", choices=SOURCES, metavar="NAME", help="where all tables are: spark, csv ..."
     )
+    parser.add_argument(
+        "--people",
+        action="store_true",
+        help="let a column of every table name a person; no batches, files, series and scripts",
+    )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--no-save", action="store_true", help="do not save failing cases as tests")
@@ -115,11 +120,14 @@ class Limits:
         A shared number: how many cases are left to try; less than 0 for any number.
     engine
         Where the tables are, by its name among `SOURCES`; None for anywhere.
+    people
+        Whether all tables have a column of people, and what is made of a release later is left out.
     """
 
     clock: Any
     left: Any
     engine: str | None = None
+    people: bool = False
 
     def take_case(self) -> bool:
         """Take one of the cases that are left, if there are any and there is time."""
@@ -143,11 +151,12 @@ def work(number: int, seed: int, folder: str, results: Any, limits: Limits) -> N
     from incrowd.privacy import MODELS
 
     services = Services(Path(folder))
-    with _servers(number, services, limits.engine):
+    with _servers(number, services, limits.engine, people=limits.people):
         here = [name for name in SOURCES if name not in services.skipped]
         met: Counter[Any] = Counter()
-        draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), here, met)
-        _warm(services)
+        people = 1.0 if limits.people else None
+        draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), here, met, people=people)
+        _warm(services, people=limits.people)
         results.put(("ready", dict(services.skipped)))
         while not limits.clock.value:
             time.sleep(0.1)
@@ -156,12 +165,19 @@ def work(number: int, seed: int, folder: str, results: Any, limits: Limits) -> N
         # Whoever ends the run by force ends its processes, too.
         while (limits.engine or "polars") in here and os.getppid() == parent and limits.take_case():
             name = limits.engine or _turn(draw, here, cases, met)
-            _try(_drawn(draw, name, services), services, met, known, results)
+            _try(
+                _drawn(draw, name, services, people=limits.people),
+                services,
+                met,
+                known,
+                results,
+                people=limits.people,
+            )
             cases += 1
         results.put(("ended",))
 
 
-def _warm(services: Any) -> None:
+def _warm(services: Any, *, people: bool) -> None:
     """Compile what every case needs, so that the first ones are no slower than others."""
     from fuzz.checks import run
     from fuzz.draw import Draw
@@ -171,23 +187,27 @@ def _warm(services: Any) -> None:
     met: Counter[Any] = Counter()
     draw = Draw(0, MODELS.names(), ALGORITHMS.names(), ["polars"], met)
     for _ in ALGORITHMS.names():
-        met.update(run(draw.case("polars"), services).met)
+        met.update(run(draw.case("polars"), services, people=people).met)
     if services.spark is not None:
         services.spark.range(3).groupBy("id").count().collect()
 
 
-def _try(case: dict[str, Any], services: Any, met: Counter[Any], known: set[str], results: Any) -> None:
+def _try(
+    case: dict[str, Any], services: Any, met: Counter[Any], known: set[str], results: Any, *, people: bool
+) -> None:
     from fuzz.checks import run
 
     (services.folder / "case.json").write_text(json.dumps(case))
-    outcome = run(case, services)
+    outcome = run(case, services, people=people)
     met.update(outcome.met)
     results.put(("tried", outcome.status, outcome.reason, outcome.met, outcome.skipped,
                  [(finding.check, finding.detail) for finding in outcome.findings]))  # fmt: skip
     for finding in outcome.findings:
         if finding.check not in known:
             known.add(finding.check)
-            results.put(("failed", finding.check, finding.detail, _small(case, finding.check, services)))
+            results.put(
+                ("failed", finding.check, finding.detail, _small(case, finding.check, services, people))
+            )
 
 
 def _turn(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
@@ -199,7 +219,7 @@ def _turn(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
     return str(draw.rarest("source", [name for name in here if name not in SLOW]))
 
 
-def _drawn(draw: Any, name: str, services: Any) -> dict[str, Any]:
+def _drawn(draw: Any, name: str, services: Any, *, people: bool) -> dict[str, Any]:
     """Draw a case for a source; slow ones take cases that lead to a release in Polars."""
     from fuzz.checks import run
 
@@ -207,32 +227,33 @@ def _drawn(draw: Any, name: str, services: Any) -> dict[str, Any]:
         case: dict[str, Any] = draw.case(name)
         if name not in SLOW:
             break
-        if run(case | {"source": "polars"}, services, thorough=False).status == "released":
+        here = case | {"source": "polars"}
+        if run(here, services, thorough=False, people=people).status == "released":
             break
     return case
 
 
-def _small(case: dict[str, Any], check: str, services: Any) -> dict[str, Any]:
+def _small(case: dict[str, Any], check: str, services: Any, people: bool) -> dict[str, Any]:
     from fuzz.checks import QUICK, run
     from fuzz.shrink import shrink
 
     thorough = not check.startswith(QUICK)
 
     def fails(candidate: dict[str, Any]) -> bool:
-        outcome = run(candidate, services, thorough=thorough)
+        outcome = run(candidate, services, thorough=thorough, people=people and thorough)
         return any(finding.check == check for finding in outcome.findings)
 
     return shrink(case, fails)
 
 
 @contextlib.contextmanager
-def _servers(number: int, services: Any, engine: str | None) -> Iterator[None]:
+def _servers(number: int, services: Any, engine: str | None, *, people: bool) -> Iterator[None]:
     """Start the servers that a process needs; with an engine, no others."""
     import pytest
 
     import mariadb_server
     import postgres_server
-    from spark_session import local_session, require_spark
+    from spark_session import PLAIN, local_session, require_spark
 
     with contextlib.ExitStack() as stack:
         refused = (pytest.skip.Exception, pytest.fail.Exception)
@@ -241,7 +262,7 @@ def _servers(number: int, services: Any, engine: str | None) -> Iterator[None]:
             if number or engine not in (None, "spark"):
                 services.skipped["spark"] = ""
             else:
-                services.spark = local_session()
+                services.spark = local_session("local[1]", **PLAIN) if people else local_session()
                 stack.callback(services.spark.stop)
         except refused as why:
             services.skipped["spark"] = str(why)
@@ -292,9 +313,9 @@ class _Pool:
         self.running: dict[int, _Process] = {}
         self.processes = processes
 
-    def limit_to(self, engine: str | None, cases: int | None) -> None:
-        """Try cases of one engine alone, or so many cases, if they are given."""
-        self.limits = replace(self.limits, engine=engine)
+    def limit_to(self, engine: str | None, cases: int | None, *, people: bool) -> None:
+        """Try cases of one engine alone, or so many cases, if they are given, or tables of people alone."""
+        self.limits = replace(self.limits, engine=engine, people=people)
         self.limits.left.value = -1 if cases is None else cases
 
     def run(self) -> None:
@@ -405,7 +426,7 @@ def _print(tally: Tally, seconds: float) -> None:
         + ", ".join(f"{n} {what}" for what, n in tally.statuses.most_common())
     )
     titles = {"model": "models", "algorithm": "algorithms", "style": "styles", "source": "frames, files and engines",
-              "null": "null values by type", "type": "column types",
+              "null": "null values by type", "type": "column types", "stored": "types of databases",
               "spelled": "declared spellings by place", "person": "people with several rows by place",
               "attacker": "models against attackers", "power": "powers of km-anonymity",
               "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "series": "series of releases", "perturbed": "perturbed sensitive columns",

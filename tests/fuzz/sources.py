@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import functools
 import gzip
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +18,17 @@ from typing import Any
 import polars as pl
 
 import incrowd as ic
-from database_tables import fill_duckdb, fill_mysql, fill_postgres, held, quoted, without_truth
+from database_tables import (
+    fill_duckdb,
+    fill_mysql,
+    fill_postgres,
+    held,
+    mysql_statement,
+    quoted,
+    statement,
+    without_truth,
+)
+from fuzz.draw import STORED
 from incrowd.engines import RecodedTable
 
 DTYPES = {
@@ -139,6 +150,8 @@ class Placed:
         Further arguments that say how to read it.
     source
         Where it is, by its name among `SOURCES`.
+    back
+        Reads the rows of the table `safe` of its database, each a mapping, by another program than incrowd.
     """
 
     table: Any
@@ -146,14 +159,31 @@ class Placed:
     ordered: bool = True
     options: dict[str, Any] = field(default_factory=dict)
     source: str = "polars"
+    back: Callable[[], list[dict[str, Any]]] | None = None
 
 
 @contextlib.contextmanager
-def placed(source: str, frame: pl.DataFrame, services: Services) -> Iterator[Placed]:
-    """Put a frame somewhere and take it away afterwards."""
+def placed(
+    source: str, frame: pl.DataFrame, services: Services, stored: dict[str, str] | None = None
+) -> Iterator[Placed]:
+    """Put a frame somewhere and take it away afterwards.
+
+    Parameters
+    ----------
+    stored
+        Names of the database's own types, by columns; see `draw.STORED`.
+    """
     folder = services.fresh()
+    own = {
+        name: STORED[source][kind] for name, kind in (stored or {}).items() if kind in STORED.get(source, {})
+    }
+    # Series look themselves up by their name, which may be a pattern of names.
+    bare = [series.alias("").str.strip_chars_end(" ").alias(series.name) if series.name in own
+            and not own[series.name].blanks else series for series in frame.get_columns()]  # fmt: skip
+    frame = pl.DataFrame(bare)
+    types = {name: kind.sql for name, kind in own.items()}
     try:
-        with _places(source, frame, folder, services) as made:
+        with _places(source, frame, folder, services, types) as made:
             made.source = source
             yield made
     finally:
@@ -161,7 +191,9 @@ def placed(source: str, frame: pl.DataFrame, services: Services) -> Iterator[Pla
 
 
 @contextlib.contextmanager
-def _places(source: str, frame: pl.DataFrame, folder: Path, services: Services) -> Iterator[Placed]:
+def _places(
+    source: str, frame: pl.DataFrame, folder: Path, services: Services, types: dict[str, str]
+) -> Iterator[Placed]:
     match source:
         case "polars":
             yield Placed(frame, frame)
@@ -201,34 +233,97 @@ def _places(source: str, frame: pl.DataFrame, folder: Path, services: Services) 
         case "sqlite":
             seen = held(frame)
             with contextlib.closing(sqlite3.connect(folder / "people.db")) as connection:
-                connection.execute(f"CREATE TABLE people ({', '.join(map(quoted, seen.columns))})")
+                listed = (f"{quoted(name)} {types.get(name, '')}" for name in seen.columns)
+                connection.execute(f"CREATE TABLE people ({', '.join(listed)})")
                 marks = ", ".join("?" * seen.width)
                 connection.executemany(f"INSERT INTO people VALUES ({marks})", seen.iter_rows())
                 connection.commit()
             with ic.Database(f"sqlite:///{folder}/people.db") as database:
-                yield Placed(database.table("people"), seen, ordered=False)
+                back = functools.partial(_of_sqlite, folder / "people.db")
+                yield Placed(database.table("people"), seen, ordered=False, back=back)
         case "duckdb":
             import duckdb
 
             with contextlib.closing(duckdb.connect(str(folder / "people.db"))) as connection:
                 fill_duckdb(connection, frame)
+                connection.execute("SET TimeZone = 'UTC'")
+                for name, kind in types.items():
+                    told = _listed(frame, name) if kind == "ENUM" else kind
+                    connection.execute(f"ALTER TABLE people ALTER {quoted(name)} TYPE {told}")
             with ic.Database(f"duckdb:///{folder}/people.db") as database:
                 yield Placed(database.table("people"), frame, ordered=False)
         case "postgresql":
             seen = pl.DataFrame([_without_nul(c) if c.dtype == pl.String else c for c in frame.get_columns()])
-            fill_postgres(services.urls["postgresql"], seen, "people")
+            url = services.urls["postgresql"]
+            fill_postgres(url, seen, "people")
+            if types:
+                statement(url, *_POSTGRESQL)
+            for number, (name, kind) in enumerate(types.items()):
+                column, told, read = quoted(name), kind, f"{quoted(name)}::{kind.partition(' COLLATE')[0]}"
+                if kind == "ENUM":
+                    told, read = f"fuzz_enum_{number}", f"{column}::fuzz_enum_{number}"
+                    made = f"CREATE TYPE {told} AS {_listed(seen, name)}"
+                    statement(url, f"DROP TYPE IF EXISTS {told} CASCADE", made)
+                elif kind == "timestamptz":
+                    read = f"{column} AT TIME ZONE 'UTC'"
+                statement(url, f"ALTER TABLE people ALTER {column} TYPE {told} USING {read}")
             with ic.Database(services.urls["postgresql"]) as database:
-                yield Placed(database.table("people"), seen, ordered=False)
+                back = functools.partial(statement, url, "SELECT * FROM safe")
+                yield Placed(database.table("people"), seen, ordered=False, back=back)
         case "mysql":
             seen = without_truth(frame)
-            fill_mysql(services.urls["mysql"], seen)
+            kinds = {name: _type_of_mysql(seen, name, kind) for name, kind in types.items()}
+            fill_mysql(services.urls["mysql"], seen, types=kinds)
             with ic.Database(services.urls["mysql"]) as database:
-                yield Placed(database.table("people"), seen, ordered=False)
+                back = functools.partial(_of_mysql, services.urls["mysql"])
+                yield Placed(database.table("people"), seen, ordered=False, back=back)
         case "spark":
             table = _to_spark(frame, services.spark)
+            kinds = [
+                f"CAST({_ticked(name)} AS {types[name]}) AS {_ticked(name)}"
+                if name in types
+                else _ticked(name)
+                for name in frame.columns
+            ]
+            table = table.selectExpr(*kinds) if types else table
             yield Placed(table, _of_spark(table), ordered=False)
         case _:
             raise AssertionError(f"say here how a table gets to {source}")
+
+
+_POSTGRESQL = (
+    "ALTER ROLE owner SET timezone = 'America/New_York'",
+    'CREATE COLLATION IF NOT EXISTS "fuzz caseless" '
+    "(provider = icu, locale = 'und-u-ks-level1', deterministic = false)",
+    'DROP DOMAIN IF EXISTS "fuzz domain" CASCADE',
+    'CREATE DOMAIN "fuzz domain" AS text COLLATE "fuzz caseless"',
+)
+"""What types of PostgreSQL need: a collation for which letters alone count, and a clock with two hours that are one."""
+
+
+def _of_sqlite(path: Path) -> list[dict[str, Any]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT * FROM safe")
+        return [dict(zip((each[0] for each in found.description), row, strict=True)) for row in found]
+
+
+def _of_mysql(url: str) -> list[dict[str, Any]]:
+    names = [row[0] for row in mysql_statement(url, "SHOW COLUMNS FROM safe")]
+    return [dict(zip(names, row, strict=True)) for row in mysql_statement(url, "SELECT * FROM safe")]
+
+
+def _ticked(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _listed(frame: pl.DataFrame, name: str) -> str:
+    """Write the enumeration of all values of a column."""
+    values = dict.fromkeys(cell for cell in frame.get_column(name) if cell is not None)
+    return f"ENUM ({', '.join(chr(39) + value.replace(chr(39), chr(39) * 2) + chr(39) for value in values)})"
+
+
+def _type_of_mysql(frame: pl.DataFrame, name: str, kind: str) -> str:
+    return f"{_listed(frame, name)} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" if kind == "ENUM" else kind
 
 
 def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
@@ -252,7 +347,11 @@ def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
 
 def _of_spark(table: Any) -> pl.DataFrame:
     """All rows of a Spark DataFrame; points of time as a clock in UTC shows them, which is what docs/spark.md says."""
-    frame = pl.DataFrame(table.toArrow())
+    return _in_utc(pl.DataFrame(table.toArrow()))
+
+
+def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write points of time as a clock in UTC shows them."""
     clocks = [
         series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone
@@ -321,7 +420,7 @@ def fetched(table: Any, folder: Path) -> pl.DataFrame:
     if isinstance(table, ic.Files):
         return table.frame.collect()
     if isinstance(table, RecodedTable):
-        return table.fetch()
+        return _in_utc(table.fetch())
     module = type(table).__module__.partition(".")[0]
     if module == "pandas":
         return pl.from_pandas(table)

@@ -14,7 +14,7 @@ from crossed import quick
 from database_tables import mysql_url
 from fuzz.checks import QUICK, again, run
 from fuzz.crowds import ABOUT, has_persons, rows_of_people
-from fuzz.draw import CASELESS, SERVERS, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
+from fuzz.draw import CASELESS, SERVERS, SOURCES, SPELLED, STORED, TYPED_NULLS, Draw, Stored, spelling_of
 from fuzz.run import Limits, main
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
@@ -85,6 +85,38 @@ def test_databases_that_ignore_case_get_no_names_that_differ_by_it_alone():
             differing[source] += len({name.lower() for name in names}) < len(names)
     assert differing["polars"] > 0
     assert [differing[source] for source in CASELESS] == [0] * len(CASELESS)
+
+
+def test_types_of_databases_are_drawn_for_columns_and_people_that_they_can_hold():
+    drawn, people = set(), set()
+    for source in STORED:
+        draw = Draw(6, MODELS.names(), ALGORITHMS.names(), list(SOURCES), Counter(), people=1.0)
+        for case in (draw.case(source) for _ in range(250)):
+            assert has_persons(case)
+            for column in case["columns"]:
+                if "stored" in column:
+                    assert STORED[source][column["stored"]].holds(column)
+                    (people if column["role"] == "person" else drawn).add((source, column["stored"]))
+    every = {(source, name) for source, types in STORED.items() for name in types}
+    assert drawn == every
+    assert people >= {(source, name) for source, name in every if name in ("caseless", "nopad", "varchar")}
+
+
+@pytest.mark.parametrize(
+    ("sql", "cells"),
+    [
+        ("char(2)", ["abc"]),
+        ("ENUM", ["a "]),
+        ("ENUM", [""]),
+        ("ENUM", [None]),
+        ("text", ["a\0"]),
+        ("latin", ["\u0151"]),
+    ],
+)
+def test_a_type_holds_no_cell_that_it_would_change(sql, cells):
+    kind = Stored(sql, longest=2, encoding="latin-1")
+    assert kind.holds({"type": "text", "cells": ["a", None]})
+    assert not kind.holds({"type": "text", "cells": cells})
 
 
 @pytest.mark.parametrize("seed", quick([4, 8, 12, 16], 4))

@@ -15,13 +15,14 @@ import pytest
 
 import incrowd as ic
 from fuzz import checks, mutations, oracle, shrink
+from fuzz.checks.again import into
 from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
 from fuzz.checks.overlaps import deduced, overlaps
 from fuzz.checks.released import types
 from fuzz.checks.series import series
-from fuzz.sources import Placed, Services, frame_of, read_csv
+from fuzz.sources import Placed, Services, frame_of, placed, read_csv
 from people_readings import Reading, people_table
 
 AGES = ["1", "2", "3", "4", "5", "6", "7", "8"]
@@ -130,6 +131,23 @@ SHARED = PEOPLE | {
     "models": [{"model": "km-anonymity", "k": 2, "power": 2}],
     "algorithm": {"name": "optimal"},
 }
+
+
+@pytest.mark.parametrize("changes", [{"ill": "gout"}, {"age": "[1-9]"}, {"city": "a "}, None])
+def test_a_wrong_table_in_a_database_is_found(tmp_path, changes):
+    asked = case(**PEOPLE, source="sqlite") | {"models": case()["models"][:1]}
+    stored = {"visitor": "caseless", "city": "caseless"}
+    services = Services(tmp_path)
+    with placed("sqlite", frame_of(asked["columns"]), services, stored) as place:
+        policy = checks.policy_of(asked)
+        release = ic.anonymize(place.table, policy)
+        read, problems = read_release(asked, policy, release, place, services)
+        assert problems == []
+        back = place.back
+        if changes is not None:
+            place.back = lambda: [row | changes for row in back()]
+        findings = list(into(read, services, checks.Outcome("released")))
+    assert [finding.check for finding in findings] == [] if changes is None else ["into"]
 
 
 def rows_of(name, cells):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import incrowd as ic
 from fuzz.checks.account import account, loss
-from fuzz.checks.again import engines, policy_back, recoding_back, written
+from fuzz.checks.again import engines, into, policy_back, recoding_back, written
 from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks, needless, too_high
 from fuzz.checks.made import (
@@ -35,32 +35,35 @@ __all__ = ["QUICK", "Finding", "Made", "Outcome", "policy_of", "run"]
 
 QUICK = (
     "columns", "rows", "order", "others", "types", "truth", "nul", "narrow", "levels", "suppression", "model", "account",
-    "measured", "utility", "leak", "needless", "nobody", "write people",
+    "measured", "utility", "leak", "needless", "nobody", "write people", "server",
 )  # fmt: skip
 """Beginnings of the findings that need no second release."""
 
 
-def run(case: Case, services: Services, *, thorough: bool = True) -> Outcome:
+def run(case: Case, services: Services, *, thorough: bool = True, people: bool = False) -> Outcome:
     """Try a case.
 
     Parameters
     ----------
     thorough
         Whether to write, read back, verify, apply and compare engines, too.
+    people
+        Whether to do no more of that than write a table, compare engines and look at suppressed records.
     """
     services = replace(services, folder=services.fresh())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with placed(case["source"], frame_of(case["columns"]), services) as place:
-                return _run(case, place, services, thorough)
+            stored = {each["name"]: each["stored"] for each in case["columns"] if "stored" in each}
+            with placed(case["source"], frame_of(case["columns"]), services, stored) as place:
+                return _run(case, place, services, thorough, people)
         except Exception as error:
             return Outcome("released", findings=[crash("harness", error)])
         finally:
             shutil.rmtree(services.folder, ignore_errors=True)
 
 
-def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outcome:
+def _run(case: Case, place: Placed, services: Services, thorough: bool, people: bool) -> Outcome:
     try:
         policy = policy_of(case)
         release = anonymized(case, policy, place)
@@ -68,7 +71,9 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
         findings = [*leaks(case, place, str(error)), *needless(case, place, str(error)), *too_high(case)]
         return Outcome("infeasible", skeleton(str(error)), findings)
     except ic.IncrowdError as error:
-        return Outcome("refused", skeleton(str(error)), leaks(case, place, str(error)))
+        # What is wrong with a table or a policy is said before a server is asked for what it cannot do.
+        failed = [Finding("server", str(error))] if "nothing was kept" in str(error) else []
+        return Outcome("refused", skeleton(str(error)), [*leaks(case, place, str(error)), *failed])
     except Exception as error:
         return Outcome("refused", "crash", [crash("anonymize", error)])
     outcome = Outcome("released", met=met_in(case))
@@ -77,9 +82,13 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
     if made is None:
         return outcome
     checks = [columns, types, truth, narrow, levels, suppression, models, values, account, loss, nobody]
-    if thorough and made.perturbed:
+    if people:
+        checks.remove(nobody)
+    if people and thorough:
+        checks += [*([] if made.perturbed else [engines, judged]), into]
+    elif thorough and made.perturbed:
         # Values are drawn anew for every release, so no second one is like the first.
-        checks += [recoding_back, written, profiles]
+        checks += [recoding_back, written, profiles, into]
     elif thorough:
         checks += [
             policy_back,
@@ -92,6 +101,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
             overlaps,
             judged,
             profiles,
+            into,
         ]
     for check in checks:
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from fuzz.checks.made import (
     skeleton,
 )
 from fuzz.checks.scripted import scripted
-from fuzz.draw import IN_MEMORY
+from fuzz.draw import CHARS, IN_MEMORY
 from fuzz.sources import Placed, Services, csv_bytes, fetched, read_csv
 from incrowd.engines import engine_for
 from incrowd.policy.policy import Policy
@@ -212,6 +214,46 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         lambda frame: _beside(frame, folder / "changed", delimiter, encoding),
         outcome,
     )
+
+
+def into(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """A new table in the database, or a folder that Spark writes, has what the release has.
+
+    It ends the snapshot, so it comes last.
+    """
+    if made.case["source"] == "spark":
+        folder = services.fresh() / "safe"
+        made.release.write(folder)
+        rows = pl.read_parquet(folder / "*.parquet").rows(named=True)
+    elif made.place.back is not None:
+        made.release.into("safe", force=True)
+        rows = made.place.back()
+    else:
+        return
+    rid = rid_of(made.case)
+    rows = sorted(rows, key=lambda row: str(row[rid]))
+    expected = in_rid_order(made.out, rid).rows(named=True)
+    if len(rows) != len(expected) or any(list(row) != made.out.columns for row in rows):
+        yield Finding("into", f"the table has {len(rows)} rows of {list(rows[0])}, and not {len(expected)}")
+        return
+    for row, other in zip(rows, expected, strict=True):
+        for name, value in other.items():
+            if not _same(row[name], value):
+                yield Finding("into", f"{name!r} is {row[name]!r} there, and {value!r} in the release")
+                return
+
+
+def _same(there: Any, here: Any) -> bool:
+    """Say whether two programs read one value; `char(n)` has blanks, and some clocks have a zone."""
+    if isinstance(there, dt.datetime) and there.tzinfo is not None:
+        there = there.astimezone(dt.UTC).replace(tzinfo=None)
+    if isinstance(there, Decimal) or isinstance(here, Decimal):
+        return there is not None and here is not None and Decimal(there) == Decimal(here)
+    if isinstance(here, float) and math.isnan(here):
+        return there is None or math.isnan(there)
+    if isinstance(here, str) and isinstance(there, str):
+        return there == here or (there.rstrip(" ") == here and len(there) == CHARS)
+    return bool(there == here)
 
 
 def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:

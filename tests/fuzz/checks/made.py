@@ -227,6 +227,7 @@ def met_in(case: Case) -> list[tuple[str, str]]:
     met += [
         ("perturbed", column["treat"].partition(":")[0]) for column in case["columns"] if "treat" in column
     ]
+    met += [("stored", f"{case['source']} {each['stored']}") for each in case["columns"] if "stored" in each]
     return met + [("type", kind) for kind in kinds]
 
 
