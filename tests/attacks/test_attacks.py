@@ -356,3 +356,27 @@ def test_the_size_of_the_control_is_allowed_for(shape, mean, scale):
     expected = (many == 1).mean() / (few == 1).mean()
     assert size_factor(few.tolist(), scale) == pytest.approx(expected, rel=0.05)
     assert size_factor([0, 0, 5], 4.0) == size_factor([1, 1], 4.0) == size_factor([0, 1], 0.5) == 1
+
+
+@pytest.mark.parametrize("cell", ["group 1", None])
+def test_cells_that_nobody_can_read_leave_nothing_to_guess(cell):
+    raw = pl.DataFrame({"zip": [f"0210{row}" for row in range(6)], "ill": ["a", "b"] * 3})
+    release = raw.with_columns(zip=pl.lit(cell, pl.String), ill=pl.lit("?"))
+    schema = ic.Schema(["zip"], sensitive=["ill"])
+    tries = ic.attack(raw, release, schema, secret="ill")
+    alone = [each for each in tries if each.name.startswith("singling-out")]
+    assert {each.name for each in tries} > {each.name for each in alone}
+    for each in alone:
+        assert (each.attacks, each.main) == (0, ic.attacks.Rate(0.0, 0.0, 1.0))
+        assert "no guess was made" in each.remarks[0]
+
+
+def test_a_mask_is_the_values_that_it_fits():
+    raw = pl.DataFrame({"zip": ["02101", "02102", "02201", "12345"], "ill": ["a", "b", "a", "b"]})
+    release = raw.with_columns(zip=pl.Series(["021**", "021**", "0**01", "*"]))
+    schema = ic.Schema(["zip"], sensitive=["ill"])
+    found = ic.evaluate(raw, release, schema)
+    assert found.summarized == {"zip": 0}
+    # Two of four values, the same, two again, and the suppressed record.
+    assert found.utility["loss"].value == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 1) / 4)
+    assert len(ic.attack(raw, release, schema, secret="ill")) > 1

@@ -16,7 +16,7 @@ import incrowd as ic
 from engine_tables import MAKERS
 from examples import examples
 from incrowd.policy.policy import Policy
-from incrowd.recoding.labels import read_range
+from incrowd.reading.cells import read_span
 from incrowd.samples import hospital
 
 allowing = partial(ic.apply_recoding, max_suppression=1.0)
@@ -52,7 +52,7 @@ def covers(cell: str, value: object, name: str) -> bool:
             cell in {"A": ("a1", "a2"), "B": ("b1", "b2")}
             and value in {"A": ("a1", "a2"), "B": ("b1", "b2")}[cell]
         )
-    ends = read_range(cell, "number")
+    ends = read_span(cell, "number")
     return float(cell) == value if ends is None else ends[0] <= value <= ends[1]
 
 
@@ -333,7 +333,7 @@ def says(cell: str | None, value: object) -> bool:
         return ("<missing>" if value is None else str(value)) in parts(cell[1:-1])
     if isinstance(value, str):
         return value in LEAVES.get(cell, [])
-    ends = read_range(cell, "number")
+    ends = read_span(cell, "number")
     if value is not None and ends is not None:
         return ends[0] <= value <= ends[1]
     return value is not None and cell == str(value)

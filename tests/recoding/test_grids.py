@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import incrowd as ic
 from fuzz.oracle import on_grid
 from incrowd.engines.memory import MemoryEngine
+from incrowd.reading.cells import read_span
 from incrowd.reading.exact import days_of, number_of
 from incrowd.recoding.cells import range_cells
-from incrowd.recoding.labels import mean_labels, range_label, read_range
+from incrowd.recoding.labels import mean_labels, range_label
 from incrowd.table.grids import CALENDAR, Grid
 from incrowd.table.schema import Attribute, Schema
 
@@ -130,8 +131,8 @@ def test_a_range_covers_its_values_and_is_read_as_it_was_written(values, data):
     if (lo, hi) == (0, domain.size - 1):
         assert label == "*"
         return
-    ends = read_range(label, domain.kind)
-    held = domain.line.between(*ends).tolist()
+    ends = read_span(label, domain.kind)
+    held = domain.line.between(ends.low, ends.high).tolist()
     assert held == list(range(held[0], held[-1] + 1))
     assert held[0] <= lo
     assert held[-1] >= hi

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.engines import engine_for, read_classes, with_population
 from incrowd.kernels import jit
-from incrowd.recoding.labels import read_range
+from incrowd.reading.cells import read_span
 
 
 def covered(cells: list[str | None], people: list[object], **spec) -> tuple[list[int], int]:
@@ -241,7 +241,7 @@ def test_releases_are_measured_against_the_whole_population(tmp_path):
     # Counted once more, by hand: whom does each released cell cover?
     counted = {}
     for age, zip_ in set(release.table.select("age", "zip").rows()):
-        low, high = read_range(age, "number") or (int(age), int(age))
+        low, high, *_ = read_span(age, "number") or (int(age), int(age))
         counted[age, zip_] = sum(
             low <= person[0] <= high and person[1].startswith(zip_.rstrip("*")) for person in people.rows()
         )

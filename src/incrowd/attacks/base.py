@@ -78,12 +78,16 @@ class Attack(InNotebooks):
 def wilson(successes: int, attacks: int) -> Rate:
     """Estimate a success rate by Wilson's score: centre and ends of the 95 % confidence interval.
 
+    Of no attacks nothing is known: 0, and any rate from 0 to 1 is possible.
+
     References
     ----------
     Wilson, Probable inference, the law of succession, and statistical inference, JASA 22(158), 1927; used
     so by Giomi et al., A unified framework for quantifying privacy risk in synthetic data, PoPETs 2023,
     section 4.1.
     """
+    if not attacks:
+        return Rate(0.0, 0.0, 1.0)
     square = _Z**2
     centre = (successes + square / 2) / (attacks + square)
     half = _Z / (attacks + square) * math.sqrt(successes * (attacks - successes) / attacks + square / 4)

@@ -146,10 +146,8 @@ class _Posterior:
         shares = np.array([(choosing == value).mean(axis=0) for value in values])
         person, value = (int(place) for place in np.unravel_index(shares.T.argmax(), shares.T.shape))
         guessed = measuring[:, person] == values[value]
-        if exact:
-            largest = Rate(*[float(guessed.mean())] * 3)
-        else:
-            largest = wilson(int(guessed.sum()), len(guessed)) if len(guessed) else Rate(0.0, 0.0, 1.0)
+        mean = float(guessed.mean()) if exact else 0.0
+        largest = Rate(mean, mean, mean) if exact else wilson(int(guessed.sum()), len(guessed))
         guesses = values[shares.argmax(axis=0)]
         counts = Counter(truth.tolist())
         most = max(counts.values())

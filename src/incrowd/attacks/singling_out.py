@@ -16,6 +16,7 @@ from incrowd.progress import check
 _TRIES = 300
 _TRIES_IN_CROWDS = 10
 """Predicates tried for every one that is guessed."""
+_NOTHING_TO_GUESS = "no guess was made: no released cell is a value, a range or a set of values that is known"
 _BYTES_KEPT = 1 << 27
 """Memory for the records that meet the parts of predicates."""
 
@@ -53,7 +54,7 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     main, baseline = wilson(won, made), wilson(lucky, made)
     others = setting.rows - setting.people
     telling = shares(setting, rests_on)
-    said = remarks(setting, telling, won / made)
+    said = remarks(setting, telling, won / made) if made else (_NOTHING_TO_GUESS,)
     if not others:
         return Attack(kind, made, main, baseline, None, None, columns=telling, remarks=said)
     # Among fewer people a predicate meets exactly one more or less often.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from incrowd.compat._arguments import check_frame, check_items, check_whole_number
 from incrowd.errors import HierarchyError, ParameterError, TableError
 from incrowd.lazy import NDArray, np, pd
-from incrowd.recoding.labels import read_range
+from incrowd.reading.cells import read_span
 
 __all__ = ["NCP", "GroupAnonymizationBuiltIn"]
 
@@ -349,7 +349,7 @@ def _number_penalty(value: Any, extent: float, place: int) -> float:
     if not isinstance(value, str):
         return 0.0
     if "~" not in value:
-        if read_range(value, "number", foreign=True) is not None:
+        if read_span(value, "number") is not None:
             raise TableError(
                 f"anon_data: column {place}: a range is not written as low~high, and would count as no loss; "
                 "write it so, or measure the release by ic.evaluate(raw, released, schema)"

@@ -67,11 +67,17 @@ class Line(Generic[Place]):
         self.places: list[Place] = [place for place, _ in found]
         self.numbers = np.array([number for _, number in found], np.int64)
 
-    def between(self, low: Place | None, high: Place | None) -> NDArray[np.int64]:
-        """Return the numbers of the places from `low` to `high`, both included, in their order."""
+    def between(
+        self, low: Place | None, high: Place | None, *, above: bool = False, below: bool = False
+    ) -> NDArray[np.int64]:
+        """Return the numbers of the places from `low` to `high`, in their order.
+
+        `above` leaves out `low` itself, and `below` leaves out `high`.
+        """
         if low is None or high is None:
             return self.numbers[:0]
-        return self.numbers[bisect_left(self.places, low) : bisect_right(self.places, high)]
+        first = (bisect_right if above else bisect_left)(self.places, low)
+        return self.numbers[first : (bisect_left if below else bisect_right)(self.places, high)]
 
     def around(self, place: Place | None) -> tuple[int, int]:
         """Return the numbers on either side of a place, that at it twice; -1 where nothing is on a side."""

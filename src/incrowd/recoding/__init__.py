@@ -10,7 +10,6 @@ from incrowd.recoding.labels import (
     effective_style,
     node_labels,
     range_label,
-    read_range,
     read_set,
     starred_nodes,
 )
@@ -35,7 +34,6 @@ __all__ = [
     "node_cells",
     "node_labels",
     "range_label",
-    "read_range",
     "read_set",
     "starred_nodes",
 ]

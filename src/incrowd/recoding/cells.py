@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.errors import ParameterError
 from incrowd.lazy import NDArray, np
-from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label, read_range
+from incrowd.reading.cells import read_span
+from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label
 from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ def range_cells(
     lo, hi = np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
     if domain.grid is not None:
         for place in np.flatnonzero((lo < hi) & ~starred).tolist():
-            written = domain.covered(*(read_range(labels[place] or "", domain.kind) or ()))
+            span = read_span(labels[place] or "", domain.kind)
+            written = None if span is None else domain.covered(span)
             assert written is not None  # it covers the values that it was made of
             lo[place], hi[place], loss[place] = written
     return labels, lo, hi, loss

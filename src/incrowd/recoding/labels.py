@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from incrowd.lazy import NDArray, np
-from incrowd.reading.exact import MOMENT, NUMBER, moment_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from incrowd.table.domain import Domain
     from incrowd.table.schema import Style
@@ -27,36 +26,11 @@ _MISSING_MEMBER = "<missing>"
 _MEAN_DECIMALS = 6
 _FEWEST = 3
 """Known values that a mean on a grid needs at least: of two, each tells the other."""
-_DAY = len("2020-02-29")
 
 _FEW = 20
 """Distinct values below which a column is not taken for nearly unique."""
 _SHARED_BY = 4
 """Records that share a value on average; in a nearly unique column they are fewer."""
-
-_RANGES = {
-    "number": re.compile(rf"\[({NUMBER})-({NUMBER})\]"),
-    "date": re.compile(rf"\[({MOMENT}) to ({MOMENT})\]"),
-}
-"""Ranges as `range_label` writes them."""
-_OPEN = {
-    "number": re.compile(rf"({NUMBER}) or (?:(more)|less)"),
-    "date": re.compile(rf"({MOMENT}) or (?:(later)|earlier)"),
-}
-"""Ranges without one of their ends."""
-_NOWHERE: dict[str, tuple[Any, Any]] = {
-    "number": (Decimal("-Infinity"), Decimal("Infinity")),
-    "date": ("", "~"),
-}
-"""What lies before and behind all numbers, and all texts of moments."""
-_FOREIGN_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
-_FOREIGN_RANGES = {
-    "number": re.compile(
-        rf"[\[(\]]?\s*({_FOREIGN_NUMBER})\s*(?:-|–|~|,|;|\.\.|to)\s*({_FOREIGN_NUMBER})\s*[\])\[]?"
-    ),
-    "date": re.compile(rf"\[?({MOMENT})\s*(?:to|,|;|/|\.\.)\s*({MOMENT})\]?"),
-}
-"""Ranges as other tools write them, too."""
 
 
 def effective_style(style: Style, domain: Domain) -> Style:
@@ -138,48 +112,6 @@ def _without_zeros(number: str) -> str:
     return "0" if text == "-0" else text
 
 
-def read_range(label: str, kind: str, *, foreign: bool = False) -> tuple[Any, Any] | None:
-    """Read the ends of a range exactly, in order; None where a label is no range of that kind.
-
-    An end that a range has not got lies before or behind everything. A day as its upper end counts to the end
-    of the day.
-
-    Parameters
-    ----------
-    kind
-        ``number`` (the ends are `Decimal`) or ``date`` (texts that sort by time).
-    foreign
-        Whether to read what other tools write, too, such as ``20-29`` or ``(20, 29]``.
-
-    Examples
-    --------
-    >>> read_range("[20-29.5]", "number")
-    (Decimal('20'), Decimal('29.5'))
-    >>> read_range("20..29", "number") is None
-    True
-    >>> read_range("20..29", "number", foreign=True)
-    (Decimal('20'), Decimal('29'))
-    >>> read_range("20 or more", "number")
-    (Decimal('20'), Decimal('Infinity'))
-    """
-    found = (_FOREIGN_RANGES if foreign else _RANGES)[kind].fullmatch(label)
-    low: Any
-    high: Any
-    if found is not None:
-        low, high = found.groups()
-    elif found := _OPEN[kind].fullmatch(label):
-        low, high = (found[1], None) if found[2] else (None, found[1])
-    else:
-        return None
-    before, behind = _NOWHERE[kind]
-    read: Any = Decimal if kind == "number" else moment_of
-    ends = before if low is None else read(low), behind if high is None else read(high)
-    if None in ends or ends[0] > ends[1]:
-        return None
-    whole_day = kind == "date" and high is not None and len(high) == _DAY and low != high
-    return (ends[0], f"{high}T24") if whole_day else ends
-
-
 def set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:
     """Released text of the ranks of a class: its one value, or the set of its values."""
     if len(present) == 1:
@@ -217,14 +149,16 @@ def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[s
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return None
     parts, escaped = [""], set[int]()
-    marks = iter(label[1:-1])
-    for mark in marks:
+    marks: Iterator[str] = iter(label[1:-1])
+    while mark := next(marks, ""):
         if mark == "\\":
             parts[-1] += next(marks, "")
             escaped.add(len(parts) - 1)
         elif mark == ",":
             parts.append("")
-            next(marks, None)  # the blank after the comma
+            blank = next(marks, "")  # the blank after the comma; other tools leave it out
+            if blank != " ":
+                marks = chain(blank, marks)
         else:
             parts[-1] += mark
     missing = {_MISSING_MEMBER} if "" in values else {_MISSING_MEMBER, ""}

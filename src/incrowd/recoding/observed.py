@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import TableError
 from incrowd.lazy import NDArray, np
+from incrowd.reading.cells import Span, read_span
 from incrowd.reading.exact import number_of
-from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
+from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_set
 from incrowd.recoding.cells import depths_of
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import FrequencyTable, smallest_codes
@@ -65,8 +66,8 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         The table before, counted with the hierarchies of its quasi-identifiers.
     released
         The table after, its quasi-identifiers as they are written and in the same order. Cells may be
-        values, labels of the hierarchy, ranges of numbers or days in usual spellings, sets ``{a, b}``, ``*``,
-        and anything else, which counts as a summary of its class.
+        values, labels of the hierarchy, ranges of numbers or days (see `reading.cells`), masks, sets
+        ``{a, b}``, ``*``, and anything else, which counts as a summary of its class.
 
     Returns
     -------
@@ -219,7 +220,7 @@ class _Reader:
             return self._set(parts)
         if self.domain.ordered:
             return self._range(label)
-        return _Meaning(-1, -1, 0.0, 0)
+        return self._set(self._masked(label))
 
     def _node(self, node: int) -> _Meaning:
         assert self.tree is not None
@@ -229,7 +230,7 @@ class _Reader:
 
     def _set(self, parts: Sequence[str | None]) -> _Meaning:
         ranks = [self.rank[part] for part in parts if part in self.rank]
-        if len(ranks) < len(parts):
+        if len(ranks) < len(parts) or not ranks:
             return _Meaning(-1, -1, 0.0, 0)
         lo, hi = min(ranks), max(ranks)
         if self.tree is None and not self.domain.ordered:
@@ -238,23 +239,29 @@ class _Reader:
         depth = 0 if self.tree is None else int(self.tree.depths[self.domain.ancestors(*ends)[0]])
         return _Meaning(lo, hi, float(self.domain.span(*ends)[0]), depth)
 
-    def _range(self, label: str) -> _Meaning:
-        """Read a range; open and closed ends are alike for the values between."""
-        unknown = _Meaning(-1, -1, 0.0, 0)
-        ends = self.exact_ends(label)
-        covered = None if ends is None else self.domain.covered(*ends)
-        if ends is None or covered is None:
-            return unknown
-        return _Meaning(*covered, int(ends[0] == ends[1]))
+    def _masked(self, label: str) -> list[str | None]:
+        """Return the values that a mask stands for, a star for a sign: ``021**``; none for another text."""
+        if not 0 < label.count("*") < len(label):
+            return []
+        mask = re.compile(re.escape(label).replace(r"\*", "."), re.DOTALL)
+        return [value for value in self.domain.values if value is not None and mask.fullmatch(value)]
 
-    def exact_ends(self, label: str) -> tuple[Any, Any] | None:
-        """Return the exact ends of a range, or of a number that is written another way, in order."""
+    def _range(self, label: str) -> _Meaning:
+        unknown = _Meaning(-1, -1, 0.0, 0)
+        span = self.span(label)
+        covered = None if span is None else self.domain.covered(span)
+        if span is None or covered is None:
+            return unknown
+        return _Meaning(*covered, int(span.low == span.high))
+
+    def span(self, label: str) -> Span | None:
+        """Read a range, or a number that is written another way."""
         kind = "date" if self.domain.kind == "date" else "number"
-        ends = read_range(label, kind, foreign=True)
-        if ends is not None or kind == "date":
-            return ends
-        number = number_of(label)
-        return None if number is None else (number, number)
+        span = read_span(label, kind)
+        number = number_of(label) if span is None and kind == "number" else None
+        if number is not None:
+            return Span(number, number)
+        return span.of_whole_numbers() if span is not None and self.domain.whole else span
 
     def is_node(self, label: str | None, lo: int, hi: int) -> bool:
         """Say whether a label is that of the node that covers an interval of ranks."""
@@ -267,7 +274,9 @@ class _Reader:
         if label is None or label in self.rank or label in self.node:
             return None
         parts = read_set(label, self.rank)
-        if parts is None:
+        if parts is None and not self.domain.ordered:
+            parts = self._masked(label)
+        if not parts:
             return None
         return sorted(self.rank[name] for name in {*parts} if name in self.rank)
 
@@ -309,9 +318,12 @@ class _Reader:
         if label is None:
             return nothing
         if self.domain.kind == "number" and label not in self.node:
-            exact = self.exact_ends(label)
-            if exact is not None:
-                return place[exact[0]], place[exact[1]]
+            span = self.span(label)
+            if span is not None:
+                low, high = place[span.low], place[span.high]
+                # An end that is left out is the next double, as good as not there.
+                low = math.nextafter(low, math.inf) if span.above else low
+                return low, math.nextafter(high, -math.inf) if span.below else high
         values = numbers[self.ranks(label)]
         values = values[~np.isnan(values)]
         return (float(values.min()), float(values.max())) if len(values) else nothing
@@ -354,8 +366,9 @@ def read_intervals(
         known = [number_of(value) for value in domain.values]
         numbers_of = [number for number in known if number is not None]
         named = [label for label in labels if label not in (None, SUPPRESSED)]
-        ends = [ends for label in named if (ends := reader.exact_ends(label)) is not None]
-        place = _apart([*numbers_of, *(end for end in chain(*ends) if end.is_finite())])
+        spans = [span for label in named if (span := reader.span(label)) is not None]
+        ends = (end for span in spans for end in (span.low, span.high))
+        place = _apart([*numbers_of, *(end for end in ends if end.is_finite())])
         if numbers_of:
             place |= {
                 Decimal("-Infinity"): place[min(numbers_of)],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import NDArray, np
+from incrowd.reading.cells import is_own, read_span
 from incrowd.reading.exact import Line, moment_of, number_of
-from incrowd.recoding import SUPPRESSED, read_range, read_set
+from incrowd.recoding import SUPPRESSED, read_set
 from incrowd.table.domain import Domain, followed
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.schema import Attribute
@@ -34,7 +36,7 @@ def cover(
 
     - is written the same, or is the same number in a column of numbers (see `as_counted`);
     - is a leaf under the hierarchy's node of that label;
-    - lies in a range ``[a-b]``, ``[day to day]`` or set ``{a, b}``, as releases have them.
+    - lies in a range of numbers or days (see `reading.cells`) or in a set ``{a, b}``.
 
     ``*`` covers everything. A cell that means something else covers nothing.
 
@@ -134,6 +136,7 @@ class _People:
 
     def __init__(self, domain: Domain, attribute: Attribute) -> None:
         values = domain.values
+        self.kind = domain.kind
         self.by_number = domain.kind == "number"
         self.place = {value: number for number, value in enumerate(values)}
         # Texts of a category are what they are, also where they look like numbers.
@@ -174,10 +177,13 @@ class _People:
 
     def _described(self, cell: str) -> Iterator[Sequence[int] | NDArray[np.int64]]:
         """Yield the values that a range or a set covers."""
-        if ends := read_range(cell, "number"):
-            yield self.numbers.between(*ends)
-        elif ends := read_range(cell, "date"):
-            yield self.moments.between(*ends)
+        # In a column of other texts, what only looks like a range may be one of them.
+        kinds = [self.kind] if self.kind != "category" else ["number", "date"] if is_own(cell) else []
+        for kind in kinds:
+            if span := read_span(cell, kind):
+                line: Line[Any] = self.numbers if kind == "number" else self.moments
+                yield line.between(span.low, span.high, above=span.above, below=span.below)
+                break
         for part in read_set(cell, self.place) or ():
             yield self._named(part)
             yield self._same(part) if part is not None else []

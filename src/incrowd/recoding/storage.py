@@ -12,8 +12,9 @@ from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationErr
 from incrowd.errors import HierarchyError, ParameterError, TableError, named, quoted, setting
 from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
 from incrowd.lazy import NDArray, np, pl
+from incrowd.reading.cells import read_span
 from incrowd.recoding.cells import Cells, level_cells
-from incrowd.recoding.labels import SUPPRESSED, range_label, read_range, read_set
+from incrowd.recoding.labels import SUPPRESSED, range_label, read_set
 from incrowd.table.domain import MISSING, Domain
 from incrowd.table.frequency import smallest_codes
 from incrowd.table.grids import Grid
@@ -310,14 +311,14 @@ def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
     On a grid, the interval is what the text covers.
     """
     if domain.grid is not None:
-        ends = read_range(label, domain.kind)
-        written = None if ends is None or lo == hi else domain.covered(*ends)
+        span = read_span(label, domain.kind)
+        written = None if span is None or lo == hi else domain.covered(span)
         return written is not None and written[:2] == (lo, hi)
     meant = range_label(domain, lo, hi)
     if label == meant or meant is None:
         return label == meant
-    ends = read_range(meant, domain.kind)
-    return ends is not None and ends == read_range(label, domain.kind)
+    span = read_span(meant, domain.kind)
+    return span is not None and span == read_span(label, domain.kind)
 
 
 def _number(text: str, kind: str) -> float:

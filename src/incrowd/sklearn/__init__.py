@@ -19,8 +19,8 @@ from incrowd.errors import MissingExtraError, ParameterError, named
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.recode_batch import labels_of, with_own_cells
 from incrowd.lazy import NDArray, np, pl
+from incrowd.reading.cells import read_span
 from incrowd.recoding import SUPPRESSED
-from incrowd.recoding.labels import read_range
 from incrowd.recoding.observed import ranks_of
 from incrowd.table.grids import DEFAULT_ENDS
 from incrowd.table.schema import Schema
@@ -302,5 +302,5 @@ def _middles(domain: Domain, cells: Cells, texts: Sequence[str | None]) -> NDArr
 
 def _ends(text: str | None) -> list[float]:
     """Return the ends that the text of a range has: two, one of an open range, none of another text."""
-    ends = read_range(text or "", "number") or ()
-    return [float(end) for end in ends if end.is_finite()]
+    span = read_span(text or "", "number")
+    return [] if span is None else [float(end) for end in (span.low, span.high) if end.is_finite()]

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.lazy import NDArray, np, pl
+from incrowd.reading.cells import Span
 from incrowd.reading.exact import Line, days_of, moment_of, number_of
 from incrowd.reading.missing import null_values_of
 from incrowd.reading.spellings import read_spelled, with_comma, without_comma
@@ -372,13 +373,14 @@ class Domain:
         known = self.places[~np.isnan(self.places)]
         return (float(known[0]), float(known[-1])) if len(known) else (0.0, 0.0)
 
-    def covered(self, low: Any, high: Any) -> tuple[int, int, float] | None:
-        """Return the ranks from one exact end to another, and the loss of that range; None where it has none.
+    def covered(self, span: Span) -> tuple[int, int, float] | None:
+        """Return the ranks that a range covers, and its loss; None where it covers none.
 
         The range is as wide as it is written, at most as the column. An end that it has not got is the
         column's. Where doubles fall together, it is as wide as what lies within it.
         """
-        held = self.line.between(low, high)
+        low, high, above, below = span.of_whole_numbers() if self.whole else span
+        held = self.line.between(low, high, above=above, below=below)
         if not len(held):
             return None
         if self.positions is not self.places:

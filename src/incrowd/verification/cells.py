@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,18 +11,18 @@ from pathlib import Path
 
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calendar, is_mask
+from incrowd.verification.spans import Bounds, bounds_of
 from incrowd.verification.tree_files import read_tree, tree_in
 from incrowd.verification.trees import Tree
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 # Bounds of floats may have an exponent, of three digits at most.
 _BOUND = rf"{_PLAIN}(?:e[+-][0-9]{{1,3}})?"
-_NUMBERS = re.compile(rf"\[({_BOUND})-({_BOUND})\]")
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_DAYS = re.compile(rf"\[({_DAY}) to ({_DAY})\]")
-_TIMES = re.compile(rf"\[({_DAY}T[0-9:.]+) to ({_DAY}T[0-9:.]+)\]")
-_OPEN = re.compile(rf"({_BOUND}) or (?:(more)|less)")
-_OPEN_DAYS = re.compile(rf"({_DAY}) or (?:(later)|earlier)")
+_MOMENT_TEXT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?"
+_OWN = {
+    "number": re.compile(rf"\[{_BOUND}-{_BOUND}\]|{_BOUND} or (?:more|less)"),
+    "date": re.compile(rf"\[{_MOMENT_TEXT} to {_MOMENT_TEXT}\]|{_MOMENT_TEXT} or (?:later|earlier)"),
+}
 _MISSING_MEMBER = "<missing>"
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.([0-9]+))?(.*)")
 
@@ -51,35 +50,19 @@ def _are_ordered(texts: Sequence[str]) -> bool:
     )
 
 
-@cache
-def _bounds(
-    cell: str,
-) -> tuple[Fraction | float, Fraction | float] | tuple[datetime.date, datetime.date] | None:
-    """Read a range of numbers, days or points of time; an end that it has not got is as far as can be."""
-    if numbers := _NUMBERS.fullmatch(cell):
-        return Fraction(numbers[1]), Fraction(numbers[2])
-    if days := _DAYS.fullmatch(cell):
-        low, high = day_of(days[1]), day_of(days[2])
-        return None if low is None or high is None else (low, high)
-    if times := _TIMES.fullmatch(cell):
-        start, end = _time(times[1]), _time(times[2])
-        return None if start is None or end is None else (start, end)
-    if one := _OPEN.fullmatch(cell):
-        return (Fraction(one[1]), math.inf) if one[2] else (-math.inf, Fraction(one[1]))
-    if (one := _OPEN_DAYS.fullmatch(cell)) and (day := day_of(one[1])):
-        return (day, datetime.date.max) if one[2] else (datetime.date.min, day)
+def _range_of(cell: str, kind: str | None) -> tuple[str, Bounds] | None:
+    """Read a range of a kind, in any spelling; without one, in the spellings of a release alone."""
+    for each in ("number", "date") if kind is None else (kind,):
+        bounds = bounds_of(cell, each) if kind is not None or _OWN[each].fullmatch(cell) else None
+        if bounds is not None:
+            return each, bounds
     return None
 
 
-def ends_of(cell: str) -> tuple[str | None, str | None] | None:
+def ends_of(cell: str, kind: str | None) -> tuple[str | None, str | None] | None:
     """Return the two ends of a range as they are written, None for one that it has not got."""
-    if _bounds(cell) is None:
-        return None
-    closed = _NUMBERS.fullmatch(cell) or _DAYS.fullmatch(cell) or _TIMES.fullmatch(cell)
-    if closed:
-        return closed[1], closed[2]
-    one = _OPEN.fullmatch(cell) or _OPEN_DAYS.fullmatch(cell)
-    return None if one is None else ((one[1], None) if one[2] else (None, one[1]))
+    found = _range_of(cell, kind)
+    return None if found is None else found[1].texts
 
 
 def is_value(cell: str) -> bool:
@@ -88,13 +71,14 @@ def is_value(cell: str) -> bool:
 
 
 @cache
-def _time(text: str) -> datetime.datetime | None:
-    """Read a date, with or without a time but without a zone."""
-    try:
-        time = datetime.datetime.fromisoformat(text)
-    except ValueError:
+def _seconds(text: str) -> Fraction | None:
+    """Read a day or a moment without a zone as seconds."""
+    moment = moment_of(text) or moment_of(f"{text} 00:00")
+    if moment is None or moment[3] or day_of(text) is None:
         return None
-    return time if time.tzinfo is None else None
+    hours, minutes, seconds = moment[1].split(":")
+    day = datetime.date.fromisoformat(moment[0]).toordinal()
+    return ((day * 24 + int(hours)) * 60 + int(minutes)) * 60 + Fraction(f"{seconds}.{moment[2] or 0}")
 
 
 @cache
@@ -172,6 +156,9 @@ class CellReader:
         by_letters = source is not None or column.kind == "category"
         self._by_number = not by_letters and (is_number or None not in map(_plain_number, texts))
         self._by_moment = not by_letters and stored == "date"
+        dated = self._by_moment or (not by_letters and bool(texts) and None not in map(_seconds, texts))
+        # In a column of other texts, what only looks like a range may be one of them.
+        self._kind = "number" if self._by_number and texts else "date" if dated else column.measure
 
     def covers(self, cell: str | None, value: str | None) -> bool:
         """Say whether a cell is true of a record that has a value."""
@@ -207,18 +194,11 @@ class CellReader:
         return moment is not None and moment == moment_of(other)
 
     def _within(self, cell: str, value: str | None) -> bool:
-        bounds = _bounds(cell)
-        if bounds is None or value is None:
+        found = None if value is None else _range_of(cell, self._kind)
+        if found is None or value is None:
             return False
-        low, high = bounds
-        if isinstance(low, datetime.datetime):
-            time = _time(value)
-            return time is not None and low <= time <= high  # type: ignore[operator]
-        if isinstance(low, datetime.date):
-            day = day_of(value)
-            return day is not None and low <= day <= high  # type: ignore[operator]
-        number = self._number(value)
-        return number is not None and low <= number <= high  # type: ignore[operator]
+        place = self._number(value) if found[0] == "number" else _seconds(value)
+        return place is not None and found[1].holds(place)
 
 
 class Shapes:
@@ -274,14 +254,8 @@ class Shapes:
             return True
         if self._spec and not self._column.is_by_number:
             return False
-        bounds, ends = _bounds(cell), ends_of(cell)
-        return (
-            bounds is not None
-            and ends is not None
-            and (None not in ends or self._column.grid is not None)
-            and isinstance(bounds[0], datetime.date) == (self._column.measure == "date")
-            and bounds[0] <= bounds[1]  # type: ignore[operator]
-        )
+        ends = ends_of(cell, self._column.measure)
+        return ends is not None and (None not in ends or self._column.grid is not None)
 
     def level_fits(self, cell: str | None, least: int, largest: int | None) -> bool | None:
         """Say whether a cell can stand on a level within bounds; None where that cannot be told."""

@@ -31,7 +31,8 @@ def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], s
     labels = column.hierarchy is not None and not column.is_by_number
     if column.grid is None or labels or column.style not in ("auto", "range"):
         return set(), ""
-    known = {cell: ends for cell in cells if cell is not None and (ends := ends_of(cell)) is not None}
+    read = {cell: ends_of(cell, column.measure) for cell in cells if cell is not None}
+    known = {cell: ends for cell, ends in read.items() if ends is not None}
     texts = [end for ends in known.values() for end in ends if end is not None]
     numbers = [Fraction(end) for end in texts if day_of(end) is None]
     years = bool(numbers) and all(

@@ -1,0 +1,112 @@
+"""It does not matter which tool made a release: losses, attacks, k-map and verify read every spelling alike."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.reading.cells import SPELLINGS, read_span
+from incrowd.verification.spans import bounds_of
+
+NUMBERS = {
+    "from 20 to 29": [15, 16, *range(20, 30), 33, 46],
+    "46 or more": [18, 20, 25, 30, 31, 46, 60, 63, 70, 70],
+    "24 or less": [0, 7, 11, 24, 25, 33, 46, 70],
+    "1,000 to 2,999": [1, 1000, 1500, 2200, 2999, 4000],
+    "-5 to -1": [-9, -5, -4, -1, 0, 3],
+}
+DAYS = [dt.date(2019, 11, 5) + dt.timedelta(days=23 * row) for row in range(24)]
+EACH = [(meaning, text) for meaning, texts in SPELLINGS.items() for text in texts]
+
+
+def values_of(meaning: str) -> list[object]:
+    return list(NUMBERS.get(meaning, DAYS))
+
+
+def release_of(meaning: str, text: str) -> pl.DataFrame:
+    """Write one cell in a spelling, and the other values as they are."""
+    values = values_of(meaning)
+    span = read_span(SPELLINGS[meaning][0], "number" if meaning in NUMBERS else "date")
+    assert span is not None
+
+    def inside(value: object) -> bool:
+        return span.low <= (value if meaning in NUMBERS else f"{value}T00:00:00") <= span.high
+
+    return raw_of(meaning).with_columns(
+        age=pl.Series([text if inside(value) else str(value) for value in values])
+    )
+
+
+def raw_of(meaning: str) -> pl.DataFrame:
+    values = values_of(meaning)
+    return pl.DataFrame({"age": values, "ill": ["xy"[row % 2] for row in range(len(values))]})
+
+
+def figures(meaning: str, text: str) -> dict[str, object]:
+    """Measure losses, attacks and the people of a population whom each class could be."""
+    raw, release = raw_of(meaning), release_of(meaning, text)
+    schema = ic.Schema({"age": "number" if meaning in NUMBERS else "date"}, sensitive=["ill"])
+    evaluation = ic.evaluate(raw, release, schema)
+    attacks = ic.attack(raw, release, schema, secret="ill", attacks=40, seed=1)
+    everybody = pl.concat([raw.select("age")] * 3)
+    found = ic.assess(release, ic.Schema(["age"], unlisted="drop"), [ic.KMap(1)], population=everybody)
+    return {
+        "losses": {name: lost.value for name, lost in evaluation.utility.items()},
+        "summarized": evaluation.summarized,
+        "attacks": [attack.to_dict() for attack in attacks],
+        "k-map": [each.value for each in found.results.asked],
+    }
+
+
+@pytest.mark.parametrize(("meaning", "text"), EACH)
+def test_every_spelling_has_the_figures_of_the_first(meaning, text):
+    assert figures(meaning, text) == figures(meaning, SPELLINGS[meaning][0])
+
+
+@pytest.mark.parametrize(("meaning", "text"), EACH)
+def test_every_spelling_is_verified_against_the_raw_table(meaning, text, tmp_path):
+    kind, grid = ("number", "1") if meaning in NUMBERS else ("date", "'day'")
+    (tmp_path / "policy.toml").write_text(
+        f"version = 4\nkeep_order = true\n[columns.age]\nrole = 'quasi'\nkind = '{kind}'\ngrid = {grid}\n"
+        "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-anonymity'\nk = 1\n"
+    )
+    raw_of(meaning).write_csv(tmp_path / "raw.csv")
+
+    release = release_of(meaning, text)
+
+    def verified(table: pl.DataFrame) -> list[str]:
+        table.write_csv(tmp_path / "safe.csv")
+        paths = [tmp_path / name for name in ("safe.csv", "policy.toml", "raw.csv")]
+        return list(ic.verify(*paths[:2], against=paths[2]).problems)
+
+    assert not verified(release)
+    # The cell of somebody whom it does not cover is found.
+    outside = next(row for row, cell in enumerate(release["age"]) if cell != text)
+    cells = [text if row == outside else cell for row, cell in enumerate(release["age"])]
+    assert verified(release.with_columns(age=pl.Series(cells)))
+
+
+@given(st.sampled_from(EACH), st.data())
+def test_the_verifier_reads_every_spelling_alike(each, data):
+    meaning, text = each
+    kind = "number" if meaning in NUMBERS else "date"
+    for _ in range(data.draw(st.integers(0, 2))):
+        place = data.draw(st.integers(0, len(text) - 1))
+        if text[place].isdigit():
+            text = text[:place] + data.draw(st.sampled_from("0123456789")) + text[place + 1 :]
+    mine, theirs = read_span(text, kind), bounds_of(text, kind)
+    assert (mine is None) == (theirs is None)
+
+
+def test_docs_list_every_spelling():
+    page = (Path(__file__).parents[1] / "docs" / "values.md").read_text()
+    for meaning, texts in SPELLINGS.items():
+        assert f"| {meaning} |" in page
+        for text in texts:
+            assert f"`{text}`" in page, text
