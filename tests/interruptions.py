@@ -1,19 +1,21 @@
 """Runs of the command line that are stopped at one of their file operations.
 
 As a program it imports all modules once, and forks for each run that a line of standard input asks for. Who
-asks uses `Runs`.
+asks uses `Runs`. `stopped` holds what a run leaves against the rule: nothing, or files and entry.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,15 +23,19 @@ from typing import Any
 WAYS = {"error": 0, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
 _CHANGES = {"os.link", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.truncate"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_PRIVATE = "*incrowd-*.tmp"
+_OUTPUTS = ("-o", "--row-map", "--save-policy", "--recoding", "--counterfeits", "--hold", "--rows")
+_OLD = b"old"
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended: its status (negative for a signal), its operations, what it said."""
+    """How a run ended: its status (negative for a signal), its operations, what it said and printed."""
 
     status: int
     operations: list[str]
     said: str
+    printed: str
 
 
 class Runs:
@@ -51,6 +57,130 @@ class Runs:
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         return Run(**json.loads(self._process.stdout.readline()))
+
+
+@functools.cache
+def shared_runs() -> Runs:
+    """Return the same process for all who ask; it ends with this one."""
+    runs = Runs()
+    atexit.register(runs.close)
+    return runs
+
+
+# --- what a run leaves ----------------------------------------------------------------------------------
+
+
+def prepare(work: Path, call: Sequence[str]) -> None:
+    """Make the folder for temporary files; put old files in the places of outputs that are replaced."""
+    from incrowd.io.seals import seal
+
+    (work / "temporary").mkdir(exist_ok=True)
+    if "--force" not in call:
+        return
+    for name in outputs(call):
+        if (work / name).suffix:
+            (work / name).write_bytes(_OLD)
+        else:
+            (work / name).mkdir()
+            (work / name / "old.csv").write_bytes(_OLD)
+            seal(work / name)
+
+
+def outputs(call: Sequence[str]) -> set[str]:
+    """Name the outputs of a call."""
+    return {call[place + 1] for place, word in enumerate(call) if word in _OUTPUTS}
+
+
+def ledger_of(call: Sequence[str], work: Path) -> Path | None:
+    return work / call[call.index("--ledger") + 1] if "--ledger" in call else None
+
+
+def content(work: Path, book: Path | None) -> dict[str, bytes]:
+    """Every file below a folder but those of a ledger, which have names and digests of their own."""
+    # Python tries a folder for temporary files by writing one word.
+    assert {path.read_bytes() for path in (work / "temporary").iterdir()} <= {b"", b"blat"}
+    left = {work / "temporary", book}
+    paths = [path for path in work.rglob("*") if path.is_file() and not left & {*path.parents}]
+    # Whoever looks at a ledger locks it.
+    return {path.relative_to(work).as_posix(): path.read_bytes() for path in paths if path.suffix != ".lock"}
+
+
+def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
+    """The entries of a ledger, whose files are all there, and no others."""
+    from incrowd.jobs.ledger import Ledger
+
+    if book is None:
+        return []
+    ledger = Ledger.open(book)
+    assert ledger.verify() is None
+    named = {each["file"]["name"] for each in ledger.entries if each["file"]}
+    found = {path.name for path in (book / "people").iterdir()}
+    assert found == named if alone else found >= named
+    return ledger.entries
+
+
+def stopped(
+    runs: Runs,
+    work: Path,
+    call: Sequence[str],
+    stops: Sequence[tuple[int, str]],
+    expected: Collection[str] | None = None,
+) -> tuple[int, bool]:
+    """Stop a run, and if more stops are given the next ones; say how the last ended, and whether it wrote.
+
+    Parameters
+    ----------
+    work
+        The folder of the call; see `prepare`.
+    stops
+        The operation of each run that it is stopped at, and the way.
+    expected
+        The outputs that the call writes; all that it names by default.
+
+    Raises
+    ------
+    AssertionError
+        When there is neither nothing, nor all files and the entry.
+    """
+    from incrowd.io.scratch import remove_dead
+    from incrowd.io.seals import digest_of
+    from incrowd.io.targets import Outputs
+
+    call, book = list(call), ledger_of(call, work)
+    expected = outputs(call) if expected is None else expected
+    target = work / call[call.index("-o") + 1]
+    before, known = content(work, book), entries(book)
+    killed = False
+    for number, way in stops:
+        old = digest_of(target) if target.exists() else None
+        count = len(entries(book))
+        done = runs(work, call, number, way)
+        what = f"{' '.join(call)}: {way} before {done.operations[-1:]}: {done.status}, {done.said}"
+        assert "internal error" not in done.said, what
+        killed |= way == "SIGKILL"
+        if book is not None and target.exists() and digest_of(target) != old:
+            assert len(entries(book)) == count + 1, what
+    if killed:
+        # The next run that writes there does away with what the killed one left.
+        Outputs().add(work / "later.csv")
+        remove_dead(work / "temporary")
+    assert not [*work.rglob(_PRIVATE)], what
+    after, now = content(work, book), entries(book, alone=not killed)
+    changed = {
+        name.partition("/")[0] for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    }
+    assert changed in (set(), set(expected)), f"{changed} changed; {what}"
+    assert now[: len(known)] == known, what
+    if changed and book is not None:
+        assert len(now) > len(known), what
+        assert now[-1]["release"] == digest_of(target), what
+    if not changed:
+        assert now == known, what
+        assert done.status != 0, what
+    return done.status, bool(changed)
+
+
+# --- the process that forks --------------------------------------------------------------------------------
 
 
 def _begin_stopping(folder: str, at: int | None, way: str, told: int) -> None:
@@ -96,12 +226,12 @@ def _begin_stopping(folder: str, at: int | None, way: str, told: int) -> None:
     sys.addaudithook(hook)
 
 
-def _run(asked: dict[str, Any], told: int, said: int) -> None:
+def _run(asked: dict[str, Any], told: int, said: int, printed: int) -> None:
     os.setpgid(0, 0)
     os.chdir(asked["folder"])
     os.environ["TMPDIR"] = asked["folder"] + "/temporary"
     null = os.open(os.devnull, os.O_RDWR)
-    for number, target in ((0, null), (1, null), (2, said)):
+    for number, target in ((0, null), (1, printed), (2, said)):
         os.dup2(target, number)
     sys.argv = ["incrowd", *asked["call"]]
     _begin_stopping(asked["folder"], asked["at"], asked["way"], told)
@@ -123,7 +253,7 @@ def _serve() -> None:
     for name in ("numpy", "polars", "narwhals", "duckdb"):
         importlib.import_module(name)
     for line in sys.stdin:
-        files = [os.memfd_create(name) for name in ("told", "said")]
+        files = [os.memfd_create(name) for name in ("told", "said", "printed")]
         child = os.fork()
         if not child:
             try:
@@ -134,10 +264,10 @@ def _serve() -> None:
             finally:
                 os._exit(99)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        operations, said = (os.pread(each, 1 << 20, 0).decode() for each in files)
+        operations, said, printed = (os.pread(each, 1 << 22, 0).decode() for each in files)
         for each in files:
             os.close(each)
-        told = {"status": status, "operations": operations.splitlines(), "said": said}
+        told = {"status": status, "operations": operations.splitlines(), "said": said, "printed": printed}
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
 

@@ -258,6 +258,24 @@ def test_a_fault_of_ours_quotes_no_values(run, table, monkeypatch):
     assert "internal error (RuntimeError at fail" in anonymize(run, table, *ROLES, "-k", "2")
 
 
+def test_what_the_system_refuses_names_the_file_and_the_way_out(run, table, monkeypatch):
+    def fail(*arguments: object, **settings: object) -> None:
+        raise OSError(28, "No space left on device", "/tmp/copy")
+
+    monkeypatch.setattr("incrowd.jobs.anonymize.anonymize", fail)
+    message = anonymize(run, table, *ROLES, "-k", "2")
+    assert "/tmp/copy: cannot be read, written or removed (No space left on device); look at" in message
+    assert "run the command again" in message
+
+
+def test_an_error_of_the_system_that_names_no_file_is_a_fault_of_ours(run, table, monkeypatch):
+    def fail(*arguments: object, **settings: object) -> None:
+        raise OSError(f"could not digest {SECRET}")
+
+    monkeypatch.setattr("incrowd.jobs.anonymize.anonymize", fail)
+    assert "internal error (OSError at fail" in anonymize(run, table, *ROLES, "-k", "2")
+
+
 HEADERLESS = [
     ("assess", "--qi", "age", "-k", "2"),
     ("anonymize", "-o", "out.csv", "--qi", "age,sex", "--sensitive", "disease", "-k", "2"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import random
 import shutil
@@ -13,9 +12,9 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from forged_ledgers import TEXTS, WRONG, records_of, rewrite
 from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.errors import IncrowdError, TableError
-from incrowd.io.chain import _digested
 
 TABLE = pl.DataFrame(
     {
@@ -24,11 +23,6 @@ TABLE = pl.DataFrame(
         "disease": ["abcd"[n % 4] for n in range(40)],
     }
 )
-WRONG = [
-    None, True, -1, 0.5, float("nan"), float("inf"), -float("inf"), 2**63, 10**400, "", "x", "../key", "\x00",
-    "0" * 64, "f" * 64 + "\n", [], [1], {}, {"a": None}, {"a": -1}, {"name": "../key", "sha256": "0" * 64},
-    {"name": [], "sha256": 1}, [[[[[]]]]], "2020-99-99", "\ud800",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +44,12 @@ def forged(made, tmp_path):
     """A copy of the ledger, its records, and a function that writes others into it."""
     book, *_ = made
     shutil.copytree(book.folder, tmp_path / "book")
-    path = tmp_path / "book" / "ledger.jsonl"
-    records = [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+    folder = tmp_path / "book"
+    records = records_of(folder)
 
     def write(others):
-        digest, lines = "", []
-        for number, record in enumerate(others, 1):
-            entry = {"number": number, "previous": digest, "record": record}
-            text = record if isinstance(record, bytes) else json.dumps(entry, sort_keys=True).encode()
-            digest, line = _digested(text)
-            lines.append(line + b"\n")
-        path.write_bytes(b"".join(lines))
-        path.with_suffix(".head").write_text(f"{len(lines)} {digest}\n")
-        return ic.Ledger(tmp_path / "book")
+        rewrite(folder, others)
+        return ic.Ledger(folder)
 
     return write, records
 
@@ -118,18 +105,11 @@ def test_a_forged_field_is_named(forged, made, name):
             require_one_sentence(book, made, broken=said is not None and " of entry " in said)
 
 
-RECORDS = [
-    b"", b"{}", b"{", b"[]", b"null", b"1", b'"x"', b"\xff\xfe", b'{"number":2}', b"{" * 100_000, b"[" * 100_000,
-    b'{"number":2,"previous":"","record":' + b"9" * 5000 + b"}", b'{"number":NaN,"previous":1,"record":1}',
-    b'{"number":2,"previous":null,"record":{}}', b'{"number":[],"previous":{},"record":[]}', b"\x00" * 99,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("number", range(len(RECORDS)))
+@pytest.mark.parametrize("number", range(len(TEXTS)))
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_line_that_is_no_record_is_refused(forged, made, number, place):
     write, records = forged
-    require_one_sentence(write([*records[:place], RECORDS[number]]), made)
+    require_one_sentence(write([*records[:place], TEXTS[number]]), made)
 
 
 @pytest.mark.parametrize("record", [[], None, 1, "x", [[]]])
@@ -184,6 +164,43 @@ def test_a_key_of_another_size_finds_nobody_and_is_refused(forged, made, key):
         book.add(release, TABLE, lambda: pytest.fail("published"), recipient="B")
 
 
+def test_another_key_finds_nobody_and_is_refused(forged, made):
+    """Else a person who is there again counts as new, and a release leaves that exposes him."""
+    write, records = forged
+    book = write(records)
+    (book.folder / "key").write_bytes(bytes(range(32)))
+    _, release, _ = made
+    for work in (
+        lambda: book.add(release, TABLE, lambda: pytest.fail("published"), recipient="B", new_people=True),
+        lambda: book.signatures(TABLE.select("ssn"), "disease", TABLE["disease"].unique()),
+    ):
+        with pytest.raises(TableError, match="key: was changed, and finds nobody; put it back from a copy"):
+            work()
+    assert "key: was changed" in book.verify()
+
+
+def test_a_ledger_of_a_version_that_did_not_note_its_key_is_read(forged, made):
+    write, records = forged
+    book = write([{name: value for name, value in each.items() if name != "key"} for each in records])
+    assert book.verify() is None
+    _, release, _ = made
+    book.add(release, TABLE, recipient="B")
+    assert [each.get("key") is None for each in book.entries] == [True, True, False]
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.head", "key", "people"])
+def test_a_file_that_is_gone_is_named_with_the_way_out(forged, made, name):
+    write, records = forged
+    book = write(records)
+    path = book.folder / name
+    path = path / records[1]["file"]["name"] if name == "people" else path
+    path.unlink()
+    path.mkdir()
+    _, release, _ = made
+    with pytest.raises(TableError, match=f"{path.name}: cannot be read or written .*back from a copy"):
+        book.add(release, TABLE, lambda: pytest.fail("published"), recipient="B")
+
+
 def parquet(**columns):
     file = io.BytesIO()
     pl.DataFrame(columns).write_parquet(file)
@@ -193,6 +210,10 @@ def parquet(**columns):
 PEOPLE = [
     b"", b"PAR1", b"\xff" * 500, b"PAR1" + b"\x00" * 100 + b"PAR1", parquet(x=[1]), parquet(person=[b"1"]),
     parquet(**{"person": ["1"], "class": [b"1"]}), parquet(**{"person": [b"1"], "class": [1]}),
+    *(parquet(**{"person": [b"1"], "class": [b"1"], "f" * 32: [b"1"], **more}) for more in (
+        {"records": [0]}, {"records": [-1]}, {"records": ["1"]}, {"records": [1.5]}, {"records": [None]},
+        {"e" * 32: ["x"]}, {"e" * 32: [1]}, {"e" * 32: [[b"x"]]}, {"e" * 32: [{"a": 1}]}, {"size": [b"x"]},
+    )),
 ]  # fmt: skip
 
 

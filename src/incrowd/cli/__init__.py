@@ -192,6 +192,11 @@ def _run(watch: Interruption) -> None:
     except Exception as error:
         if os.environ.get("INCROWD_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            what = f"{error.filename}: cannot be read, written or removed ({error.strerror})"
+            way_out = "look at the free space and your rights there, and run the command again"
+            LOG.failed(error, f"{what}; {way_out}", 2)
+            raise SystemExit(2) from None
         # A library's message may quote cells of the table, so say where it failed and not what it said.
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:

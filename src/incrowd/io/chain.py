@@ -99,7 +99,7 @@ class Chain:
         os.truncate(self.path, size)
 
     def _read(self) -> Content:
-        content, head = (read_bytes(each) for each in (self.path, self.path.with_suffix(".head")))
+        content, head = map(read_chained, (self.path, self.path.with_suffix(".head")))
         *lines, torn = content.split(b"\n")
         digests, records = [""], []
         for number, line in enumerate(lines, 1):
@@ -160,6 +160,12 @@ def write_private(path: Path, content: bytes, behind: int = 0) -> None:
         os.fsync(file.fileno())
 
 
+def read_chained(path: Path) -> bytes:
+    """Read a whole file of a chain; `TableError` if that fails."""
+    with file_errors(path):
+        return read_bytes(path)
+
+
 def _digested(text: bytes) -> tuple[str, bytes]:
     """Return the digest of the text of a line, and the line with it in front."""
     digest = hashlib.sha256(text).hexdigest()
@@ -168,8 +174,9 @@ def _digested(text: bytes) -> tuple[str, bytes]:
 
 @contextmanager
 def file_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the system into a `TableError` that names a file."""
+    """Turn an error of the system into a `TableError` that names a file, and the way out."""
     try:
         yield
     except OSError as error:
-        raise TableError(f"{path}: cannot be read or written ({reason(error)})") from None
+        way_out = "look at your rights and the free space there; if it is lost, put it back from a copy"
+        raise TableError(f"{path}: cannot be read or written ({reason(error)}); {way_out}") from None

@@ -11,6 +11,7 @@ from fuzz.checks.account import account, loss
 from fuzz.checks.again import engines, into, policy_back, recoding_back, written
 from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks, needless, too_high
+from fuzz.checks.forgeries import forgeries
 from fuzz.checks.made import (
     Finding,
     Made,
@@ -27,6 +28,7 @@ from fuzz.checks.people import nobody, one_row_each
 from fuzz.checks.profiles import profiles
 from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types, values
 from fuzz.checks.series import series
+from fuzz.checks.stops import stops
 from fuzz.checks.suppressed import judged
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
@@ -88,7 +90,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool, people: 
         checks += [*([] if made.perturbed else [engines, judged]), into]
     elif thorough and made.perturbed:
         # Values are drawn anew for every release, so no second one is like the first.
-        checks += [recoding_back, written, profiles, into]
+        checks += [recoding_back, written, profiles, into, stops, forgeries]
     elif thorough:
         checks += [
             policy_back,
@@ -102,6 +104,8 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool, people: 
             judged,
             profiles,
             into,
+            stops,
+            forgeries,
         ]
     for check in checks:
         try:

@@ -18,6 +18,7 @@ from fuzz.checks.made import Finding, Made, Outcome, rid_of, skeleton
 from fuzz.draw import FRAMES, Case
 from fuzz.sources import Services, frame_of
 from incrowd.attacks.ledger import composition_of_ledger
+from incrowd.policy.policy import Policy
 from incrowd.table.schema import Schema
 
 _TIMES = 3
@@ -33,14 +34,7 @@ def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
         return
     draw = random.Random(json.dumps(case, sort_keys=True))
     m, rid = draw.randint(2, 3), rid_of(case)
-    # Levels and weights mean nothing to groups that are known.
-    quasi = [replace(each, levels=None, weight=1.0) for each in attributes.quasi]
-    kept = [*quasi, *attributes.sensitive]
-    schema = Schema.of(kept, null_values=attributes.null_values, unlisted="drop")
-    policy = replace(
-        made.policy, schema=schema, models=(ic.KAnonymity(2),), algorithm=ic.Mondrian(), max_suppression=1.0,
-        keep_order=False, ledger_m=m,
-    )  # fmt: skip
+    policy = series_policy(made.policy, m)
     ledger = ic.Ledger.init(services.fresh() / "ledger")
     frame = frame_of(case["columns"])
     signature: dict[str, set[str | None]] = {}
@@ -69,6 +63,18 @@ def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
     outcome.met.append(("series", "three releases"))
     if exposed := composition_of_ledger(ledger).figures["exposed"]:
         yield Finding("series ledger", f"{exposed} people are exposed")
+
+
+def series_policy(policy: Policy, m: int) -> Policy:
+    """Return the policy of a series for the columns of another policy."""
+    attributes = policy.schema
+    # Levels and weights mean nothing to groups that are known.
+    quasi = [replace(each, levels=None, weight=1.0) for each in attributes.quasi]
+    kept = [*quasi, *attributes.sensitive]
+    return replace(
+        policy, schema=Schema.of(kept, null_values=attributes.null_values, unlisted="drop"),
+        models=(ic.KAnonymity(2),), algorithm=ic.Mondrian(), max_suppression=1.0, keep_order=False, ledger_m=m,
+    )  # fmt: skip
 
 
 def _one(

@@ -18,16 +18,16 @@ from typing import Any
 from incrowd.errors import SchemaError, TableError, quoted, setting
 from incrowd.gate.points import Point
 from incrowd.gate.verdict import Verdict
-from incrowd.io.addresses import file_path, read_bytes
-from incrowd.io.chain import Chain, Content, file_errors, write_private
+from incrowd.io.addresses import file_path
+from incrowd.io.chain import Chain, Content, read_chained, write_private
 from incrowd.io.placing import Publication
 from incrowd.io.publishing import publishing
 from incrowd.io.seals import digest_of
 from incrowd.jobs.apply import AppliedBatch
 from incrowd.jobs.ledger.deduction import deduced
-from incrowd.jobs.ledger.entries import FILE_NAME, require_entries
+from incrowd.jobs.ledger.entries import FILE_NAME, is_column_digest, require_entries
 from incrowd.jobs.ledger.exposure import RECORDS, Shown, exposed_by_intersection, exposed_together, strictest
-from incrowd.jobs.ledger.people import account_of, column_digest, macs
+from incrowd.jobs.ledger.people import account_of, column_digest, key_digest, macs
 from incrowd.jobs.ledger.signatures import signatures_of, without_m_invariance
 from incrowd.jobs.randomize import RandomizedTable
 from incrowd.jobs.release import Release
@@ -109,7 +109,9 @@ class Ledger:
     def verify(self) -> str | None:
         """Return a sentence on the first line or file that was changed, lost or moved; None if none was."""
         try:
-            list(map(self.people, self.entries))
+            entries = self.entries
+            self._key(entries)
+            list(map(self.people, entries))
         except TableError as error:
             return str(error)
         return None
@@ -123,14 +125,11 @@ class Ledger:
         """Return the digests of the people of an entry, None if it has none; `TableError` if they changed."""
         if entry["file"] is None:
             return None
-        content = self._bytes(f"{_PEOPLE}/{entry['file']['name']}")
+        content = read_chained(self.folder / _PEOPLE / entry["file"]["name"])
         if _sha256(content) == entry["file"]["sha256"]:
             with suppress(Exception, pl.exceptions.PanicException):
                 found = pl.read_parquet(io.BytesIO(content))
-                values = [name for name in found.columns if name not in ("person", "class", RECORDS)]
-                if {found["person"].dtype, found["class"].dtype} == {pl.Binary} and (
-                    not entry.get("m") or len(values) == 1
-                ):
+                if _is_people(found, series=bool(entry.get("m"))):
                     return found
         raise TableError(
             f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
@@ -166,11 +165,12 @@ class Ledger:
         TableError
             When a signature has another value than `values`.
         """
-        key, found = self._key(), {}
+        entries, found = self.entries, {}
+        key = self._key(entries)
         column = column_digest(key, attribute)
         place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
         persons = macs(key, "person", people).to_frame("person").with_row_index("row")
-        for entry, known in self.with_people(self.entries):
+        for entry, known in self.with_people(entries):
             if not entry.get("m"):
                 continue
             if column not in known.columns:
@@ -232,9 +232,14 @@ class Ledger:
             When people cannot be found, or are not found again.
         """
         require_different(keys)
-        key, people = self._key(), None
+        key, people = self._key(()), None
         entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
-        entry |= {"m": None, "date": datetime.now(UTC).isoformat(timespec="seconds"), "recipient": recipient}
+        entry |= {
+            "m": None,
+            "key": key_digest(key),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "recipient": recipient,
+        }
         if isinstance(release, RandomizedTable):
             entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
             entry["records"] = len(nw.from_native(release.table, eager_only=True))
@@ -254,6 +259,7 @@ class Ledger:
             try:
                 with Chain(self.folder / _CHAIN).adding() as (before, append):
                     require_entries(before.records, self.folder)
+                    self._key(before.records)
                     entry["number"] = before.lines
                     self._remove_unnamed(before.records)
                     self._refuse(entry, people, before.records, new_people)
@@ -313,15 +319,26 @@ class Ledger:
         shown = {number: Shown.of(before[number - 1], found) for number, found in earlier.items()}
         _refuse_together(before, shown, Shown.of(entry, people), entry["matched_by"])
 
-    def _key(self) -> bytes:
-        key = self._bytes(_KEY)
-        if len(key) != _KEY_SIZE:
+    def _key(self, entries: Sequence[Entry]) -> bytes:
+        """Return the key; `TableError` unless it is that of the entries, so far as these note it."""
+        key = read_chained(self.folder / _KEY)
+        if len(key) != _KEY_SIZE or {each.get("key") for each in entries} - {None, key_digest(key)}:
             raise TableError(f"{self.folder / _KEY}: was changed, and finds nobody; put it back from a copy")
         return key
 
-    def _bytes(self, name: str) -> bytes:
-        with file_errors(self.folder / name):
-            return read_bytes(self.folder / name)
+
+def _is_people(found: pl.DataFrame, *, series: bool) -> bool:
+    """Say whether a frame has the columns of `people`; a release of a series shows one attribute."""
+    records = found[RECORDS] if RECORDS in found.columns else pl.Series([1])
+    digests = found.drop("person", "class", RECORDS, strict=False).columns
+    return (
+        {found[name].dtype for name in ("person", "class", *digests)} == {pl.Binary}
+        and all(map(is_column_digest, digests))
+        and (not series or len(digests) == 1)
+        and records.dtype.is_integer()
+        and not records.has_nulls()
+        and bool((records > 0).all())
+    )
 
 
 def _refuse(text: str, way_out: str) -> None:

@@ -31,7 +31,8 @@ def _digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
-def _half_digest(value: Any) -> bool:
+def is_column_digest(value: Any) -> bool:
+    """Say whether it is the name of a column of digests; see `people.column_digest`."""
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
 
 
@@ -61,10 +62,11 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "m": _or_none(_count), "epsilon": _number, "epsilon_limit": _or_none(_number),
     "models": lambda value: isinstance(value, dict), "file": _or_none(_file),
     "input": _digest, "policy": _or_none(_digest), "release": _digest,
-    "linked": lambda value: type(value) is bool, "columns": _or_none(_half_digest),
+    "linked": lambda value: type(value) is bool, "columns": _or_none(is_column_digest),
+    "key": _or_none(is_column_digest),
 }  # fmt: skip
 """What each field is."""
-_LATER = {"m": None, "linked": False, "columns": None}
+_LATER = {"m": None, "linked": False, "columns": None, "key": None}
 """The fields that entries of earlier versions lack."""
 _MISSING = object()
 

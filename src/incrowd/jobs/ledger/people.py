@@ -106,6 +106,11 @@ def column_digest(key: bytes, *names: str) -> str:
     return _mac(key, "column", *names).hex()
 
 
+def key_digest(key: bytes) -> str:
+    """Return what tells a key from others, and tells nothing of it."""
+    return _mac(key, "key").hex()
+
+
 def _mac(key: bytes, *texts: object) -> bytes:
     return hmac.digest(key, json.dumps(texts).encode(), "sha256")[:16]
 
