@@ -94,7 +94,9 @@ def change_bytes(draw: random.Random, folder: Path, witness: Path) -> str:
     if how == "link":
         copy = folder.parent / "copy"
         copy.write_bytes(whole)
-        path.symlink_to(draw.choice([copy, witness, path, folder, "/dev/null", "/dev/zero", "/nowhere"]))
+        path.symlink_to(
+            draw.choice([copy, witness, path, folder, "/dev/null", "/dev/zero", folder.parent / "nowhere"])
+        )
     elif how == "other kind":
         draw.choice([path.mkdir, lambda: os.mkfifo(path)])()
     elif how != "gone":

@@ -137,6 +137,35 @@ def test_what_the_system_refuses_is_an_error_that_names_the_file(chain, tmp_path
         chain.read()
 
 
+def test_a_disk_that_is_full_before_the_head_is_written_leaves_the_chain_as_it_was(chain, monkeypatch):
+    """Else the line would stand there although its writer was told that it does not."""
+    before = chain.path.read_bytes(), chain.read()
+    real = os.fsync
+
+    def full(number):
+        if os.readlink(f"/proc/self/fd/{number}").endswith(".new"):
+            raise OSError(28, "No space left on device")
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(TableError, match=r"chain\.new: cannot be read or written \(No space"):
+        add(chain, {"n": 9})
+    monkeypatch.undo()
+    assert (chain.path.read_bytes(), chain.read()) == before
+
+
+def test_a_new_head_is_written_through_no_link(chain, tmp_path):
+    (tmp_path / "witness").write_text("witness")
+    chain.path.with_suffix(".new").symlink_to(tmp_path / "witness")
+    add(chain, {"n": 9})
+    assert (tmp_path / "witness").read_text() == "witness"
+    assert chain.read().records[-1] == {"n": 9}
+    assert not chain.path.with_suffix(".head").is_symlink()
+    os.mkfifo(chain.path.with_suffix(".new"))
+    add(chain, {"n": 10})
+    assert chain.read().records[-1] == {"n": 10}
+
+
 STEPS = ("fsync", "replace", "truncate")
 
 

@@ -201,20 +201,65 @@ def test_a_file_that_is_gone_is_named_with_the_way_out(forged, made, name):
         book.add(release, TABLE, lambda: pytest.fail("published"), recipient="B")
 
 
+def test_an_entry_that_cannot_be_taken_back_keeps_its_people(forged, made, monkeypatch):
+    write, records = forged
+    book, real = write(records), os.truncate
+    _, release, _ = made
+
+    def fails():
+        monkeypatch.setattr(
+            os, "truncate", lambda *given: (_ for _ in ()).throw(OSError(5, "Input/output error"))
+        )
+        raise KeyboardInterrupt
+
+    with pytest.raises(TableError, match=r"ledger\.jsonl: cannot be read or written"):
+        book.add(release, TABLE, fails, recipient="B")
+    monkeypatch.setattr(os, "truncate", real)
+    assert book.verify() is None
+
+
+def test_a_ledger_without_its_lines_is_to_be_put_back(forged, made, tmp_path):
+    write, records = forged
+    book = write(records)
+    (book.folder / "ledger.jsonl").unlink()
+    with pytest.raises(TableError, match=r"ledger\.jsonl is missing; put it back from a copy"):
+        ic.Ledger.open(book.folder)
+    with pytest.raises(TableError, match=r"is missing; incrowd ledger init makes one"):
+        ic.Ledger.open(tmp_path)
+
+
 def parquet(**columns):
     file = io.BytesIO()
     pl.DataFrame(columns).write_parquet(file)
     return file.getvalue()
 
 
+PERSONS = [b"%d" % n for n in range(40)]
 PEOPLE = [
     b"", b"PAR1", b"\xff" * 500, b"PAR1" + b"\x00" * 100 + b"PAR1", parquet(x=[1]), parquet(person=[b"1"]),
     parquet(**{"person": ["1"], "class": [b"1"]}), parquet(**{"person": [b"1"], "class": [1]}),
-    *(parquet(**{"person": [b"1"], "class": [b"1"], "f" * 32: [b"1"], **more}) for more in (
-        {"records": [0]}, {"records": [-1]}, {"records": ["1"]}, {"records": [1.5]}, {"records": [None]},
-        {"e" * 32: ["x"]}, {"e" * 32: [1]}, {"e" * 32: [[b"x"]]}, {"e" * 32: [{"a": 1}]}, {"size": [b"x"]},
-    )),
+    *(
+        parquet(**dict.fromkeys(["class", "f" * 32], [b"1"] * 40), **{"person": PERSONS, name: [value] * 40})
+        for name, value in (
+            ("records", 0), ("records", -1), ("records", "1"), ("records", 1.5), ("records", None), ("records", [1]),
+            ("e" * 32, "x"), ("e" * 32, 1), ("e" * 32, [b"x"]), ("e" * 32, {"a": 1}), ("size", b"x"), ("size", None),
+        )
+    ),
+    parquet(**{"person": PERSONS[1:], "class": PERSONS[1:]}),
+    parquet(**{"person": [None, *PERSONS[2:]], "class": PERSONS[1:]}),
 ]  # fmt: skip
+
+
+def test_people_of_the_right_kind_are_taken(forged, made):
+    write, records = forged
+    name, content = (
+        records[1]["file"]["name"],
+        parquet(person=PERSONS, **{"class": PERSONS, "records": [1] * 40}),
+    )
+    digest = hashlib.sha256(content).hexdigest()
+    book = write([records[0], {**records[1], "file": {"name": name, "sha256": digest}}])
+    (book.folder / "people" / name).write_bytes(content)
+    assert book.verify() is None
 
 
 @pytest.mark.parametrize("number", range(len(PEOPLE)))
@@ -230,7 +275,7 @@ def test_forged_people_are_refused(forged, made, number):
         book.add(release, TABLE, lambda: pytest.fail("published"), recipient="B")
 
 
-@pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.head", "ledger.lock", "ledger.new", "key"])
+@pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.head", "ledger.lock", "key"])
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(forged, made, name):
     write, records = forged
     book = write(records)

@@ -72,3 +72,12 @@ def test_long_numbers_keep_all_their_digits():
     long = "1" * 60
     assert keys([long, long + ".0", "1e300", "1e999"]) == [long, long, "1" + "0" * 300, "1e1000"]
     assert keys([10**17 + 1, 10**17]) == [str(10**17 + 1), str(10**17)]
+
+
+@pytest.mark.parametrize("name", ["^name$", "^.*$", "*", "literal", "a b"])
+def test_a_column_may_have_a_name_that_polars_takes_for_a_pattern(name):
+    frame = pl.DataFrame([pl.Series(["1.0", "2", "x"]).alias(name), pl.Series([1.0, 2.5, 3.0]).alias("n")])
+    found = key_texts(frame)
+    assert found.columns == [name, "n"]
+    assert found.rows() == [("1.0", "1"), ("2", "2.5"), ("x", "3")]
+    assert key_texts(frame[:2]).rows() == [("1", "1"), ("2", "2.5")]

@@ -30,6 +30,8 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
         parts.append(exposed_by_intersection([*others, releases[last]]))
     exposed = pl.concat(parts).n_unique()
     everybody = pl.concat([each.people["person"].drop_nulls() for each in releases]).n_unique()
+    if not everybody:
+        raise TableError(f"{ledger.folder}: the ledger has no release with people")
     figures: dict[str, float] = {"exposed": exposed, "people": everybody, "releases": len(releases)}
     rates = wilson(exposed, everybody), wilson(0, everybody)
     return Attack("composition-of-ledger", everybody, *rates, None, None, figures)

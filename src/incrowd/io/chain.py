@@ -94,8 +94,9 @@ class Chain:
                 )
 
     def _cut(self, lines: int, digest: str, size: int) -> None:
-        # The head goes first: one line too many is safe, one too few is not.
-        self._put_head(lines, digest)
+        # The head goes first: one line too many is safe, one too few is not. A full disk kept it.
+        if read_chained(self.path.with_suffix(".head")) != _head(lines, digest):
+            self._put_head(lines, digest)
         os.truncate(self.path, size)
 
     def _read(self) -> Content:
@@ -141,7 +142,9 @@ class Chain:
 
     def _put_head(self, lines: int, digest: str) -> None:
         new = self.path.with_suffix(".new")
-        write_private(new, f"{lines} {digest}\n".encode())
+        with file_errors(new):
+            new.unlink(missing_ok=True)  # it may be a link to elsewhere
+        write_private(new, _head(lines, digest))
         with file_errors(self.path):
             os.replace(new, self.path.with_suffix(".head"))
 
@@ -164,6 +167,10 @@ def read_chained(path: Path) -> bytes:
     """Read a whole file of a chain; `TableError` if that fails."""
     with file_errors(path):
         return read_bytes(path)
+
+
+def _head(lines: int, digest: str) -> bytes:
+    return f"{lines} {digest}\n".encode()
 
 
 def _digested(text: bytes) -> tuple[str, bytes]:

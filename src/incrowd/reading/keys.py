@@ -34,7 +34,9 @@ def key_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """
     numeric = [dtype.is_numeric() for dtype in frame.dtypes]
     texts = plain_texts(frame).get_columns()
-    return pl.DataFrame([_normal(text, number=each) for text, each in zip(texts, numeric, strict=True)])
+    # Series look themselves up by their name, which may be a pattern of names.
+    normal = [_normal(text.alias(""), number=each) for text, each in zip(texts, numeric, strict=True)]
+    return pl.DataFrame([each.alias(text.name) for each, text in zip(normal, texts, strict=True)])
 
 
 def _normal(text: pl.Series, *, number: bool) -> pl.Series:

@@ -70,7 +70,7 @@ def fault_of(name: str, honest: Run, done: Run, *, by_hand: bool) -> str | None:
         return "crashes"
     if done.status == honest.status and (name not in _READING or done.printed == honest.printed):
         return None
-    if done.status == (1 if name == "verify" else 2):
+    if done.status == 2 or (done.status, name) == (1, "verify"):
         lines = [line for line in done.said.splitlines() if line not in honest.said]
         if len(lines) != 1 or "book" not in lines[0]:
             return "is not named in one line"

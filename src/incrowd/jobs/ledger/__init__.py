@@ -87,7 +87,9 @@ class Ledger:
         """Open a ledger; `TableError` if there is none."""
         folder = file_path(folder)
         if not os.path.isfile(folder / _CHAIN):
-            raise TableError(f"{folder}: is no ledger, {_CHAIN} is missing; incrowd ledger init makes one")
+            was_one = os.path.isfile(folder / _KEY)
+            way_out = "put it back from a copy" if was_one else "incrowd ledger init makes one"
+            raise TableError(f"{folder}: is no ledger, {_CHAIN} is missing; {way_out}")
         return cls(folder)
 
     def read(self) -> Content:
@@ -129,7 +131,7 @@ class Ledger:
         if _sha256(content) == entry["file"]["sha256"]:
             with suppress(Exception, pl.exceptions.PanicException):
                 found = pl.read_parquet(io.BytesIO(content))
-                if _is_people(found, series=bool(entry.get("m"))):
+                if _is_people(found, entry):
                     return found
         raise TableError(
             f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
@@ -255,7 +257,7 @@ class Ledger:
         # A plain digest of the input would confirm a guess of its rows.
         entry["input"] = hmac.new(key, entry["input"].encode(), "sha256").hexdigest()
         path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.parquet"
-        with publishing() as block:
+        with publishing():
             try:
                 with Chain(self.folder / _CHAIN).adding() as (before, append):
                     require_entries(before.records, self.folder)
@@ -273,13 +275,15 @@ class Ledger:
                     append(entry)
                     publish()
             except BaseException:
-                if not block.placed:
-                    path.unlink(missing_ok=True)  # after the line that names it
+                # After the line that names it, which stays where it cannot be taken back.
+                with suppress(TableError, OSError):
+                    if path.name not in _files(self.entries):
+                        path.unlink(missing_ok=True)
                 raise
 
     def _remove_unnamed(self, entries: Sequence[Entry]) -> None:
         """Remove the people of releases that were never recorded, as their process was killed."""
-        named = {each["file"]["name"] for each in entries if each["file"]}
+        named = _files(entries)
         for path in (self.folder / _PEOPLE).glob("*.parquet"):
             if path.name not in named and FILE_NAME.fullmatch(path.name):
                 path.unlink(missing_ok=True)
@@ -327,14 +331,21 @@ class Ledger:
         return key
 
 
-def _is_people(found: pl.DataFrame, *, series: bool) -> bool:
-    """Say whether a frame has the columns of `people`; a release of a series shows one attribute."""
+def _files(entries: Sequence[Entry]) -> set[str]:
+    """Return the names of the files of people that entries name."""
+    return {each["file"]["name"] for each in entries if each["file"]}
+
+
+def _is_people(found: pl.DataFrame, entry: Entry) -> bool:
+    """Say whether a frame has the digests of the people of an entry, and nothing else."""
     records = found[RECORDS] if RECORDS in found.columns else pl.Series([1])
     digests = found.drop("person", "class", RECORDS, strict=False).columns
     return (
         {found[name].dtype for name in ("person", "class", *digests)} == {pl.Binary}
         and all(map(is_column_digest, digests))
-        and (not series or len(digests) == 1)
+        and (not entry.get("m") or len(digests) == 1)
+        # Earlier versions counted nobody, whose the counterfeit records are, as somebody.
+        and entry["people"] in {found["person"].drop_nulls().n_unique(), found["person"].n_unique()}
         and records.dtype.is_integer()
         and not records.has_nulls()
         and bool((records > 0).all())
