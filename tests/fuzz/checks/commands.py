@@ -46,7 +46,9 @@ def draw_call(
     table.write_parquet(work / "people.parquet")
     if command == "next":
         policy = series_policy(policy, draw.randint(2, 3))
-    policy.write(work / "policy.toml")
+    # A policy that is saved has its hierarchies beside it.
+    (work / "asked").mkdir()
+    policy.write(work / "asked" / "policy.toml")
     ic.Ledger.init(work / "book")
     folder = command == "a folder"
     data, ending = "parts" if folder else "people.parquet", draw.choice([".csv", ".parquet"])
@@ -55,7 +57,7 @@ def draw_call(
         "anonymize" if folder else command,
         data,
         "--policy",
-        "policy.toml",
+        "asked/policy.toml",
         "-o",
         out,
         "--unanswered",
@@ -64,7 +66,9 @@ def draw_call(
     if recorded or command == "next" or (not folder and draw.random() < 0.7):
         call += ["--ledger", "book", "--recipient", "A"]
         rid = rid_of(made.case)
-        if command == "next" or (draw.random() < 0.5 and "," not in rid and rid == rid.strip()):
+        if command == "next" or (
+            draw.random() < (0.9 if recorded else 0.5) and "," not in rid and rid == rid.strip()
+        ):
             call += ["--ledger-keys", rid]
     if command == "apply":
         made.release.recoding.save(work / "kept")
