@@ -215,8 +215,9 @@ def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[s
     """Print the findings, the questions and the next command on one screen."""
     policy = "policy.toml" if output is None else str(output)
     lines = [f"{name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
+    unanswered = set(draft.unanswered)
     for role, title in _HEADINGS:
-        names = [name for name in draft.having(role) if name not in draft.unanswered]
+        names = [name for name in draft.having(role) if name not in unanswered]
         if names:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
     if draft.unanswered:
