@@ -17,7 +17,7 @@ from incrowd.reading.spellings import with_comma, without_comma
 ROWS = 120
 RANDOM = np.random.default_rng(3)
 AGE, RATE, PAY = (
-    RANDOM.integers(low, high, ROWS) / 10 for low, high in ((0, 900), (0, 60), (10_000, 99_999))
+    RANDOM.integers(low, high, ROWS) / 10 for low, high in ((0, 190), (0, 60), (10_000, 99_999))
 )
 
 

@@ -1,6 +1,7 @@
-"""A second reading of the spellings of ranges: numbers and dates are marked, and what is left is looked up.
+"""A second reading of the spellings of ranges: their skeletons, without numbers and dates, are looked up.
 
-``46 years and over`` leaves ``# and over``, and ``[46, inf)`` leaves ``[#,∞)``; see docs/values.md.
+The skeleton of ``46 years and over`` is ``# and over``, that of ``[46, inf)`` is ``[#,∞)``. docs/values.md
+shows the spellings.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ _DASHES = ("-", "~", "..", "...", ";", " to ", " through ", " thru ", " bis ", "
 
 
 def _closed() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
-    """List what is left of ranges with two ends; see `_skeletons`."""
+    """List the skeletons of ranges with two ends; see `_skeletons`."""
     for dash in _DASHES:
         yield f"#{dash}#", (True, True, True, True)
     for word, join in product(("between", "zwischen", "entre"), ("and", "und", "et", "y", "e")):
@@ -86,7 +87,7 @@ def _closed() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
 
 
 def _endless() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
-    """List what is left of ranges with one end; see `_skeletons`."""
+    """List the skeletons of ranges with one end; see `_skeletons`."""
     least, most = (True, False, True, False), (False, True, False, True)
     over, under = (True, False, False, False), (False, True, False, False)
     for left, right, dash in product("[(]", "])[", ",;"):
@@ -111,7 +112,7 @@ def _endless() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
 
 @cache
 def _skeletons() -> dict[str, tuple[bool, bool, bool, bool]]:
-    """List what is left of each spelling: whether it has a low end, a high one, and holds each."""
+    """List the skeleton of each spelling: whether it has a low end, a high one, and holds each."""
     return {**dict(_closed()), **dict(_endless())}
 
 
@@ -128,7 +129,7 @@ def bounds_of(cell: str, kind: str) -> Bounds | None:
 
 
 def _left(text: str, *, dated: bool = False) -> str:
-    """Return what is left of a text whose ends are marked: no units and currencies, no loose blanks."""
+    """Return the skeleton of a text whose ends are marked: no units and currencies, no loose blanks."""
     text = re.sub(r"[+-]?(?:infinity|inf)(?![a-z])", lambda sign: sign[0][: sign[0][0] in "+-"] + "∞", text)
     if dated:
         # A hyphen between dates has blanks around it, or stands between two years.

@@ -107,7 +107,7 @@ def column_digest(key: bytes, *names: str) -> str:
 
 
 def key_digest(key: bytes) -> str:
-    """Return what tells a key from others, and tells nothing of it."""
+    """Return a digest that tells a key from others, and tells nothing of it."""
     return _mac(key, "key").hex()
 
 
