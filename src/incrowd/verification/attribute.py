@@ -177,7 +177,8 @@ class Attribute:
         Raises
         ------
         PolicyError
-            The column has no such value: a slip of the pen must not count as protection.
+            The column has no such value: a slip of the pen must not count as protection. A release that
+            left all records with it out looks the same.
         """
         if self.part_codes is not None:
             self.coded()
@@ -191,7 +192,8 @@ class Attribute:
             return "-1"
         if found is None:
             raise PolicyError(
-                f"column {self.column.name!r} has no value that is written as the value to protect"
+                f"column {self.column.name!r} has no value that is written as the value to protect; whether "
+                "it was left out, or is misspelled in the policy, no release tells"
             )
         code = f"(SELECT min(v) FROM {tables} WHERE CAST(value AS VARCHAR) = {literal(found)})"
         self.con.check(

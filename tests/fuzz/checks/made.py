@@ -16,6 +16,7 @@ from fuzz import oracle
 from fuzz.crowds import rows_of_people
 from fuzz.draw import LISTED, Case, needs_population, spelling_of
 from fuzz.oracle import STAR, Classes, Column, Spec
+from fuzz.oracle.values import number_in
 from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
 from incrowd.algorithms import ALGORITHMS
 from incrowd.hierarchy import Hierarchy, builder_from_spec
@@ -197,6 +198,20 @@ def crash(where: str, error: BaseException) -> Finding:
     name = Path(last.filename).stem
     trace = "".join(traceback.format_exception(error)[-6:])
     return Finding(f"crash {type(error).__name__} in {name}.{last.name} ({where})", trace[-3000:])
+
+
+def is_left_out(made: Made, table: pl.DataFrame, message: str) -> bool:
+    """Say whether verify refuses a table for a good reason: no record has the value that a model protects."""
+    if "no value that is written as the value to protect" not in message:
+        return False
+    protected = {str(model["value"]) for model in made.case["models"] if "value" in model}
+    for name in made.sensitive:
+        cells = set(as_texts(table)[name].drop_nulls())
+        if table[name].dtype.is_numeric():  # a number is one value however it is written
+            cells = {value for value in protected for cell in cells if number_in(value) == number_in(cell)}
+        if protected & cells:
+            return False
+    return True
 
 
 def skeleton(message: str) -> str:
