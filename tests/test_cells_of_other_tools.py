@@ -69,6 +69,35 @@ def test_every_spelling_has_the_figures_of_the_first(meaning, text):
     assert figures(meaning, text) == figures(meaning, SPELLINGS[meaning][0])
 
 
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_a_cell_that_is_left_out_is_a_star(kind):
+    ages = [18, 20, 25, 30, 31, 33, 40, 45, 60, 63, 70, 70]
+    raw = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 6, "ill": ["x", "y", "y"] * 4})
+    schema = ic.Schema({"age": kind, "sex": "category"}, sensitive=["ill"])
+    starred = raw.with_columns(
+        age=pl.Series(["18" if age == 18 else "*" if age < 46 else str(age) for age in ages]),
+        sex=pl.Series([*"fmfm", *"****", *"fmfm"]),
+    )
+    left_out = starred.with_columns(pl.col("age", "sex").replace("*", None))
+    one, other = (ic.evaluate(raw, release, schema) for release in (starred, left_out))
+    assert (one.suppressed, one.classes) == (other.suppressed, other.classes) == (4, one.classes)
+    assert {name: lost.to_dict() for name, lost in one.utility.items()} == {
+        name: lost.to_dict() for name, lost in other.utility.items()
+    }
+    tries = [
+        [each.to_dict() for each in ic.attack(raw, release, schema, secret="ill", attacks=40)]
+        for release in (starred, left_out)
+    ]
+    assert tries[0] == tries[1]
+
+
+def test_a_value_that_was_missing_before_is_no_star():
+    raw = pl.DataFrame({"age": [18, 18, None, None], "sex": ["f", "f", "m", "m"], "ill": ["x", "y"] * 2})
+    release = raw.with_columns(pl.col("age").cast(pl.String))
+    found = ic.evaluate(raw, release, ic.Schema({"age": "number", "sex": "category"}, sensitive=["ill"]))
+    assert (found.suppressed, found.utility["loss"].value, found.summarized["age"]) == (0, 0.0, 0)
+
+
 @pytest.mark.parametrize(("meaning", "text"), EACH)
 def test_every_spelling_is_verified_against_the_raw_table(meaning, text, tmp_path):
     kind, grid = ("number", "1") if meaning in NUMBERS else ("date", "'day'")

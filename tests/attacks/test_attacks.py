@@ -358,10 +358,9 @@ def test_the_size_of_the_control_is_allowed_for(shape, mean, scale):
     assert size_factor([0, 0, 5], 4.0) == size_factor([1, 1], 4.0) == size_factor([0, 1], 0.5) == 1
 
 
-@pytest.mark.parametrize("cell", ["group 1", None])
-def test_cells_that_nobody_can_read_leave_nothing_to_guess(cell):
+def test_cells_that_nobody_can_read_leave_nothing_to_guess():
     raw = pl.DataFrame({"zip": [f"0210{row}" for row in range(6)], "ill": ["a", "b"] * 3})
-    release = raw.with_columns(zip=pl.lit(cell, pl.String), ill=pl.lit("?"))
+    release = raw.with_columns(zip=pl.lit("group 1"), ill=pl.lit("?"))
     schema = ic.Schema(["zip"], sensitive=["ill"])
     tries = ic.attack(raw, release, schema, secret="ill")
     alone = [each for each in tries if each.name.startswith("singling-out")]

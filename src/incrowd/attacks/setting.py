@@ -325,8 +325,12 @@ class Setting:
         for attribute in attributes:
             known = counted(mine, attribute.as_sensitive(), nulls)
             seen = counted(theirs, attribute.as_released().as_texts().as_sensitive(), nulls)
+            labels: Sequence[str | None] = seen.domain.values
+            if attribute.role == "quasi" and known.domain.missing < 0:
+                # Other tools suppress a cell by leaving it out.
+                labels = [SUPPRESSED if label is None else label for label in labels]
             self.columns[attribute.name] = Column.of(
-                known.domain, known.rank_of_row(), seen.domain.values, seen.rank_of_row()
+                known.domain, known.rank_of_row(), labels, seen.rank_of_row()
             )
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:

@@ -109,14 +109,21 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
     )
     class_of_key = theirs[first]
     suppressed = class_of_key < 0
-    indptr, members = group_members(class_of_key, released.keys)
-    present = np.flatnonzero(np.diff(indptr))
-    cells, summarized, astray = [], {}, {}
+    labels_of_key = []
     for domain, written, ranks, labels in zip(
         raw.domains, released.domains, frequency.codes, released.codes, strict=True
     ):
         of_key = np.full(len(first), written.size, np.int64)
         of_key[~suppressed] = labels[class_of_key[~suppressed]]
+        labels_of_key.append(_starred(domain, written.values, ranks, of_key))
+    if labels_of_key:
+        suppressed = np.logical_and.reduce([starred for _, starred in labels_of_key])
+    indptr, members = group_members(class_of_key, released.keys)
+    present = np.flatnonzero(np.diff(indptr))
+    cells, summarized, astray = [], {}, {}
+    for domain, written, ranks, (of_key, _) in zip(
+        raw.domains, released.domains, frequency.codes, labels_of_key, strict=True
+    ):
         made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
         several = made.lo[made.codes] < made.hi[made.codes]
         astray[domain.name] = int(frequency.weights[missed & several].sum())
@@ -129,6 +136,29 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         cells.append(made)
         summarized[domain.name] = int(frequency.weights[missed].sum())
     return frequency, Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, astray)
+
+
+def _starred(
+    domain: Domain,
+    labels: Sequence[str | None],
+    ranks: NDArray[np.unsignedinteger],
+    of_key: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Take a cell for ``*`` that is missing where the value is not, and say which cells are starred.
+
+    Returns
+    -------
+    of_key
+        int64[keys]: the number of each key's label; that of `SUPPRESSED` follows those of the labels.
+    starred
+        bool[keys]
+    """
+    star = labels.index(SUPPRESSED) if SUPPRESSED in labels else len(labels)
+    lost = np.zeros(len(of_key), np.bool_)
+    if None in labels:
+        lost = (of_key == labels.index(None)) & (ranks != domain.missing)
+    of_key = np.where(lost, star, of_key)
+    return of_key, (of_key == star) | (of_key == len(labels))
 
 
 def _cells(
