@@ -50,9 +50,10 @@ def next_release(  # noqa: PLR0913
 
     Classes are groups that have every sensitive value once. The values of a group are its signature. It has m
     values or more, and each person has the same signature in every release. So whoever compares releases
-    never gets below m values that a person may have, each as likely as the others. Where a value lacks in a
-    group, the group gets a counterfeit record. Of a group that is too wide all cells are ``*``: the policy
-    says how many such records there may be.
+    never gets below m values that a person may have, each as likely as the others. Equal values leave in one
+    spelling: texts without blanks around them, and 0 for -0. Where a value lacks in a group, the group gets a
+    counterfeit record. Of a group that is too wide all cells are ``*``: the policy says how many such records
+    there may be.
 
     The release is not recorded yet: give it to `Ledger.add` with the same keys.
 
@@ -112,7 +113,10 @@ def next_release(  # noqa: PLR0913
     m, sensitive, schema = _asked(policy)
     whose = list(keys) or [each.name for each in policy.schema.having("person")]
     frame, persons, kind = _people(table, policy, whose)
-    values, numbers = _values(frame[sensitive], [_column(each, sensitive) for each in earlier])
+    frame = frame.with_columns(_in_one_spelling(frame[sensitive]))
+    values, numbers = _values(
+        frame[sensitive], [_in_one_spelling(_column(each, sensitive)) for each in earlier]
+    )
     if len(values) < m or frame.is_empty():
         raise InfeasibleError(f"nothing was released: m is {m}, and {sensitive!r} has {len(values)} values")
     signatures = ledger.signatures(persons, sensitive, values["text"])
@@ -303,6 +307,13 @@ def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFra
     values = found.unique("text", keep="first", maintain_order=True)
     place = {text: number for number, text in enumerate(values["text"])}
     return values, np.array([place[text] for text in texts[0]], np.int64)
+
+
+def _in_one_spelling(column: pl.Series) -> pl.Series:
+    """Write equal values alike: whoever sees two spellings in two releases knows whose neighbour changed."""
+    if column.dtype == pl.String:
+        return key_texts(column.to_frame()).to_series()
+    return column.fill_nan(None).set(column == 0, 0.0) if column.dtype.is_float() else column
 
 
 def _column(table: Any, name: str) -> pl.Series:
