@@ -92,7 +92,7 @@ def test_every_kind_of_forgery_changes_a_ledger(tmp_path):
     ledger.add(one.release, one.place.table, recipient="A")
     (tmp_path / "witness").write_bytes(b"witness")
     draw, kinds = random.Random(1), Counter()
-    for number in range(300):
+    for number in range(1200):
         book = copy_of(tmp_path / "made", tmp_path / "book")
         how = change_bytes(draw, book, tmp_path / "witness") if number % 2 else change_lines(draw, book)
         kinds[how.partition(":")[0] if number % 2 else how] += 1
