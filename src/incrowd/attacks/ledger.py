@@ -20,8 +20,8 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
     found = ledger.with_people(ledger.entries)
     if not found:
         raise TableError(
-            f"{ledger.folder}: the ledger has no release with classes; `anonymize --ledger` records some, and "
-            "`ledger verify` says whether lines are gone"
+            f"{ledger.folder}: the ledger has no release with classes; `anonymize --ledger` records some, "
+            "and `ledger verify` says whether lines are gone"
         )
     releases = [Shown.of(*each) for each in found]
     parts = [deduced(releases)]

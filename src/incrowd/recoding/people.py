@@ -280,7 +280,8 @@ def _ranked(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
 def _ranks(before: SensitiveCounts, after: SensitiveCounts) -> NDArray[np.int64] | None:
     """Return the rank before of each released value; None if there is another value.
 
-    A CSV writes some values in other words: 1.0 for 1, a time for a day, NaN for the missing value.
+    A CSV writes some values in other words: 1.0 for 1, a time for a day, a point of time with its zone, NaN
+    for the missing value.
     """
     values = before.domain.values
     by_text = {values[rank]: rank for rank in np.flatnonzero(before.totals).tolist()}
@@ -303,5 +304,5 @@ def _meaning(text: str | None) -> object:
     """Read a number or a point of time; any other text stands for itself."""
     if text is None or text == "NaN":
         return None
-    number, moment = number_of(text), moment_of(text)
+    number, moment = number_of(text), moment_of(text.removesuffix("+0000"))
     return ("number", number) if number is not None else ("moment", moment) if moment else text
