@@ -339,7 +339,7 @@ def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
         ]
         return session.createDataFrame(frame.to_arrow(), schema=st.StructType(ntz))
     zoned = [
-        series.dt.replace_time_zone("UTC") if series.name in clocks else series
+        series.alias("").dt.replace_time_zone("UTC").alias(series.name) if series.name in clocks else series
         for series in frame.get_columns()
     ]
     return session.createDataFrame(pl.DataFrame(zoned).to_arrow())
@@ -353,7 +353,7 @@ def _of_spark(table: Any) -> pl.DataFrame:
 def _in_utc(frame: pl.DataFrame) -> pl.DataFrame:
     """Write points of time as a clock in UTC shows them."""
     clocks = [
-        series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        series.alias("").dt.convert_time_zone("UTC").dt.replace_time_zone(None).alias(series.name)
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone
         else series
         for series in frame.get_columns()

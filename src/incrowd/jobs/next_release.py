@@ -313,7 +313,11 @@ def _in_one_spelling(column: pl.Series) -> pl.Series:
     """Write equal values alike: whoever sees two spellings in two releases knows whose neighbour changed."""
     if column.dtype == pl.String:
         return key_texts(column.to_frame()).to_series()
-    return column.fill_nan(None).set(column == 0, 0.0) if column.dtype.is_float() else column
+    if not column.dtype.is_float():
+        return column
+    # Series look themselves up by their name, which may be a pattern of names.
+    plain = column.alias("")
+    return plain.fill_nan(None).set(plain == 0, 0.0).alias(column.name)
 
 
 def _column(table: Any, name: str) -> pl.Series:

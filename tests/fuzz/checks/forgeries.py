@@ -23,7 +23,7 @@ _READING = {
     "verify": ["ledger", "verify", "book"],
     "attack": ["attack", "--ledger", "book", "--json"],
 }
-_WAYS_OUT = ("from a copy", "incrowd ledger init makes one")
+_WAYS_OUT = ("from a copy", "incrowd ledger init makes one", "whether lines are gone")
 
 
 def forgeries(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:

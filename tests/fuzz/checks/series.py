@@ -127,6 +127,7 @@ def _are_one_number(one: str | None, other: str | None) -> bool:
 def _texts(column: pl.Series) -> list[str | None]:
     """Return values as texts; blanks around them and the way of writing a letter do not count, and -0 is 0."""
     if column.dtype.is_float():
+        column = column.alias("")
         column = column.fill_nan(None).set(column == 0, 0.0)
     texts = column.cast(pl.String).to_list()
     return [None if text is None else unicodedata.normalize("NFC", text.strip()) for text in texts]
