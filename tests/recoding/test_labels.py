@@ -72,6 +72,8 @@ def picked(data, domain):
 @given(st.sets(MARKS, min_size=2, max_size=6), st.booleans(), st.data())
 def test_sets_name_what_was_written(texts, missing, data):
     domain = domain_of([*texts, *([None] if missing else [])], "category")
+    if domain.size < 2:  # a row of `*` is suppressed, and leaves one value
+        return
     ranks = picked(data, domain)
     named = read_set(set_label(domain, ranks))
     assert named == [domain.values[rank] for rank in ranks]

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from incrowd.reading.exact import moment_of
@@ -155,13 +155,9 @@ def _forms(kind: str) -> Iterator[str]:
         yield rf"{high} ?(?P<below>未満|未满|未滿)"
 
 
-_FORMS: dict[str, list[re.Pattern[str]]] = {}
-
-
+@cache
 def _patterns(kind: str) -> list[re.Pattern[str]]:
-    if kind not in _FORMS:
-        _FORMS[kind] = [re.compile(form) for form in _forms(kind)]
-    return _FORMS[kind]
+    return [re.compile(form) for form in _forms(kind)]
 
 
 def plain(text: str) -> str:
