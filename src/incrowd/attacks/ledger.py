@@ -17,15 +17,15 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
     So are those of whom too few sensitive values remain possible. Of two m-invariant releases the signatures
     are compared in place of the people.
     """
-    found = ledger.with_people(ledger.entries)
-    if not found:
+    entries = ledger.with_people(ledger.entries)
+    if not entries:
         raise TableError(
-            f"{ledger.folder}: the ledger has no release with classes; `anonymize --ledger` records some, "
-            "and `ledger verify` says whether lines are gone"
+            f"{ledger.folder}: the ledger has no release with classes; `anonymize` with a ledger records "
+            "some, and `ledger verify` says whether lines are gone"
         )
-    releases = [Shown.of(*each) for each in found]
+    releases = [Shown.of(*each) for each in entries]
     parts = [deduced(releases)]
-    for last, (entry, people) in enumerate(found):
+    for last, (entry, people) in enumerate(entries):
         others = releases[:last]
         if m := entry.get("m"):
             parts.append(without_m_invariance([*(each.people for each in others if each.series), people], m))
