@@ -98,6 +98,68 @@ def test_a_value_that_was_missing_before_is_no_star():
     assert (found.suppressed, found.utility["loss"].value, found.summarized["age"]) == (0, 0.0, 0)
 
 
+def test_a_mask_is_read_alike_everywhere(tmp_path):
+    raw = pl.DataFrame({"zip": ["02101", "02102", "02201", "12345"] * 2, "ill": ["a", "b"] * 4})
+    masks = ["021**", "021**", "0**01", "*****"] * 2
+    release = raw.with_columns(zip=pl.Series(masks))
+    found = ic.assess(
+        release, ic.Schema(["zip"], unlisted="drop"), [ic.KMap(1)], population=raw.select("zip")
+    )
+    # 021** are four of the population, and so are 0**01.
+    assert [each.value for each in found.results.asked] == [4]
+    (tmp_path / "policy.toml").write_text(
+        "version = 4\nkeep_order = true\n[columns.zip]\nrole = 'quasi'\nkind = 'category'\n"
+        "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-map'\nk = 4\n"
+    )
+    paths = [tmp_path / name for name in ("safe.csv", "policy.toml", "raw.csv")]
+    raw.write_csv(paths[2])
+    for masked, problems, people in ((masks, 0, 4), (["022**", *masks[1:]], 1, 2)):
+        raw.with_columns(zip=pl.Series(masked)).write_csv(paths[0])
+        result = ic.verify(*paths[:2], against=paths[2], population=paths[2])
+        assert (len(result.problems), result.findings[0].reached) == (problems, people)
+
+
+UNREAD = ["group 1", "46 bananas", "[20-29", "age 20-29", "young"]
+
+
+@pytest.mark.parametrize("text", UNREAD)
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_a_cell_that_nobody_can_read_is_told_and_leaves_no_figure(text, kind):
+    """Classes can be counted still, and columns that are read can be attacked."""
+    ages = [18, 20, 25, 30, 31, 46]
+    raw = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 3, "ill": ["x", "y", "y"] * 2})
+    release = raw.with_columns(age=pl.Series([text, text, *map(str, ages[2:])]))
+    schema = ic.Schema({"age": kind, "sex": "category"}, sensitive=["ill"])
+    found = ic.evaluate(raw, release, schema)
+    assert (found.classes, found.unread["age"].records, [*found.unread]) == (6, 2, ["age"])
+    assert not any(letter.isdigit() and letter != "9" for letter in "".join(found.unread["age"].shapes))
+    assert "loss" not in found.utility
+    assert found.utility["discernibility"].value > 0
+    for figure in (
+        lambda: ic.fidelity(found),
+        lambda: found.per_record("loss"),
+        lambda: found.table("age"),
+        lambda: ic.learn(found, raw, "ill"),
+    ):
+        with pytest.raises(ic.TableError, match="not measured: column 'age': the cells of 2 records"):
+            figure()
+    assert found.per_record("discernibility") is None or len(found.per_record("discernibility")) == 6
+    tries = ic.attack(raw, release, schema, secret="ill", known=["sex"], aligned=True)
+    assert {each.name for each in tries if each.attacks} == {"linkage"}
+    for each in tries:
+        assert each.attacks or each.remarks[0].startswith("not measured: column 'age'")
+
+
+@pytest.mark.parametrize("text", ["[30-39]", "30 to 39", "[30, 40)"])
+def test_a_range_beside_a_hierarchy_is_the_values_within_it(text):
+    ages = [18, 20, 30, 35, 39, 46]
+    tree = ic.Hierarchy.from_nested({"*": {"odd": ["35", "39"], "even": ["18", "20", "30", "46"]}})
+    raw = pl.DataFrame({"age": ages, "ill": ["x", "y", "y"] * 2})
+    release = raw.with_columns(age=pl.Series(["18", "20", text, text, text, "46"]))
+    found = ic.evaluate(raw, release, ic.Schema({"age": tree}, sensitive=["ill"]))
+    assert (found.unread, found.summarized) == ({}, {"age": 0})
+
+
 @pytest.mark.parametrize(("meaning", "text"), EACH)
 def test_every_spelling_is_verified_against_the_raw_table(meaning, text, tmp_path):
     kind, grid = ("number", "1") if meaning in NUMBERS else ("date", "'day'")

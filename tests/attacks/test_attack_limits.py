@@ -208,10 +208,20 @@ def test_all_kinds_that_tables_allow(releases):
 
 def test_labels_without_their_hierarchy_are_not_taken_for_safe():
     release = ic.anonymize(ZIPS, ZIP_POLICY).table
-    with pytest.raises(ic.TableError, match="give the hierarchies"):
-        attack(ZIPS, release, ic.Schema(["zip"], ["illness"]), also=[release], kinds=["composition"])
+    plain = ic.Schema(["zip"], ["illness"])
+    blind = attack(ZIPS, release, plain, also=[release], kinds=["composition"])[0]
+    assert (blind.attacks, "label of a hierarchy" in blind.remarks[0]) == (0, True)
     found = attack(ZIPS, release, ZIP_POLICY, also=[release], kinds=["composition"])[0]
     assert (found.figures["smallest"], found.figures["not_found"]) == (5, 0)
+
+
+def test_a_release_of_other_people_leaves_nothing_to_intersect():
+    people = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "b"] * 2})
+    others = people.with_columns(age=pl.lit("[50-60]"))
+    tries = attack(people, others, ic.Schema({"age": "number"}, ["ill"]), also=[others])
+    none = tries[[each.name for each in tries].index("composition")]
+    assert (none.attacks, "covers the values of anybody" in none.remarks[0]) == (0, True)
+    assert any(each.attacks for each in tries)
 
 
 @pytest.mark.parametrize(

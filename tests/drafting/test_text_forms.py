@@ -1,4 +1,4 @@
-"""Forms of texts: lists, pairs of numbers, days in two formats, contacts in free text, and shapes."""
+"""Forms of texts: lists, pairs of numbers, days in two formats and contacts in free text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from incrowd.drafting.profile import profile_of
-from incrowd.drafting.text_forms import contacts_in, day_formats_of, separator_of, shape_of
+from incrowd.drafting.text_forms import contacts_in, day_formats_of, separator_of
 from incrowd.jobs.draft import draft_policy
 
 RNG = np.random.default_rng(11)
@@ -125,17 +125,6 @@ def test_texts_with_contacts_and_notes_are_left_out_with_the_reason():
 def test_codes_of_diagnoses_are_asked_about_as_data_on_health():
     guess = only(x9=RNG.choice(["F32.1", "E11.9", "I10", "J45.0", "C50"], ROWS).tolist())
     assert (guess.role, guess.special) == ("?", "health")
-
-
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    {
-        "KX-204": "AA-999", "2021-07-30": "9999-99-99", "Ann Lee": "Aaa Aaa", "+": "", "<10k": ".99a",
-        "佐藤 太郎": "aa aa", "Müller": "Aaaaaa", "a" * 40: "a" * 21 + "...",
-    }.items(),
-)  # fmt: skip
-def test_shapes_show_no_letter_and_no_digit(text, shape):
-    assert shape_of(text) == shape
 
 
 def test_a_profile_has_the_shapes_of_the_most_frequent_values():

@@ -119,8 +119,10 @@ def test_sets_read_once_more(kind, rows):
     wrong = {cell for cell, (value, named) in zip(cells, rows, strict=True) if value not in named}
     wrong |= {cell for cell, (_, named) in zip(cells, rows, strict=True) if not named <= known}
     schema = ic.Schema(quasi={"x": kind}, sensitive=["s"])
-    found = ic.evaluate(table, table.with_columns(x=pl.Series(cells)), schema).summarized
-    assert found == {"x": sum(cell in wrong for cell in cells)}
+    evaluation = ic.evaluate(table, table.with_columns(x=pl.Series(cells)), schema)
+    assert evaluation.summarized == {"x": sum(cell in wrong for cell in cells)}
+    unread = sum(not named <= known for _, named in rows)
+    assert sum(each.records for each in evaluation.unread.values()) == unread
 
 
 def test_days_and_numbers_written_another_way():

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.reading.texts import Texts, column_of, picked
+from incrowd.reading.texts import Texts, column_of, picked, shape_of
 
 NUMBERS = pl.Series([1.5, -2.0, 1e30])
 
@@ -45,3 +45,15 @@ def test_texts_of_python_are_a_column_too():
     assert column_of(["a", "b"]).equals(pl.Series(["a", "b"]))
     assert column_of(()).dtype == pl.String
     assert picked(("a", "b"), np.array([1])) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    {
+        "KX-204": "AA-999", "2021-07-30": "9999-99-99", "Ann Lee": "Aaa Aaa", "+": "", "<10k": ".99a",
+        "佐藤 太郎": "aa aa", "Müller": "Aaaaaa", "a" * 40: "a" * 21 + "...",
+        "[20-30[": "[99-99[",
+    }.items(),
+)  # fmt: skip
+def test_shapes_show_no_letter_and_no_digit(text, shape):
+    assert shape_of(text) == shape

@@ -65,6 +65,14 @@ class Attack(InNotebooks):
         rates = f"{self.main.value:.3f} right, {self.baseline.value:.3f} without it"
         return f"Attack({self.name}: {self.attacks:,} guesses, {rates})"
 
+    @classmethod
+    def of_nothing(cls, name: str, *reasons: str) -> Attack:
+        """Return the result of an attack that made no guess, and say why."""
+        nothing = wilson(0, 0)
+        return cls(
+            name, 0, nothing, nothing, None, None, remarks=tuple(f"not measured: {each}" for each in reasons)
+        )
+
     @property
     def stronger_than_guessing(self) -> bool:
         """Whether the release helped; if not, its figures say little about the risk."""

@@ -108,11 +108,6 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
     - ``unique``: people with one record left;
     - ``pinned``: people with one sensitive value left;
     - ``not_found``: people who have no record in some release. They are left out.
-
-    Raises
-    ------
-    TableError
-        When no cell covers anybody, as where its hierarchy is not given.
     """
     people = settings[0].people
     made = min(attacks, people)
@@ -135,9 +130,8 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
         single += len(common) == 1
         alone += len(found[0]) == 1
     if lost == made:
-        raise TableError(
-            "composition: no released cell covers anybody; give the hierarchies that its labels are of, and "
-            "releases of this table"
+        return Attack.of_nothing(
+            "composition", "no released cell covers the values of anybody; give releases of this table"
         )
     made -= lost
     figures: dict[str, float] = {
@@ -167,6 +161,7 @@ BY_ORDER = AttackKind(
     "also=",
     lambda call: len(call.releases) > 1 and call.by_order,
     lambda call: composition_by_order(call.releases, call.secret),
+    columns=lambda call: (),
 )
 
 COMPOSITION = AttackKind(
@@ -174,4 +169,5 @@ COMPOSITION = AttackKind(
     "also= and a secret",
     lambda call: len(call.releases) > 1 and call.secret is not None,
     lambda call: composition(call.releases, call.inferred, call.attacks),
+    columns=lambda call: call.with_secret,
 )

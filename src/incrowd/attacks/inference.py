@@ -38,4 +38,5 @@ INFERENCE = AttackKind(
     "a secret",
     lambda call: call.secret is not None,
     lambda call: inference(call.setting, call.inferred, call.attacks),
+    columns=lambda call: call.with_secret,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +37,11 @@ class AttackCall(NamedTuple):
         return self.releases[0]
 
     @property
+    def with_secret(self) -> list[str]:
+        """The quasi-identifiers, and the secret where there is one."""
+        return [*self.setting.quasi, *([] if self.secret is None else [self.secret])]
+
+    @property
     def inferred(self) -> str:
         """The secret, which there is."""
         if self.secret is None:
@@ -67,6 +72,8 @@ class AttackKind:
         Tries the attack.
     by_default
         Whether it is tried unless the caller names kinds.
+    columns
+        The columns whose cells it rests on; the quasi-identifiers unless it says so.
     """
 
     name: str
@@ -74,3 +81,16 @@ class AttackKind:
     possible: Callable[[AttackCall], bool]
     attempt: Callable[[AttackCall], Attack]
     by_default: bool = True
+    columns: Callable[[AttackCall], Iterable[str]] = lambda call: call.setting.quasi
+
+    def result(self, call: AttackCall) -> Attack:
+        """Try the attack; where cells that it rests on cannot be read, make no guess and say so."""
+        unread = {
+            name: cells
+            for name in self.columns(call)
+            for setting in call.releases
+            if (cells := setting.columns[name].unread) is not None
+        }
+        if not unread:
+            return self.attempt(call)
+        return Attack.of_nothing(self.name, *(cells.text(name) for name, cells in unread.items()))

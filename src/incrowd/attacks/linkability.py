@@ -33,4 +33,5 @@ LINKABILITY = AttackKind(
     "two sides",
     lambda call: all(call.sides),
     lambda call: linkability(call.setting, call.sides, call.attacks, call.neighbours),
+    columns=lambda call: (*call.sides[0], *call.sides[1]),
 )

@@ -34,4 +34,5 @@ LINKAGE = AttackKind(
     "aligned=True or row_map=",
     lambda call: call.known is not None,
     lambda call: linkage(call.setting, call.known or [], call.attacks),
+    columns=lambda call: set(call.known or []) & set(call.setting.quasi),
 )

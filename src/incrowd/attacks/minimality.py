@@ -280,4 +280,5 @@ MINIMALITY = AttackKind(
     ),
     # It anonymizes the table many times.
     by_default=False,
+    columns=lambda call: call.with_secret,
 )

@@ -13,7 +13,7 @@ from incrowd.errors import TableError
 from incrowd.io.columns import column_named
 from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.recoding import SUPPRESSED
-from incrowd.recoding.observed import listed_of, ranks_of, read_intervals
+from incrowd.recoding.observed import Unread, listed_of, ranks_of, read_intervals
 from incrowd.table.domain import exponent_of
 from incrowd.table.schema import Attribute, Schema, require_columns
 
@@ -171,6 +171,11 @@ class Column:
         return bool(told and (points | alone).all())
 
     @cached_property
+    def unread(self) -> Unread | None:
+        """The released cells that nobody can read; None where there are none."""
+        return Unread.of(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
+
+    @cached_property
     def _known(self) -> NDArray[np.float64]:
         return np.asarray(self.numbers[~np.isnan(self.numbers)])
 
@@ -288,9 +293,9 @@ class Setting:
 
     Attributes
     ----------
-    quasi, released
-        Names of the quasi-identifiers, and of all columns of the release: these, the sensitive ones and those
-        that were released as they are.
+    quasi, protected, released
+        Names of the quasi-identifiers; of these and the sensitive attributes; and of all columns of the
+        release, those that were released as they are among them.
     """
 
     def __init__(self, raw: Any, release: Any, schema: Schema, control: Any, seed: int) -> None:
@@ -320,6 +325,7 @@ class Setting:
         self.records = len(theirs)
         self.columns: dict[str, Column] = {}
         self.quasi = [attribute.name for attribute in schema.quasi]
+        self.protected = names
         self.released = [attribute.name for attribute in attributes]
         nulls = schema.null_values
         for attribute in attributes:

@@ -173,6 +173,7 @@ UNIVARIATE = AttackKind(
     "a released column",
     lambda call: True,
     lambda call: singling_out(call.setting, 1, call.attacks, "singling-out-univariate"),
+    columns=lambda call: call.setting.protected,
 )
 
 MULTIVARIATE = AttackKind(
@@ -182,4 +183,5 @@ MULTIVARIATE = AttackKind(
     lambda call: singling_out(
         call.setting, min(call.columns, len(call.setting.released)), call.attacks, "singling-out-multivariate"
     ),
+    columns=lambda call: call.setting.protected,
 )

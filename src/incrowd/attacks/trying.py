@@ -179,7 +179,7 @@ def attack(  # noqa: PLR0913
         wanted = each.by_default if kinds is None else name in kinds
         if wanted and each.possible(call):
             progress.stage(name)
-            found.append(each.attempt(call))
+            found.append(each.result(call))
     return found
 
 

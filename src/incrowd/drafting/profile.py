@@ -17,7 +17,6 @@ from incrowd.drafting.text_forms import (
     diagnosis_codes,
     pairs_of_numbers,
     separator_of,
-    shape_of,
 )
 from incrowd.drafting.value_forms import is_postal, reaching
 from incrowd.drafting.words import says, tokens
@@ -26,6 +25,7 @@ from incrowd.io.columns import nameless
 from incrowd.lazy import NDArray, np, pl
 from incrowd.reading.exact import NUMBER
 from incrowd.reading.recognition import Recognized, recognize, recognize_digits
+from incrowd.reading.texts import shape_of
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.schema import Attribute
 

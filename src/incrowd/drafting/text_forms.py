@@ -18,7 +18,6 @@ __all__ = [
     "example_of",
     "pairs_of_numbers",
     "separator_of",
-    "shape_of",
 ]
 
 _SEPARATORS = (";", "|", ",", "/", "+")
@@ -34,10 +33,6 @@ _PHONE = re.compile(r"(?<![\w.,])\+?\(?[0-9][0-9()]*(?:[ /.-]?[0-9()]+){1,6}(?![
 _PHONE_DIGITS = range(7, 16)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EXAMPLE = dt.datetime(2023, 5, 7, 16, 45)
-_SHAPE = 24
-"""Signs that a shape shows."""
-_KEPT = frozenset(" -./:,;()@_#")
-"""Signs that a shape keeps; every other one may be what a value says."""
 
 
 def separator_of(texts: Sequence[str]) -> str:
@@ -155,22 +150,3 @@ def example_of(pattern: str) -> str:
     '07/05/2023'
     """
     return _EXAMPLE.strftime(pattern)
-
-
-def shape_of(text: str) -> str:
-    """Return the shape of a text: ``A`` and ``a`` for letters, ``9`` for digits; empty where it has neither.
-
-    Examples
-    --------
-    >>> shape_of("KX-204"), shape_of("2021-07-30"), shape_of("Ann Lee"), shape_of("+")
-    ('AA-999', '9999-99-99', 'Aaa Aaa', '')
-    """
-    if not any(sign.isalnum() for sign in text):
-        return ""
-    shape = "".join(
-        "9" if sign.isdigit()
-        else ("A" if sign.isupper() else "a") if sign.isalnum()
-        else sign if sign in _KEPT
-        else "." for sign in text[: _SHAPE + 1]
-    )  # fmt: skip
-    return shape if len(shape) <= _SHAPE else shape[: _SHAPE - 3] + "..."

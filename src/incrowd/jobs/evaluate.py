@@ -12,10 +12,10 @@ from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import InNotebooks
 from incrowd.table.schema import Schema
 from incrowd.table.survey import UNIT, Sampling
-from incrowd.utility import METRICS, MetricResult, measure_all
+from incrowd.utility import METRICS, ClassMetric, MetricResult, measure_all
 
 if TYPE_CHECKING:
-    from incrowd.recoding.observed import Observed
+    from incrowd.recoding.observed import Observed, Unread
     from incrowd.table.frequency import FrequencyTable
 
 _FEW = 20
@@ -39,18 +39,23 @@ class Evaluation(InNotebooks):
     summarized
         Per quasi-identifier the cells that do not cover the raw values of their class, such as means and most
         frequent values. They count as the values that the class has.
+    unread
+        Per quasi-identifier the cells that nobody can read, if there are any: how many records have one, and
+        their shapes.
     utility
-        What was lost, per metric; each is measured when it is first read.
+        What was lost, per metric; each is measured when it is first read. Where cells are not read, these are
+        the metrics that look at classes alone.
     frequency, recoding
         The raw keys and what became of them.
     """
 
-    _shown = ("records", "suppressed", "classes", "summarized", "utility")
+    _shown = ("records", "suppressed", "classes", "summarized", "unread", "utility")
 
     records: int
     suppressed: int
     classes: int
     summarized: dict[str, int]
+    unread: dict[str, Unread]
     utility: Mapping[str, MetricResult]
     frequency: FrequencyTable = field(repr=False)
     recoding: Observed = field(repr=False)
@@ -69,7 +74,11 @@ class Evaluation(InNotebooks):
         ------
         PolicyError
             When there is no such metric.
+        TableError
+            When cells are not read, on which the metric rests.
         """
+        if not issubclass(METRICS.get(metric), ClassMetric):
+            self.require_read(metric)
         each = METRICS.get(metric)().per_record(self.frequency, self.recoding)
         rows = self.frequency.key_of_row("per_record")
         return None if each is None else np.append(each, 1.0)[rows]
@@ -89,10 +98,24 @@ class Evaluation(InNotebooks):
         ------
         ParameterError
             When these are not one or two quasi-identifiers, or have too many pairs of values.
+        TableError
+            When cells are not read.
         """
+        self.require_read("table")
         from incrowd.jobs.spread import count_table
 
         return count_table(self.frequency, self.recoding, columns)
+
+    def require_read(self, figure: str) -> None:
+        """Refuse a figure that rests on cells which are not read.
+
+        Raises
+        ------
+        TableError
+            When there are such cells.
+        """
+        for name, cells in self.unread.items():
+            raise TableError(f"{figure} is not measured: {cells.text(name)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -102,6 +125,7 @@ class Evaluation(InNotebooks):
             "suppressed": self.suppressed,
             "classes": self.classes,
             "summarized": self.summarized,
+            "unread": {name: cells._asdict() for name, cells in self.unread.items()},
             "utility": [lost.to_dict() for lost in self.utility.values()],
             **({} if self.people is None else {"people": self.people}),
         }
@@ -175,7 +199,8 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
         classes.suppressed,
         len(classes),
         recoding.summarized,
-        measure_all(frequency, recoding),
+        recoding.unread,
+        measure_all(frequency, recoding, of_classes=bool(recoding.unread)),
         frequency,
         recoding,
     )

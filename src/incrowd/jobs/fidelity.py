@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from incrowd.jobs.evaluate import Evaluation
 from incrowd.jobs.spread import Spread, joint_counts
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import COUNT, PART, SEED
 from incrowd.presentation.markup import InNotebooks
 
 if TYPE_CHECKING:
-    from incrowd.jobs.evaluate import Evaluation
     from incrowd.jobs.release import Release
     from incrowd.table.frequency import FrequencyTable
 
@@ -138,6 +138,8 @@ def fidelity(
     ------
     ParameterError
         When a setting is out of range.
+    TableError
+        When the release has cells that are not read.
 
     Notes
     -----
@@ -153,6 +155,8 @@ def fidelity(
     Xiao and Tao, Anatomy, VLDB 2006, section 6 (relative error under even spread, with a floor of 0.1 %
     of the records).
     """
+    if isinstance(release, Evaluation):
+        release.require_read("fidelity")
     frequency, recoding = release.frequency, release.recoding
     queries = COUNT.check(queries, "fidelity", "queries")
     columns = COUNT.within(1, len(frequency.domains)).check(columns, "fidelity", "columns")

@@ -92,6 +92,8 @@ def learn(
         When the target does not vary, or there are too few records.
     SchemaError
         When the table has no such target.
+    TableError
+        When the release has cells that are not read.
 
     References
     ----------
@@ -105,6 +107,7 @@ def learn(
         raise MissingExtraError("scikit-learn", "ml", "measuring utility for learning") from None
     from incrowd.kernels.jit import PARALLEL_FROM, thread_count
 
+    evaluation.require_read("learning")
     holdout = SHARE.within(0.05, 0.95).check(holdout, "learn", "holdout")
     seed = SEED.check(seed, "learn", "seed")
     labels, numeric = _labels(evaluation, table, target)

@@ -175,7 +175,7 @@ def is_own(text: str) -> bool:
 
 
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
-_LONGEST = 400
+_LONGEST = 2_000
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,4 +1,4 @@
-"""Texts of many values, which become texts of Python when somebody asks for one."""
+"""Texts of many values, which become texts of Python when somebody asks for one, and shapes of texts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
 from incrowd.lazy import NDArray, np, pl
+
+_SHAPE = 24
+"""Signs that a shape shows."""
+_KEPT = frozenset(" -./:,;()[]{}@_#")
+"""Signs that a shape keeps; every other one may be what a value says."""
 
 
 class Texts(Sequence[str]):
@@ -89,3 +94,22 @@ def picked(texts: Sequence[str], places: NDArray[np.integer]) -> Sequence[str]:
     ['b', 'a']
     """
     return texts.picked(places) if isinstance(texts, Texts) else [texts[place] for place in places.tolist()]
+
+
+def shape_of(text: str) -> str:
+    """Return the shape of a text: ``A`` and ``a`` for letters, ``9`` for digits; empty where it has neither.
+
+    Examples
+    --------
+    >>> shape_of("KX-204"), shape_of("2021-07-30"), shape_of("Ann Lee"), shape_of("+")
+    ('AA-999', '9999-99-99', 'Aaa Aaa', '')
+    """
+    if not any(sign.isalnum() for sign in text):
+        return ""
+    shape = "".join(
+        "9" if sign.isdigit()
+        else ("A" if sign.isupper() else "a") if sign.isalnum()
+        else sign if sign in _KEPT
+        else "." for sign in text[: _SHAPE + 1]
+    )  # fmt: skip
+    return shape if len(shape) <= _SHAPE else shape[: _SHAPE - 3] + "..."

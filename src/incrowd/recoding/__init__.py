@@ -10,6 +10,7 @@ from incrowd.recoding.labels import (
     effective_style,
     node_labels,
     range_label,
+    read_mask,
     read_set,
     starred_nodes,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "node_cells",
     "node_labels",
     "range_label",
+    "read_mask",
     "read_set",
     "starred_nodes",
 ]

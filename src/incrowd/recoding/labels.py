@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
@@ -163,6 +164,19 @@ def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[s
             parts[-1] += mark
     missing = {_MISSING_MEMBER} if "" in values else {_MISSING_MEMBER, ""}
     return [None if part in missing and number not in escaped else part for number, part in enumerate(parts)]
+
+
+def read_mask(label: str) -> re.Pattern[str] | None:
+    """Read a mask, which has a star for each sign that is hidden; None where a label is none.
+
+    Examples
+    --------
+    >>> bool(read_mask("021**").fullmatch("02139")), read_mask("*"), read_mask("02139")
+    (True, None, None)
+    """
+    if "*" not in label or label == "*":
+        return None
+    return re.compile(re.escape(label).replace(r"\*", "."), re.DOTALL)
 
 
 def mean_labels(domain: Domain, counts: Any) -> list[str | None]:

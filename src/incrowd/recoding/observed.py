@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from incrowd.errors import TableError
 from incrowd.lazy import NDArray, np
 from incrowd.reading.cells import Span, read_span
-from incrowd.reading.exact import number_of
-from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_set
+from incrowd.reading.exact import moment_of, number_of
+from incrowd.reading.texts import shape_of
+from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_mask, read_set
 from incrowd.recoding.cells import depths_of
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import FrequencyTable, smallest_codes
@@ -34,10 +34,13 @@ class Observed(Recoding):
         and most frequent values are such cells. They count as covering the values of the class.
     astray
         Per quasi-identifier the records whose cell names several values, as a range does, but not their own.
+    unread
+        The quasi-identifiers with cells that nobody can read. Only classes can be measured then.
     """
 
     summarized: dict[str, int]
     astray: dict[str, int]
+    unread: dict[str, Unread]
     kind: ClassVar[str] = "observed"
 
     def decisions(self) -> dict[str, Any]:
@@ -46,6 +49,45 @@ class Observed(Recoding):
         return {
             "cells": {name: len(set(cells.labels)) for name, cells in zip(names, self.cells, strict=True)}
         }
+
+
+class Unread(NamedTuple):
+    """Released cells of a column that are no value, range, mask, set or label which is known.
+
+    Attributes
+    ----------
+    records
+        Those with such a cell.
+    shapes
+        The shapes of the most frequent ones, at most three; see `shape_of`.
+    """
+
+    records: int
+    shapes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, domain: Domain, labels: Sequence[str | None], records: NDArray[np.integer | np.floating]
+    ) -> Unread | None:
+        """Find the cells that are not read; None where all are.
+
+        Parameters
+        ----------
+        labels, records
+            The cells, and how many records have each: [labels].
+        """
+        reader = _Reader(domain)
+        cells = [at for at, label in enumerate(labels) if records[at] and not reader.reads(label)]
+        frequent = sorted(cells, key=lambda at: -records[at])
+        shapes = dict.fromkeys(shape_of(labels[at] or "") or "signs" for at in frequent)
+        return cls(int(records[cells].sum()), tuple(shapes)[:3]) if cells else None
+
+    def text(self, column: str) -> str:
+        """Say which cells are not read."""
+        return (
+            f"column {column!r}: the cells of {self.records:,} records are no value, range, mask, set "
+            f"or label of a hierarchy that is known (they look like {', '.join(map(repr, self.shapes))})"
+        )
 
 
 class _Meaning(NamedTuple):
@@ -120,11 +162,14 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         suppressed = np.logical_and.reduce([starred for _, starred in labels_of_key])
     indptr, members = group_members(class_of_key, released.keys)
     present = np.flatnonzero(np.diff(indptr))
-    cells, summarized, astray = [], {}, {}
+    cells, summarized, astray, unread = [], {}, {}, {}
     for domain, written, ranks, (of_key, _) in zip(
         raw.domains, released.domains, frequency.codes, labels_of_key, strict=True
     ):
         made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
+        records = np.bincount(of_key, np.where(suppressed, 0, frequency.weights), written.size + 1)
+        if strange := Unread.of(domain, written.values, records):
+            unread[domain.name] = strange
         several = made.lo[made.codes] < made.hi[made.codes]
         astray[domain.name] = int(frequency.weights[missed & several].sum())
         if missed.any():
@@ -135,7 +180,8 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
             made = _summaries(domain, made, ranks, missed, class_of_key, indptr, members, present)
         cells.append(made)
         summarized[domain.name] = int(frequency.weights[missed].sum())
-    return frequency, Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, astray)
+    recoding = Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, astray, unread)
+    return frequency, recoding
 
 
 def _starred(
@@ -250,7 +296,16 @@ class _Reader:
             return self._set(parts)
         if self.domain.ordered:
             return self._range(label)
-        return self._set(self._masked(label))
+        return self._set(self._members(label))
+
+    def reads(self, label: str | None) -> bool:
+        """Say whether the grammar of cells has a label, also where it covers no value of the column."""
+        if label is None or self(label).lo >= 0:
+            return True
+        if self.domain.kind == "category":
+            return False
+        is_moment = self.domain.kind == "date" and moment_of(label) is not None
+        return is_moment or self.span(label) is not None
 
     def _node(self, node: int) -> _Meaning:
         assert self.tree is not None
@@ -269,12 +324,14 @@ class _Reader:
         depth = 0 if self.tree is None else int(self.tree.depths[self.domain.ancestors(*ends)[0]])
         return _Meaning(lo, hi, float(self.domain.span(*ends)[0]), depth)
 
-    def _masked(self, label: str) -> list[str | None]:
-        """Return the values that a mask stands for, a star for a sign: ``021**``; none for another text."""
-        if not 0 < label.count("*") < len(label):
-            return []
-        mask = re.compile(re.escape(label).replace(r"\*", "."), re.DOTALL)
-        return [value for value in self.domain.values if value is not None and mask.fullmatch(value)]
+    def _members(self, label: str) -> list[str | None]:
+        """Return the values of a mask, a star for a sign (``021**``), or of a range beside a hierarchy."""
+        span = None if self.domain.kind == "category" else self.span(label)
+        if span is not None:
+            held = self.domain.line.between(*span[:2], above=span.above, below=span.below)
+            return [self.domain.values[rank] for rank in held]
+        mask = read_mask(label)
+        return [value for value in self.domain.values if mask and value is not None and mask.fullmatch(value)]
 
     def _range(self, label: str) -> _Meaning:
         unknown = _Meaning(-1, -1, 0.0, 0)
@@ -305,7 +362,7 @@ class _Reader:
             return None
         parts = read_set(label, self.rank)
         if parts is None and not self.domain.ordered:
-            parts = self._masked(label)
+            parts = self._members(label)
         if not parts:
             return None
         return sorted(self.rank[name] for name in {*parts} if name in self.rank)

@@ -10,7 +10,7 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import NDArray, np
 from incrowd.reading.cells import is_own, read_span
 from incrowd.reading.exact import Line, moment_of, number_of
-from incrowd.recoding import SUPPRESSED, read_set
+from incrowd.recoding import SUPPRESSED, read_mask, read_set
 from incrowd.table.domain import Domain, followed
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.schema import Attribute
@@ -36,7 +36,7 @@ def cover(
 
     - is written the same, or is the same number in a column of numbers (see `as_counted`);
     - is a leaf under the hierarchy's node of that label;
-    - lies in a range of numbers or days (see `reading.cells`) or in a set ``{a, b}``.
+    - lies in a range of numbers or days (see `reading.cells`), fits a mask, or is in a set ``{a, b}``.
 
     ``*`` covers everything. A cell that means something else covers nothing.
 
@@ -176,7 +176,7 @@ class _People:
         return self.numbers.between(number, number)
 
     def _described(self, cell: str) -> Iterator[Sequence[int] | NDArray[np.int64]]:
-        """Yield the values that a range or a set covers."""
+        """Yield the values that a range, a mask or a set covers."""
         # In a column of other texts, what only looks like a range may be one of them.
         kinds = [self.kind] if self.kind != "category" else ["number", "date"] if is_own(cell) else []
         for kind in kinds:
@@ -184,6 +184,8 @@ class _People:
                 line: Line[Any] = self.numbers if kind == "number" else self.moments
                 yield line.between(span.low, span.high, above=span.above, below=span.below)
                 break
+        if self.kind == "category" and (mask := read_mask(cell)):
+            yield [place for value, place in self.place.items() if value and mask.fullmatch(value)]
         for part in read_set(cell, self.place) or ():
             yield self._named(part)
             yield self._same(part) if part is not None else []

@@ -291,7 +291,7 @@ class Domain:
     @cached_property
     def line(self) -> Line[Any]:
         """The ranks of numbers or dates at their exact places; nothing else has one."""
-        if not self.ordered:
+        if self.kind == "category":
             return Line(())
         return Line(map(moment_of if self.kind == "date" else number_of, self.values))
 

@@ -48,6 +48,10 @@ STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersB
 """Names of the metrics that a search of full-domain recodings can minimize."""
 
 
-def measure_all(frequency: FrequencyTable, recoding: Recoding) -> Losses:
-    """Measure the loss of a recoding of the keys of `frequency` by every metric that applies."""
-    return Losses((metric() for metric in METRICS if metric().applies(frequency)), (frequency, recoding))
+def measure_all(frequency: FrequencyTable, recoding: Recoding, *, of_classes: bool = False) -> Losses:
+    """Measure the loss of a recoding of the keys of `frequency` by every metric that applies.
+
+    With `of_classes`, these are the metrics that look at classes alone.
+    """
+    metrics = [metric for metric in METRICS if issubclass(metric, ClassMetric) or not of_classes]
+    return Losses((metric() for metric in metrics if metric().applies(frequency)), (frequency, recoding))

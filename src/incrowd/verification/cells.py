@@ -194,8 +194,13 @@ class CellReader:
         return moment is not None and moment == moment_of(other)
 
     def _within(self, cell: str, value: str | None) -> bool:
-        found = None if value is None else _range_of(cell, self._kind)
-        if found is None or value is None:
+        if value is None:
+            return False
+        if self._kind is None and "*" in cell and len(cell) == len(value):
+            # A mask has a star for each sign that is hidden.
+            return all(mark in ("*", sign) for mark, sign in zip(cell, value, strict=True))
+        found = _range_of(cell, self._kind)
+        if found is None:
             return False
         place = self._number(value) if found[0] == "number" else _seconds(value)
         return place is not None and found[1].holds(place)

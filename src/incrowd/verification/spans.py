@@ -16,7 +16,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-_LONGEST = 400
+_LONGEST = 2_000
 _SECONDS = 86400
 _DIGITS = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?"
 _GROUPED = r"[0-9]{1,3}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+|(?:'[0-9]{3})+)(?:\.[0-9]+)?"

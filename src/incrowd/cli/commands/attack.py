@@ -117,7 +117,12 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
     for attack in attacks:
         rates = (attack.main, attack.baseline, attack.control, attack.risk)
         figures = (
-            "" if rate is None else f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})" for rate in rates
+            "not measured"
+            if rate and not attack.attacks
+            else ""
+            if rate is None
+            else f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})"
+            for rate in rates
         )
         table.add_row(attack.name, f"{attack.attacks:,}", *figures)
     out.print(table)
@@ -128,6 +133,6 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
     for attack in attacks:
         for remark in attack.remarks:
             out.print(Text(f"{attack.name}: {remark}"))
-    weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
+    weak = [attack.name for attack in attacks if attack.attacks and not attack.stronger_than_guessing]
     if weak:
         out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")

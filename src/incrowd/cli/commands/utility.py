@@ -52,20 +52,23 @@ def utility(
         schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
         evaluation = evaluate(before, after, schema, row_map=row_map)
-        kept = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)
+        kept = None
+        if not evaluation.unread:
+            kept = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)
         learned = []
-        if target is not None:
+        if target is not None and not evaluation.unread:
             shown.stage("learn")
             learned = learn(evaluation, before, target, seed=seed or 0)
     if json:
-        document = evaluation.to_dict() | {"statistics": kept.to_dict()}
+        document = evaluation.to_dict() | {"statistics": None if kept is None else kept.to_dict()}
         if learned:
             document["learning"] = [entry.to_dict() for entry in learned]
         outputs.print_json(document)
         return
     out = console()
     show_evaluation(out, evaluation)
-    show_fidelity(out, kept, learned)
+    if kept is not None:
+        show_fidelity(out, kept, learned)
 
 
 def show_evaluation(out: Console, evaluation: Evaluation) -> None:
@@ -82,11 +85,15 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
             f"weights; {number(evaluation.people['suppressed'])} of them are suppressed"
         )
     for name, records in evaluation.summarized.items():
-        if records:
+        if records and name not in evaluation.unread:
             out.print(
                 f"column {name!r}: the cells of {records:,} records do not cover all values of their class; "
                 "they count as summaries of it"
             )
+    for name, cells in evaluation.unread.items():
+        out.print(cells.text(name))
+    if evaluation.unread:
+        out.print("So losses of cells, distributions, associations, counts and learning are not measured.")
     out.print()
     out.print(loss_table(evaluation.utility, [domain.name for domain in evaluation.recoding.domains]))
 
