@@ -202,16 +202,21 @@ def crash(where: str, error: BaseException) -> Finding:
 
 def is_left_out(made: Made, table: pl.DataFrame, message: str) -> bool:
     """Say whether verify refuses a table for a good reason: no record has the value that a model protects."""
-    if "no value that is written as the value to protect" not in message:
-        return False
-    protected = {str(model["value"]) for model in made.case["models"] if "value" in model}
-    for name in made.sensitive:
+    named = [
+        name for name in made.sensitive if f"column {name!r} has no value that is written as the" in message
+    ]
+    protected = {
+        str(model["value"])
+        for model in made.case["models"]
+        if "value" in model and model.get("attribute") in (None, *named)
+    }
+    for name in named:
         cells = set(as_texts(table)[name].drop_nulls())
         if table[name].dtype.is_numeric():  # a number is one value however it is written
             cells = {value for value in protected for cell in cells if number_in(value) == number_in(cell)}
         if protected & cells:
             return False
-    return True
+    return bool(named)
 
 
 def skeleton(message: str) -> str:
