@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import incrowd as ic
+from incrowd.cli import app
 from incrowd.reading.cells import SPELLINGS, read_span
 from incrowd.verification.spans import bounds_of
 
@@ -96,6 +98,75 @@ def test_a_value_that_was_missing_before_is_no_star():
     release = raw.with_columns(pl.col("age").cast(pl.String))
     found = ic.evaluate(raw, release, ic.Schema({"age": "number", "sex": "category"}, sensitive=["ill"]))
     assert (found.suppressed, found.utility["loss"].value, found.summarized["age"]) == (0, 0.0, 0)
+
+
+AGES = [18, 20, 25, 25, 31, 33, 40, 45, 60, 63, 70, 70] * 2
+MARKS = {"": None, "NA": "NA", "suppressed": "suppressed"}
+
+
+def by_stars_and_marks(mark: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Make a raw table, a release with stars, and the same with another mark in their place."""
+    raw = pl.DataFrame({"age": AGES, "sex": ["f", "m", "m"] * 8, "ill": ["x", "y", "y"] * 8})
+    starred = raw.with_columns(
+        age=pl.Series(["*" if 30 < age < 46 else str(age) for age in AGES]),
+        sex=pl.Series(["*" if 40 < age < 70 else sex for age, sex in zip(AGES, raw["sex"], strict=True)]),
+    )
+    return raw, starred, starred.with_columns(pl.col("age", "sex").replace("*", MARKS[mark]))
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_of_suppression_is_a_star_everywhere(mark, tmp_path):
+    raw, starred, marked = by_stars_and_marks(mark)
+    schema = ic.Schema({"age": "number", "sex": "category"}, sensitive=["ill"])
+    assessments = [
+        ic.assess(table, schema, [ic.KAnonymity(2)], suppressed_as=marks).to_dict()
+        for table, marks in ((starred, []), (marked, [mark]))
+    ]
+    assert assessments[0] == assessments[1]
+    assert assessments[0]["suppressed"] == 2
+    losses = [
+        ic.evaluate(raw, table, schema, suppressed_as=marks).to_dict()
+        for table, marks in ((starred, []), (marked, [mark]))
+    ]
+    assert losses[0] == losses[1]
+    tries = [
+        [each.to_dict() for each in ic.attack(raw, table, schema, attacks=40, suppressed_as=marks)]
+        for table, marks in ((starred, []), (marked, [mark]))
+    ]
+    assert tries[0] == tries[1]
+    (tmp_path / "policy.toml").write_text(
+        "version = 4\nkeep_order = true\nmax_suppression = 1.0\nsuppressed = 'keep'\n"
+        "[columns.age]\nrole = 'quasi'\nkind = 'number'\ngrid = 1\n[columns.sex]\nrole = 'quasi'\n"
+        "[columns.ill]\nrole = 'sensitive'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n"
+    )
+    results = []
+    for table, marks in ((starred, []), (marked, [mark])):
+        raw.write_parquet(tmp_path / "raw.parquet")
+        table.write_csv(tmp_path / "safe.csv")
+        paths = [tmp_path / name for name in ("safe.csv", "policy.toml", "raw.parquet")]
+        results.append(ic.verify(*paths[:2], against=paths[2], suppressed_as=marks).to_dict())
+    assert results[0] == results[1]
+    assert (results[0]["suppressed"], results[0]["problems"]) == (2, [])
+
+
+def test_a_mark_of_suppression_is_an_option_of_every_command_that_reads_a_release(tmp_path):
+    raw, starred, marked = by_stars_and_marks("NA")
+    for name, table in (("raw", raw), ("starred", starred), ("marked", marked)):
+        table.write_csv(tmp_path / f"{name}.csv")
+    given = ["--qi", "age,sex", "--sensitive", "ill", "--json"]
+    for command, before in (("assess", []), ("risk", []), ("utility", ["raw"]), ("attack", ["raw"])):
+        files = [str(tmp_path / f"{name}.csv") for name in before]
+        outputs = [
+            CliRunner().invoke(app, [command, *files, str(tmp_path / f"{name}.csv"), *given, *marks])
+            for name, marks in (("starred", []), ("marked", ["--suppressed-as", "NA"]))
+        ]
+        assert outputs[0].output.replace("starred", "marked") == outputs[1].output, command
+        assert outputs[1].exit_code == 0
+
+
+def test_rows_that_stay_elsewhere_have_no_marks():
+    with pytest.raises(ic.ParameterError, match="suppressed_as is for frames and files that are read whole"):
+        ic.assess(pl.LazyFrame({"a": ["NA"]}), ic.Schema(["a"]), suppressed_as=["NA"])
 
 
 def test_a_mask_is_read_alike_everywhere(tmp_path):

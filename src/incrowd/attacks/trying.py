@@ -12,6 +12,7 @@ from incrowd.attacks.setting import Setting
 from incrowd.errors import ParameterError, SchemaError, did_you_mean, those_are
 from incrowd.parameters import COUNT, SEED
 from incrowd.progress import Progress, Silent, in_job, with_bar
+from incrowd.recoding.suppression_marks import with_stars
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def attack(  # noqa: PLR0913
     known: Sequence[str] | None = None,
     parts: tuple[Sequence[str], Sequence[str]] | None = None,
     kinds: Sequence[str] | None = None,
+    suppressed_as: Sequence[str] = (),
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Attack]:
@@ -141,6 +143,7 @@ def attack(  # noqa: PLR0913
     Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
     """
     from incrowd.accounts.row_map import as_released
+    from incrowd.engines import loaded
     from incrowd.policy.policy import Policy
 
     if not isinstance(schema, Schema | Policy):
@@ -154,6 +157,8 @@ def attack(  # noqa: PLR0913
     secret = _secret(columns_of, secret)
     if row_map is not None:
         table, aligned = as_released(table, row_map), True
+    names = [attribute.name for attribute in columns_of.quasi]
+    released, *also = (with_stars(loaded(each), names, suppressed_as) for each in (released, *also))
     setting = Setting(table, released, columns_of, control, seed)
     releases = (setting, *(Setting(table, other, columns_of, None, seed) for other in also))
     call = AttackCall(

@@ -95,6 +95,15 @@ NullValues = Annotated[
     list[str] | None,
     typer.Option("--null-value", help="A text that means missing, e.g. '?'; again for more."),
 ]
+SuppressedAs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--suppressed-as",
+        metavar="TEXT",
+        help="What stands in suppressed cells of a release of another tool beside *, e.g. NA; '' is an empty "
+        "cell; again for more.",
+    ),
+]
 Treats = Annotated[
     list[str] | None,
     typer.Option(

@@ -30,6 +30,7 @@ from incrowd.presentation.documents import envelope
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.progress import in_job, with_bar
+from incrowd.recoding.suppression_marks import with_stars
 from incrowd.risk import RISKS
 from incrowd.risk.figures import Risks
 from incrowd.table.wildcards import WILDCARD, wildcard_sentence
@@ -313,6 +314,7 @@ def assess(  # noqa: PLR0913
     progress: Progress | None = None,
     wildcards: str = "value",
     accepted: Sequence[Accepted] = (),
+    suppressed_as: Sequence[str] = (),
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
 
@@ -341,6 +343,9 @@ def assess(  # noqa: PLR0913
         ``conservative``.
     accepted
         Answers to points of the verdict, as a policy has them.
+    suppressed_as
+        The texts of suppressed cells of quasi-identifiers beside ``*``, such as ``NA``; the empty text is a
+        missing cell.
 
     Raises
     ------
@@ -352,7 +357,7 @@ def assess(  # noqa: PLR0913
     wildcards = WILDCARD.check(wildcards, "assess", "wildcards")
     for model in models:
         model.check_wildcards(wildcards)
-    table = loaded(table, csv_format)
+    table = with_stars(loaded(table, csv_format), [each.name for each in schema.quasi], suppressed_as)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
     for model in models:
         model.check_values(classes.frequency.counted)

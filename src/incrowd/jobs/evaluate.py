@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +144,9 @@ class Evaluation(InNotebooks):
         }
 
 
-def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) -> Evaluation:
+def evaluate(
+    table: Any, released: Any, schema: Schema, *, row_map: Any = None, suppressed_as: Sequence[str] = ()
+) -> Evaluation:
     """Measure the losses of a release, whoever made it.
 
     Parameters
@@ -158,6 +160,9 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
         column of sampling weights, where the raw table has one.
     row_map
         Which raw row each released row is, as `Release.row_map` gives it: a frame, or the path of a file.
+    suppressed_as
+        The texts of suppressed cells beside ``*``, as in `assess`. A cell that is missing where the raw table
+        has a value is suppressed anyway.
 
     Raises
     ------
@@ -168,6 +173,7 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
     from incrowd.accounts.row_map import numbers_of
     from incrowd.engines import engine_for, loaded
     from incrowd.recoding.observed import observe
+    from incrowd.recoding.suppression_marks import with_stars
 
     before = (
         engine_for(loaded(table))
@@ -180,7 +186,8 @@ def evaluate(table: Any, released: Any, schema: Schema, *, row_map: Any = None) 
     )
     written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
     try:
-        after = engine_for(loaded(released)).count(written).frequency
+        starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
+        after = engine_for(starred).count(written).frequency
         if row_map is not None:
             after = _in_raw_order(after, numbers_of(row_map, after.rows, before.rows), before.rows)
     except InputError as error:

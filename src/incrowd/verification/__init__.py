@@ -73,6 +73,7 @@ def verify(  # noqa: PLR0913
     published_as_one: bool = False,
     account: str | PathLike[str] | None = None,
     profile: str | None = None,
+    suppressed_as: Sequence[str] = (),
 ) -> Verification:
     """Check a release against its policy, and its raw table or an earlier release where these are given.
 
@@ -121,6 +122,9 @@ def verify(  # noqa: PLR0913
     profile
         A rule profile by its name, such as ``ema-0070``, whose clauses are judged, too. It takes the place of
         another one in the policy; of the same one the policy's inputs and attestations are kept.
+    suppressed_as
+        The texts of suppressed cells beside ``*``, in the quasi-identifiers of a release of another tool; the
+        empty text is a missing cell.
 
     Returns
     -------
@@ -172,6 +176,7 @@ def verify(  # noqa: PLR0913
         names,
         escaped,
         header_row=header_row,
+        suppressed_as=suppressed_as,
     )
     policy_file = Path(_named(policy_path, only_file=True))
     policy = _with_profile(read_policy(policy_file), profile, policy_file.parent)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Self
 
-from incrowd.errors import TableError, alike_of, named
+from incrowd.errors import TableError, alike_of, named, setting
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, written
@@ -295,9 +295,12 @@ class Comparison:
             means = set(con.execute(self._true_means(number)).fetchall())
             untrue = [(text, count) for text, count in untrue if (text,) not in means]
         if untrue:
+            way_out = setting("suppressed_as=['']", "--suppressed-as ''")
+            empty = any(text is None for text, _ in untrue)
             con.remarks.problems.append(
                 f"the column {column.name!r}: {sum(count for _, count in untrue)} records have a cell that "
                 "is not true of their raw value"
+                + (f"; some are empty: if that means suppressed, say {way_out}" if empty else "")
             )
 
     def _list_true(self, number: int, column: Column, pairs: Sequence[tuple[str | None, ...]]) -> None:

@@ -13,7 +13,7 @@ from incrowd.verification.classes import count_rows, written
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.groups import GROUP
 from incrowd.verification.policy import Column, Policy
-from incrowd.verification.source import CsvFormat, Table, group_of
+from incrowd.verification.source import CsvFormat, Table, group_of, literal
 from incrowd.verification.spellings import is_spelled, means_missing, point_cells
 from incrowd.verification.tables import Wanted, base_of, load
 
@@ -39,6 +39,7 @@ class Sources:
     escaped: bool = False
     beside: str | None = None
     header_row: int | None = None
+    suppressed_as: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.row_map is not None and self.raw is None:
@@ -142,6 +143,7 @@ def load_tables(con: Checks, policy: Policy, sources: Sources, scratch: Path) ->
         table = load(con.con, each, scratch)
         refuse_lacking(con, each, table.names, policy)
         if each.name in ("released", "earlier"):
+            table = star_cells(con, table, policy, sources.suppressed_as)
             point_commas(con, table, policy)
         if each.name == "raw":
             if table.headed:
@@ -196,6 +198,25 @@ def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
     con.execute(f"CREATE TABLE pair AS {' UNION ALL '.join(queries)}")
     title = f"{one.title} and {other.title}"
     return Table("pair", title, tuple(types), tuple(types.values()), in_order=False)
+
+
+def star_cells(con: Checks, table: Table, policy: Policy, marks: Sequence[str]) -> Table:
+    """Write stars into the cells of a release that another tool suppressed by some marks."""
+    types = list(table.types)
+    for column in policy.named("quasi"):
+        if not marks or column.name not in table.names:
+            continue
+        place = table.place(column.name)
+        text = written(con, table, column.name, (), table.name)
+        marked = f"coalesce({text}, '') IN ({', '.join(map(literal, marks))})"
+        if con.row(f"SELECT count(*) FROM {table.name} WHERE {marked}")[0]:
+            con.execute(
+                f"CREATE OR REPLACE TABLE {table.name} AS SELECT * REPLACE "
+                f"(CASE WHEN {marked} THEN '*' ELSE {text} END AS c{place}) FROM {table.name}"
+            )
+            types[place] = "VARCHAR"
+            table = replace(table, types=tuple(types))
+    return table
 
 
 def point_commas(con: Checks, table: Table, policy: Policy) -> None:

@@ -31,6 +31,7 @@ def assess(
         ),
     ] = False,
     report: options.Report = None,
+    suppressed_as: options.SuppressedAs = None,
     force: options.Force = False,
     full: options.Full = False,
     json: options.Json = False,
@@ -58,6 +59,7 @@ def assess(
             progress=shown,
             wildcards=policy.wildcards,
             accepted=policy.accepted,
+            suppressed_as=suppressed_as or (),
         )
         if page is not None:
             shown.stage("report")

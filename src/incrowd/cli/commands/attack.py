@@ -45,6 +45,7 @@ def attack(
         typer.Option("--aligned", help="Row N of both files is one person: check links, too."),
     ] = False,
     row_map: options.RowMap = None,
+    suppressed_as: options.SuppressedAs = None,
     known: Annotated[
         str | None,
         typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
@@ -96,6 +97,7 @@ def attack(
                 neighbours=neighbours,
                 aligned=aligned,
                 row_map=row_map,
+                suppressed_as=suppressed_as or (),
                 known=listed(known) or None,
                 seed=seed or 0,
                 progress=shown,

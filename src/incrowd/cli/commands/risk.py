@@ -28,6 +28,7 @@ def risk(
     source: option_groups.CsvOptions,
     columns: option_groups.MeasuredColumns,
     population: options.People = None,
+    suppressed_as: options.SuppressedAs = None,
     size: Annotated[
         int | None,
         typer.Option("--population-size", min=1, help="How many people the table is a sample of."),
@@ -49,11 +50,13 @@ def risk(
     """
     from incrowd.cli.tables import console, progress
     from incrowd.engines import read_classes
+    from incrowd.recoding.suppression_marks import with_stars
 
     with progress() as shown:
         shown.stage("read")
         table, _ = source.read(data)
         schema = columns.policy_for(table.columns, lenient=True).written
+        table = with_stars(table, [each.name for each in schema.quasi], suppressed_as or ())
         shown.stage("risk models")
         classes = read_classes(table, schema, population=population)
         names = [attribute.name for attribute in schema.quasi]

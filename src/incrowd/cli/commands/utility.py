@@ -26,6 +26,7 @@ def utility(
     source: option_groups.CsvOptions,
     columns: option_groups.MeasuredColumns,
     row_map: options.RowMap = None,
+    suppressed_as: options.SuppressedAs = None,
     target: Annotated[
         str | None,
         typer.Option("--target", help="Also learn to predict this column, from both tables."),
@@ -51,7 +52,7 @@ def utility(
         after = source.read_beside(release, csv_format)
         schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
-        evaluation = evaluate(before, after, schema, row_map=row_map)
+        evaluation = evaluate(before, after, schema, row_map=row_map, suppressed_as=suppressed_as or ())
         kept = None
         if not evaluation.unread:
             kept = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)

@@ -43,6 +43,7 @@ def verify(
         str | None, typer.Option("--against-table", metavar="TABLE", help="Its table, if it is a database.")
     ] = None,
     row_map: options.RowMap = None,
+    suppressed_as: options.SuppressedAs = None,
     names: Annotated[
         str | None,
         typer.Option("--names", metavar="A,B,...", help="Column names of a raw CSV that has no header line."),
@@ -131,9 +132,10 @@ def verify(
                 f'--emit-sql: the script judges the profile of the policy; write name = "{profile}" into the '
                 "table [profile] of a copy of it, and leave --profile out"
             )
-        if names is not None or header_row is not None or escape_formulas:
+        if names is not None or header_row is not None or escape_formulas or suppressed_as:
             raise ParameterError(
-                "--emit-sql: the script does not go with --names, --header-row or --escape-formulas"
+                "--emit-sql: the script does not go with --names, --header-row, --escape-formulas or "
+                "--suppressed-as"
             )
         written = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
         # Beside the release alone it has none of another table's values.
@@ -161,6 +163,7 @@ def verify(
         published_as_one=published_as_one,
         account=account,
         profile=profile,
+        suppressed_as=suppressed_as or (),
     )
     if script is not None:
         _write_script(script, text)
