@@ -190,6 +190,13 @@ def test_a_mask_is_read_alike_everywhere(tmp_path):
         assert (len(result.problems), result.findings[0].reached) == (problems, people)
 
 
+def test_a_mask_is_spread_over_the_values_that_it_fits_and_no_others():
+    raw = pl.DataFrame({"zip": ["0101", "0201", "0202", "0301"], "ill": ["a", "b"] * 2})
+    release = raw.with_columns(zip=pl.Series(["0*01", "0*01", "0202", "0*01"]))
+    counts = ic.evaluate(raw, release, ic.Schema(["zip"], sensitive=["ill"])).table("zip")
+    assert counts["after"].to_list() == [pytest.approx(1)] * 4
+
+
 UNREAD = ["group 1", "46 bananas", "[20-29", "age 20-29", "young"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError, named
 from incrowd.lazy import NDArray, np, pl
-from incrowd.recoding import read_set
+from incrowd.recoding.observed import sets_of
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
@@ -36,15 +36,11 @@ class Spread:
         hi = np.append(cells.hi, size - 1).astype(np.int64)
         self.entry = np.where(suppressed, len(cells.labels), cells.codes)
         self.lo, self.hi = lo, hi
-        # Sets of categories may leave out ranks between their first and last.
+        # Sets of categories and masks may leave out ranks between their first and last.
         self.sets: dict[int, NDArray[np.int64]] = {}
         if domain.hierarchy is None and not domain.ordered:
-            rank = {value: r for r, value in enumerate(domain.values)}
-            for number, label in enumerate(cells.labels):
-                if label is not None and label not in rank and label.startswith("{"):
-                    found = [rank[part] for part in _named(label, rank)]
-                    if found:
-                        self.sets[number] = np.array(found, np.int64)
+            sets = sets_of(domain, cells.labels)
+            self.sets = {number: np.array(ranks, np.int64) for number, ranks in sets.items() if ranks}
         self.wide = (hi - lo + 1).astype(np.float64)
         for number, ranks in self.sets.items():
             self.wide[number] = len(ranks)
@@ -87,11 +83,6 @@ class Spread:
         sums, counts = self.over(np.where(known, values, 0.0)), self.over(known.astype(np.float64))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums / counts)
-
-
-def _named(label: str, rank: dict[str | None, int]) -> list[str | None]:
-    """Return the values that a set names."""
-    return [part for part in read_set(label, rank) or () if part in rank]
 
 
 def joint_counts(one: Spread, other: Spread, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:

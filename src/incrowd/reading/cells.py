@@ -200,14 +200,14 @@ def read_span(text: str, kind: str) -> Span | None:
     """
     if len(text) > _LONGEST:
         return None
-    told = plain(text)
-    if kind == "date" and re.fullmatch(_DATE, told):
+    words = plain(text)
+    if kind == "date" and re.fullmatch(_DATE, words):
         # A day or a moment is a value, and no range.
-        return None if re.fullmatch(_TIME, told) else _of_dates(told, told, above=False, below=False)
+        return None if re.fullmatch(_TIME, words) else _of_dates(words, words, above=False, below=False)
     for form in _patterns(kind):
-        found = form.fullmatch(told)
-        if found is not None:
-            ends = found.groupdict()
+        match = form.fullmatch(words)
+        if match is not None:
+            ends = match.groupdict()
             low, high = ends.get("low"), ends.get("high")
             if low is None and high is None:
                 continue
@@ -251,18 +251,18 @@ def _of_dates(low: str | None, high: str | None, *, above: bool, below: bool) ->
 
 def _calendar(text: str) -> tuple[str, str, bool] | None:
     """Return the first and the last moment of a part of the calendar, and whether they are one moment."""
-    told = text.replace(" ", "T").replace("t", "T") if re.fullmatch(_TIME, text) else text
-    if "T" in told:
-        moment = moment_of(told if told.count(":") == 2 else f"{told}:00")
+    words = text.replace(" ", "T").replace("t", "T") if re.fullmatch(_TIME, text) else text
+    if "T" in words:
+        moment = moment_of(words if words.count(":") == 2 else f"{words}:00")
         if moment is None or not _CLOCK.fullmatch(moment[11:]):
             return None
         midnight = moment.endswith("T00:00:00")
         return (moment, f"{moment[:10]}T24", False) if midnight else (moment, moment, True)
-    if quarter := re.search("q([1-4])", told):
-        year, months = re.findall("[0-9]{4}", told)[0], (3 * int(quarter[1]) - 2, 3 * int(quarter[1]))
+    if quarter := re.search("q([1-4])", words):
+        year, months = re.findall("[0-9]{4}", words)[0], (3 * int(quarter[1]) - 2, 3 * int(quarter[1]))
         day = None
     else:
-        year, *rest = told.split("-")
+        year, *rest = words.split("-")
         months = (int(rest[0]), int(rest[0])) if rest else (1, 12)
         day = int(rest[1]) if len(rest) > 1 else None
     try:

@@ -521,6 +521,12 @@ def literal(domain: Domain, cells: Cells) -> Literal:
     return Literal(lo, hi, reader.sets(cells.labels))
 
 
+def sets_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, list[int]]:
+    """Return the ranks of labels that are sets, masks, or ranges beside a hierarchy, by number of label."""
+    return _Reader(domain).sets(labels)
+
+
 def set_sizes(domain: Domain, cells: Cells) -> dict[int, int]:
-    """Return how many values each cell names that is a set, by its number."""
-    return {entry: len(ranks) for entry, ranks in _Reader(domain).sets(cells.labels).items()}
+    """Return how many values each cell names that is a set ``{a, b}``, by its number."""
+    sets = sets_of(domain, cells.labels)
+    return {entry: len(ranks) for entry, ranks in sets.items() if read_set(cells.labels[entry]) is not None}
