@@ -201,7 +201,8 @@ def _checked(
                     f"{name!r} row {row}: {cell!r} for {column.keys[row]!r} ({column.style}, {made.kind})",
                 )
                 return
-            if cell is not None and "\0" in cell and "\0" not in "".join(filter(None, column.texts)):
+            texts = filter(None, (*known.texts, *column.texts))
+            if cell is not None and "\0" in cell and "\0" not in "".join(texts):
                 yield Finding("apply nul", f"{name!r} row {row}: {cell!r}")
                 return
     alone = oracle.group(list(cells.values()), sensitive, whose(case, raw))

@@ -132,9 +132,12 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
         if attack.figures:
             figures = (f"{name.replace('_', ' ')} {number(value)}" for name, value in attack.figures.items())
             out.print(f"{attack.name}: {', '.join(figures)}")
+    names: dict[str, list[str]] = {}
     for attack in attacks:
         for remark in attack.remarks:
-            out.print(Text(f"{attack.name}: {remark}"))
+            names.setdefault(remark, []).append(attack.name)
+    for remark, kinds in names.items():
+        out.print(Text(f"{', '.join(kinds)}: {remark}"))
     weak = [attack.name for attack in attacks if attack.attacks and not attack.stronger_than_guessing]
     if weak:
         out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")
