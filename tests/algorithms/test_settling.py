@@ -23,7 +23,7 @@ from incrowd.kernels.lattice.search import look_at
 from incrowd.recoding import FullDomain
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.utility import METRICS
-from lattice_reading import LEAVES, TREES, explorer, path_of, tables
+from lattice_reading import LEAVES, TREES, explorer, path_of, schema, tables
 from test_published import read
 
 
@@ -388,3 +388,30 @@ def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
     prepared._rollup.roll = lambda levels, below: rolled.append(len(below.keys)) or work(levels, below)
     assert prepared.look(*nodes) == plain.look(*nodes)
     assert max(rolled) < 0.8 * frequency.keys
+
+
+def test_classes_are_counted_at_every_node_without_a_sensitive_attribute():
+    """Profitability judges each class by its records alone, where the average risk fails for all together."""
+    random = np.random.default_rng(3)
+    searches = 0
+    for _ in range(60):
+        rows = int(random.integers(4, 40))
+        frame = pl.DataFrame({name: random.choice(leaves, rows) for name, leaves in LEAVES.items()})
+        asked = ic.Schema(quasi={attribute.name: attribute for attribute in schema().quasi})
+        models = [ic.AverageRisk(0.3), ic.Profitability()]
+        problem = SearchProblem(engine_for(frame).count(asked).frequency, models, asked.quasi, 0.0)
+        lattice = Explorer(problem, METRICS.get("loss")())
+        nodes = np.arange(lattice.lattice.size)
+        key = int(problem.frequency.key_of_row("counting")[0])
+        classes = lattice._rollup.class_at(key, lattice.lattice, nodes)
+        for number, size in zip(nodes, classes.sizes, strict=True):
+            levels = lattice.lattice.levels(int(number))
+            paths = {name: path_of(TREES[name]) for name in LEAVES}
+            cells = [
+                [path[value][min(level, len(path[value]) - 1)] for value in frame[name]]
+                for (name, path), level in zip(paths.items(), levels, strict=True)
+            ]
+            rows_alike = Counter(zip(*cells, strict=True))
+            assert size == rows_alike[tuple(column[0] for column in cells)]
+            searches += 1
+    assert searches > 1000

@@ -156,18 +156,36 @@ class Rollup:
         """
         sensitive = []
         meetings = self._meetings(key, lattice)
+        sizes = None
         for counted in self._frequency.sensitive:
             if lattice.size * counted.domain.size > _COUNTED:
                 return None
-            counts = np.zeros((lattice.size, counted.domain.size), np.int64)
-            count_values(self.codes, counted.keys, *meetings, counts)  # type: ignore[no-untyped-call]
-            some = counts[nodes]
+            some = self._values_at(nodes, counted.keys, counted.domain.size, meetings, lattice)
+            sizes = some.sum(axis=1)
             there = some > 0
             ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
-            found = Counts(ends, np.nonzero(there)[1].astype(np.int32), some[there])
-            sensitive.append(replace(counted, keys=found, rows=None))
-        table = FrequencyTable((), (), some.sum(axis=1), tuple(sensitive), self._frequency.suppressed)
+            values = Counts(ends, np.nonzero(there)[1].astype(np.int32), some[there])
+            sensitive.append(replace(counted, keys=values, rows=None))
+        if sizes is None:
+            # Without a sensitive attribute, records are counted as one of one value.
+            keys = len(self.codes)
+            records = Counts(np.arange(keys + 1), np.zeros(keys, np.int32), self._weights)
+            sizes = self._values_at(nodes, records, 1, meetings, lattice)[:, 0]
+        table = FrequencyTable((), (), sizes, tuple(sensitive), self._frequency.suppressed)
         return EquivalenceClasses.of_keys(table)
+
+    def _values_at(
+        self,
+        nodes: NDArray[np.int64],
+        keys: Counts,
+        size: int,
+        meetings: tuple[NDArray[np.int64], ...],
+        lattice: Lattice,
+    ) -> NDArray[np.int64]:
+        """Count the values of the class of one key at each of some nodes: int64[nodes, size]."""
+        counts = np.zeros((lattice.size, size), np.int64)
+        count_values(self.codes, keys, *meetings, counts)  # type: ignore[no-untyped-call]
+        return counts[nodes]
 
     def _meetings(
         self, key: int, lattice: Lattice
