@@ -318,6 +318,58 @@ def test_raw_values_above_others(one_line, tmp_path):
     assert not made.exists()
 
 
+@pytest.mark.parametrize(
+    ("tree", "values", "clustered", "full_domain"),
+    [
+        (
+            {"Any": {"*": ["20", "25"], ">=30": ["30", "41"]}},
+            ["20", "25", "30", "41"],
+            ["*", "*", ">=30", ">=30"],
+            ["*", "*", ">=30", ">=30"],
+        ),
+        ({"Any": {"*": [], "A": ["a", "b"]}}, ["*", "*", "a", "b"], ["*", "*", "A", "A"], None),
+        ({"Any": {"A": ["*", "b"], "c": []}}, ["*", "b", "c", "c"], ["A", "A", "c", "c"], None),
+        ({"*": {"A": ["a", "b"], "c": []}}, ["a", "b", "c", "c"], ["A", "A", "c", "c"], ["A", "A", "*", "*"]),
+    ],
+)
+def test_a_star_is_a_node_like_any_other(tmp_path, tree, values, clustered, full_domain):
+    """It is no mark of a suppressed record, wherever it stands, and in the sensitive column neither."""
+    rows = list(zip(values, "*y*y", strict=True))
+    raw, folder = write(tmp_path, {"q": tree}, rows)
+    plain, target = Plain({"q": tree}, rows), tmp_path / "out.csv"
+    climbed = [row[0] for row in plain.bottom_up(2, 2)]
+    assert full_domain in (None, climbed)
+    for cells, call in (
+        (clustered, lambda: clustering_anonymizer(raw, folder, 2, target)),
+        (climbed, lambda: bottomup_anonymizer(raw, folder, 2, 2, target)),
+        ([plain.lowest(0, values)] * 4, lambda: random_anonymizer(raw, folder, 4, 1, target)),
+    ):
+        call()
+        with open(target, newline="") as file:
+            assert list(csv.reader(file))[1:] == [
+                [cell, secret] for cell, secret in zip(cells, "*y*y", strict=True)
+            ]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_that_numpy_refuses(tmp_path, seed):
+    raw, folder = write(tmp_path, {"q": TREES[0]}, [("a", "x"), ("b", "y")])
+    with pytest.raises(
+        ValueError, match=r"^s: the (number must be at least 0|seed must be between 0 and 2\*\*32 - 1)"
+    ):
+        random_anonymizer(raw, folder, 1, seed, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    random_anonymizer(raw, folder, 1, 2**32 - 1, tmp_path / "out.csv")
+
+
+def test_a_hierarchy_of_the_sensitive_column(tmp_path):
+    raw, folder = write(tmp_path, {"q": TREES[0]}, [("a", "x"), ("b", "y")])
+    (folder / "s.txt").write_text("Any\n\tx\n\ty\n")
+    words = r"DGHs: every column of .*raw\.csv has a hierarchy file; take that of the sensitive column away$"
+    with pytest.raises(ic.SchemaError, match=words):
+        cost_MD(raw, raw, folder)
+
+
 @pytest.mark.slow
 def test_the_way_of_values_of_any_level_gives_the_same(adult, tmp_path, monkeypatch):
     """Where all values are ends, as in the course's data, the engine and the other way agree."""

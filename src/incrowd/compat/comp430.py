@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.compat._arguments import check_mapping, check_path, check_whole_number
-from incrowd.errors import HierarchyError, IncrowdError, SchemaError, TableError, named
+from incrowd.errors import HierarchyError, IncrowdError, ParameterError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, find_files
 from incrowd.io.columns import column_named
 from incrowd.lazy import pl
@@ -40,8 +40,8 @@ __all__ = [
 StrPath = str | os.PathLike[str]
 Record = Mapping[str, str]
 
-_TOP = "\0top"
-"""Stands for the root, which may be named ``*``: a record of that throughout would count as suppressed."""
+_STAR = "\0*"
+"""Stands in the engine for a value or node ``*``: there a record of ``*`` throughout counts as suppressed."""
 
 
 def cost_MD(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_folder: StrPath) -> int:  # noqa: N802, N803
@@ -150,14 +150,16 @@ def random_anonymizer(
     Raises
     ------
     InputError
-        When a file cannot be read or does not fit the others, or k (at most the records) or s is out of
-        range.
+        When a file cannot be read or does not fit the others, or k (at most the records) or s (below
+        2**32, as for NumPy) is out of range.
     """
     from incrowd.algorithms import Random
     from incrowd.privacy import KAnonymity
 
     models = [KAnonymity(check_whole_number(k, "k", least=1))]
     seed = check_whole_number(s, "s", least=0)
+    if seed >= 2**32:
+        raise ParameterError(f"s: the seed must be between 0 and 2**32 - 1, as for NumPy, got {seed}")
     _anonymize(raw_dataset_file, DGH_folder, models, Random(), output_file, seed=seed)
 
 
@@ -219,9 +221,13 @@ def _read(path: Path, folder: Path) -> _Course:
     frame, lines = _table(path)
     files = find_files(folder, frame.columns)
     others = [name for name in frame.columns if name not in files]
-    if len(others) != 1 or not files:
+    if not others:
+        raise SchemaError(
+            f"{folder}: every column of {path} has a hierarchy file; take that of the sensitive column away"
+        )
+    if len(others) > 1 or not files:
         # Without any hierarchy the first line may be a row.
-        which = (named(others) or "none") if files else "all"
+        which = named(others) if files else "all"
         raise SchemaError(
             f"{path}: one column, the sensitive one, has no hierarchy file of its name; in {folder} there is "
             f"none for: {which}"
@@ -253,7 +259,7 @@ def _tree(path: Path) -> Hierarchy:
 
 
 def _renamed(tree: Hierarchy) -> Hierarchy:
-    return Hierarchy([_TOP, *tree.labels[1:]], tree.parents)
+    return Hierarchy([_STAR if label == "*" else label for label in tree.labels], tree.parents)
 
 
 def _table(path: Path) -> tuple[pl.DataFrame, list[int]]:
@@ -312,11 +318,7 @@ def _by_engine(
 ) -> dict[str, list[str]]:
     from incrowd.jobs.anonymize import anonymize
 
-    frame = course.frame
-    for name, tree in course.trees.items():
-        # A root alone is a value itself, and goes by the root's other name.
-        if tree.n_leaves == len(tree.labels):
-            frame = frame.with_columns(column_named(name).replace({tree.labels[0]: _TOP}))
+    frame = course.frame.with_columns(column_named(name).replace({"*": _STAR}) for name in course.trees)
     release = anonymize(
         frame,
         course.schema,
@@ -330,10 +332,8 @@ def _by_engine(
         force=True,
         unanswered="write",
     )
-    columns = {name: release.texts[name].to_list() for name in course.frame.columns}
-    for name, tree in course.trees.items():
-        columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]
-    return columns
+    texts = release.texts.with_columns(column_named(name).replace({_STAR: "*"}) for name in course.trees)
+    return {name: texts[name].to_list() for name in frame.columns}
 
 
 def _from_anywhere(
