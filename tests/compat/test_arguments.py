@@ -35,7 +35,7 @@ WRONG = [
     (p29.calculate_k_anonymity, (DF,), 0, (None, 5, "text"), "group"),
     (p29.calculate_normalized_entropy, (DF["q"],), 0, SERIES, "series"),
     (p29.calculate_global_distribution, (DF["q"],), 0, SERIES, "series"),
-    (p29.compute_t_closeness, (DF["s"], FREQUENCIES), 0, (*SERIES, DF["s"].head(0)), "series"),
+    (p29.compute_t_closeness, (DF["s"], FREQUENCIES), 0, SERIES, "series"),
     (p29.compute_t_closeness, (DF["s"], FREQUENCIES), 1, (None, 5, "x", {"x": "y"}, {"x": None}), "global_d"),
     (p29.calculate_t_closeness, (DF, ["q"], ["s"]), 0, FRAMES, "df"),
     (p29.calculate_t_closeness, (DF, ["q"], ["s"]), 1, LISTS, "quasi_identifiers"),

@@ -199,7 +199,7 @@ def test_wrong_values_and_separators_are_named_by_file_and_line(tmp_path, call, 
         (["random", "D", "R", "A", "4"], 1, "random takes a seed after k"),
         (["bottomup", "D", "R", "A", "four", "1"], 1, "Usage:"),
         (["topdown", "D", "R", "A", "4"], 2, "Invalid algorithm."),
-        (["clustering", "D", "nowhere.csv", "A", "4"], 2, "nowhere.csv: cannot read"),
+        (["clustering", "D", "nowhere.csv", "A", "4"], 2, "nowhere.csv: cannot be read"),
     ],
 )
 def test_wrong_command_lines(arguments, status, words, capsys):

@@ -49,6 +49,22 @@ def test_groups_by_hand():
     assert NCP.calculate_for_local_recoding_mean_mode(ORG, [], [0], [False]) == 1
 
 
+def test_groups_may_be_frames():
+    """A group of a frame is a part of it, as groupby and iloc give it; columns are taken by their places."""
+    parts = [ORG.iloc[:2], ORG.iloc[2:]]
+    for call in (NCP.calculate_for_local_recoding_mean_mode, NCP.calculate_for_local_recoding_summarization):
+        whole = call(ORG, GROUPS, [0, 2], [False, True])
+        assert call(ORG, parts, [0, 2], [False, True]) == whole
+        assert call(ORG, [parts[0], ORG.head(0), GROUPS[1]], [0, 2], [False, True]) == whole
+        with pytest.raises(ic.TableError, match="groups: every record of a group needs 3 values"):
+            call(ORG, [parts[0][["age", "sex"]]], [0, 2], [False, True])
+    props = {"qids_idx": [0, 2], "is_categorical": [False, True], "hierarchies": {0: Foreign(), 2: Foreign()}}
+    for style in ("SUMMARIZATION", "MEAN_MODE", "GENERALIZATION"):
+        make = getattr(GroupAnonymizationBuiltIn, style)
+        assert make(parts[1], props) == make(GROUPS[1], props)
+        assert make(ORG.head(0), props) == []
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("names", [("sex", "age", "zip"), (0, 1, 2), (2, 0, 1), ("group", "level_0", 0)])
 def test_a_category_in_any_place_under_any_name(place, names):

@@ -194,12 +194,55 @@ def test_functions_agree_with_the_library(rows):
 def test_missing_sensitive_values_count():
     assert calculate_normalized_entropy(pd.Series(["a", None])) == 1
     assert calculate_normalized_entropy(pd.Series([], dtype=object)) == 0
-    assert compute_t_closeness(pd.Series(["z"]), {"a": 1.0}) == 1
+    assert compute_t_closeness(pd.Series(["a", None]), {"a": 0.5, None: 0.5}) == 0
     with pytest.raises(ic.SchemaError, match="no column 'z'"):
         calculate_t_closeness(pd.DataFrame({"a": [1]}), ["z"], ["a"])
     # More values than are laid out at a time.
     wide = pd.DataFrame({"a": np.arange(3000) % 1500, "s": np.arange(3000)})
     assert calculate_t_closeness(wide, ["a"], ["s"]).iloc[:, 1].to_numpy() == pytest.approx(2998 / 3000)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shares", "distance"),
+    [
+        (["a", "z"], {"a": 1.0}, 0.25),
+        (["z"], {"a": 1.0}, 0.5),
+        ([], {"a": 1.0}, 0.5),
+        ([], {"a": 0.3, "b": 0.7}, 0.5),
+        (["a"], {}, 0.0),
+        (["a", "b", "a"], {"b": 0.25, "a": 0.75}, 0.08333333333333334),
+    ],
+)
+def test_distances_are_summed_over_the_values_of_the_whole(cells, shares, distance):
+    """The notebook lays the shares of a class out by the table's values; others are left out."""
+    series = pd.Series(cells, dtype=object)
+    own = series.value_counts(normalize=True).reindex(list(shares), fill_value=0)
+    assert distance == 0.5 * np.sum(np.abs(own.values - np.array(list(shares.values()))))
+    assert compute_t_closeness(series, shares) == distance
+
+
+def test_the_first_column_names_the_classes():
+    names = ["a: 1", "a: 2"]
+    frames = [
+        pd.DataFrame({"class": names, "k-anonymity": [1, 5], "note": ["x", "y"]}),
+        pd.DataFrame({0: names, "l": [0.5, 0.7]}),
+        pd.DataFrame({"EC": names, "t": [0.2, 0.6]}),
+    ]
+    score, problems, *_ = calculate_P_29_score(*frames)
+    assert (score, problems) == (
+        0.0,
+        [("a: 1", "k-anonymity is 1"), ("a: 2", "t-value exceeds 0.5 for t")],
+    )
+    frames[0]["k-anonymity"], frames[2]["t"] = [2, 5], [0.1, 0.5]
+    named = [frame.rename(columns={frame.columns[0]: "Quasi-identifiers"}) for frame in frames]
+    moved = named[1][["l", "Quasi-identifiers"]]
+    assert calculate_P_29_score(*frames)[0] == pytest.approx(0.5 * 0.5 + 0.25 * 0.6 + 0.25 * 0.5)
+    assert calculate_P_29_score(*frames) == calculate_P_29_score(named[0], moved, named[2])
+    with pytest.raises(ic.SchemaError, match=r"k_value: .*k-anonymity"):
+        calculate_P_29_score(frames[1], *frames[1:])
+    for frame in (frames[1][["l"]], frames[1].iloc[:, :0]):
+        with pytest.raises(ic.TableError, match="l_value: the score needs one class"):
+            calculate_P_29_score(frames[0], frame, frames[2])
 
 
 def test_equal_distances_are_equal_whatever_their_rounding():

@@ -127,5 +127,5 @@ def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch):
     first = next(fence for fence in fences if fence[1] != "text")
     assert "```text" in text[first.end() : first.end() + 20], "a page begins with an example and its output"
     assert (seen, compared) == {
-        "comp430": (7, 2), "k-anonymization": (0, 3), "notebook": (4, 1), "p29": (3, 2), "petworks": (3, 2)
+        "comp430": (7, 2), "k-anonymization": (0, 4), "notebook": (4, 1), "p29": (3, 2), "petworks": (3, 2)
     }[page]  # fmt: skip

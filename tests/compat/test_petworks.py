@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from fractions import Fraction
 from math import log2
 
@@ -736,3 +737,33 @@ def test_measures_read_once_more(cells):
     expected = 1 - min(max(bits / most, 0), 1) if most else 1
     assert non_uniform_entropy(raw, out, table) == pytest.approx(expected, abs=1e-9)
     assert json.dumps(float(np.float64(expected)))
+
+
+@pytest.mark.parametrize("wrong", ["table.csv", "late.csv", "hierarchy"])
+def test_a_file_in_big5_says_how_to_write_it_anew(tmp_path, wrong):
+    """Also where the header is in ASCII, and the first other letter far below it."""
+    texts = {
+        "table.csv": "zip;病\n1;流感\n1;胃癌\n",
+        "late.csv": "zip;病\n".replace("病", "ill") + "1;flu\n" * 5000 + "1;胃癌\n",
+        "hierarchy/病.csv": "流感;疾病\n胃癌;疾病\n",
+    }
+    (tmp_path / "hierarchy").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="big5" if name.startswith(wrong) else "utf-8")
+    table = "late.csv" if wrong == "late.csv" else "table.csv"
+    sensitive = "ill" if wrong == "late.csv" else "病"
+
+    def test():
+        types = {"zip": QUASI_IDENTIFIER, sensitive: SENSITIVE_ATTRIBUTE}
+        settings = {"dataHierarchy": str(tmp_path / "hierarchy"), "attributeTypes": types, "tLimit": 0.5}
+        return PETValidation(None, str(tmp_path / table), "t-closeness", **settings)
+
+    with pytest.raises(ic.IncrowdError, match=r"the file is not in UTF-8; write it anew, .* in Big5") as told:
+        test()
+    [name] = [name for name in texts if name.startswith(wrong)]
+    assert str(tmp_path / name) in str(told.value)
+    assert "CsvFormat" not in str(told.value)
+    # What it says to do helps.
+    code = re.search(r"by (path\..*\)) of pathlib", str(told.value))[1]
+    eval(code, {"path": tmp_path / name})
+    assert test()["fulfill t-closeness"]

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.errors import EncodingError, ParameterError, SchemaError, TableError
 from incrowd.io.addresses import file_path
 from incrowd.io.columns import FrameNames
 from incrowd.lazy import pd
@@ -31,6 +31,7 @@ __all__ = [
     "check_path",
     "check_series",
     "check_whole_number",
+    "unreadable",
 ]
 
 
@@ -144,3 +145,13 @@ def check_path(value: Any, argument: str) -> Path:
     if not os.fspath(value):
         raise ParameterError(f"{argument}: the path is empty; give that of a file")
     return file_path(value)
+
+
+def unreadable(path: Path, error: Exception) -> str:
+    """Say why a file of text cannot be read, and how to write one anew that is not in UTF-8."""
+    if isinstance(error, UnicodeDecodeError | EncodingError):
+        return (
+            f"{path}: the file is not in UTF-8; write it anew, e.g. if it is in Big5 by "
+            "path.write_text(path.read_text('big5'), 'utf-8') of pathlib"
+        )
+    return f"{path}: cannot be read ({type(error).__name__})"

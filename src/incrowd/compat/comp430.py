@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.compat._arguments import check_mapping, check_path, check_whole_number
+from incrowd.compat._arguments import check_mapping, check_path, check_whole_number, unreadable
 from incrowd.errors import HierarchyError, IncrowdError, ParameterError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, find_files
 from incrowd.io.columns import column_named
@@ -270,7 +270,7 @@ def _table(path: Path) -> tuple[pl.DataFrame, list[int]]:
             # As csv.DictReader does, which the handout reads with: blank lines are no records.
             held = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TableError(f"{path}: cannot read the CSV file ({type(error).__name__})") from None
+        raise TableError(unreadable(path, error)) from None
     (_, header), *rows = held or [(0, [])]
     if len(header) == 1 and (mark := next((mark for mark in ";\t" if mark in header[0]), "")):
         raise TableError(f"{path}, line 1: the columns are parted by {mark!r}; part them by commas")

@@ -80,7 +80,7 @@ class NCP:
     @staticmethod
     def calculate_for_local_recoding_mean_mode(
         org_data: pd.DataFrame,
-        groups: Sequence[Sequence[Sequence[Any]]],
+        groups: Sequence[Sequence[Sequence[Any]] | pd.DataFrame],
         qids_idx: Sequence[int],
         is_categorical: Sequence[bool],
     ) -> float:
@@ -94,7 +94,8 @@ class NCP:
         org_data
             The table before.
         groups
-            Lists of records of original values, each a tuple with a value for every column.
+            Lists of records of original values, each a tuple with a value for every column. A group may be a
+            DataFrame instead, with the columns in the order of `org_data`.
         qids_idx, is_categorical
             As in `calculate_for_generalization`.
         """
@@ -111,7 +112,7 @@ class NCP:
     @staticmethod
     def calculate_for_local_recoding_summarization(
         org_data: pd.DataFrame,
-        groups: Sequence[Sequence[Sequence[Any]]],
+        groups: Sequence[Sequence[Sequence[Any]] | pd.DataFrame],
         qids_idx: Sequence[int],
         is_categorical: Sequence[bool],
     ) -> float:
@@ -119,7 +120,7 @@ class NCP:
 
         A number costs the range of its group over the range of the column. A category costs the number of
         distinct values in its group over the number in the column, as in the library's code. The library's
-        text says 1 over the number in the group; a larger set would then cost less. This is
+        text says 1 over the number in the group; a larger set would then cost less. The text's formula is
         `NCPSummarization("inverse")` of the API.
 
         Parameters are those of `calculate_for_local_recoding_mean_mode`.
@@ -140,13 +141,14 @@ class NCP:
 class GroupAnonymizationBuiltIn:
     """Three ways to make the records of a group alike.
 
-    Each takes ``group``, a list of records, and ``props``, an object or a dict with ``qids_idx`` and
-    ``is_categorical`` as in `NCP`, or for `GENERALIZATION` with ``qids_idx`` and ``hierarchies``. Each
-    returns the records in their order, as tuples; other columns stay. An `InputError` names what is wrong.
+    Each takes ``group``, a list of records or a DataFrame of them, and ``props``, an object or a dict with
+    ``qids_idx`` and ``is_categorical`` as in `NCP`, or for `GENERALIZATION` with ``qids_idx`` and
+    ``hierarchies``. Each returns the records in their order, as tuples; other columns stay. An `InputError`
+    names what is wrong.
     """
 
     @staticmethod
-    def SUMMARIZATION(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
+    def SUMMARIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
         """Write numbers as ``low ~ high``, and categories as their values in order, as ``a & b``."""
 
         def range_of(_: int, values: Sequence[Any]) -> str:
@@ -156,7 +158,7 @@ class GroupAnonymizationBuiltIn:
         return _alike(group, props, lambda _, values: " & ".join(sorted(set(map(str, values)))), range_of)
 
     @staticmethod
-    def MEAN_MODE(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
+    def MEAN_MODE(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
         """Write numbers as their mean, and categories as the most frequent value, of several the first."""
         return _alike(
             group,
@@ -166,7 +168,7 @@ class GroupAnonymizationBuiltIn:
         )
 
     @staticmethod
-    def GENERALIZATION(group: Sequence[Sequence[Any]], props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
+    def GENERALIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
         """Write values as the lowest node of their hierarchy above all of them."""
         hierarchies = _property(props, "hierarchies")
         return _alike(group, props, lambda place, values: _above(hierarchies, place, values))
@@ -179,8 +181,7 @@ def _alike(
     of_numbers: Callable[[int, Any], Any] | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return the records of a group with one value in each quasi-identifier; without flags all are alike."""
-    wanted = "a list of records"
-    rows = [tuple(check_items(record, "group", wanted)) for record in check_items(group, "group", wanted)]
+    rows = _records(group, "group", "a list of records, or a DataFrame of them")
     if any(len(row) != len(rows[0]) for row in rows):
         raise TableError(f"group: every record needs {len(rows[0])} values, one for each column")
     places = check_items(_property(props, "qids_idx"), "qids_idx", "a list of positions of columns")
@@ -199,6 +200,13 @@ def _alike(
         of = of_categories if flag or of_numbers is None else of_numbers
         columns[place] = (of(place, columns[place]),) * len(rows)
     return list(zip(*columns, strict=True))
+
+
+def _records(group: Any, argument: str, wanted: str) -> list[tuple[Any, ...]]:
+    """Return the records of a group, which is a list of them or a frame."""
+    if isinstance(group, pd.DataFrame):
+        return list(group.itertuples(index=False, name=None))
+    return [tuple(check_items(record, argument, wanted)) for record in check_items(group, argument, wanted)]
 
 
 def _property(props: Any, name: str) -> Any:
@@ -303,9 +311,9 @@ class _Groups(NamedTuple):
 
 
 def _rows(groups: Any, org_data: pd.DataFrame) -> _Rows:
-    wanted = "a list of groups, each a list of records"
-    held = [check_items(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
-    records = [tuple(check_items(record, "groups", wanted)) for group in held for record in group]
+    wanted = "a list of groups, each a list of records or a DataFrame of them"
+    held = [_records(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
+    records = [record for group in held for record in group]
     if len(records) > len(org_data):
         raise TableError(f"the groups have {len(records)} records and org_data {len(org_data)}")
     if any(len(record) != org_data.shape[1] for record in records):

@@ -6,7 +6,6 @@ sensitive values count. If the word None is a value in a file, read the file wit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,22 +67,29 @@ def _shares(series: pd.Series[Any]) -> pd.Series[Any]:
 def compute_t_closeness(series: pd.Series[Any], global_distribution: Mapping[Any, float]) -> float:
     """Return half the sum of absolute differences between the shares of a class and of the table.
 
+    As in the notebook, the sum is over the values of `global_distribution`: a value that it lacks adds
+    nothing, and a class of no records has the share 0 of each. What `calculate_global_distribution` returns
+    for the whole table lacks none.
+
     Raises
     ------
     InputError
-        When `series` is no pandas series or has no values, or a share is no number.
+        When `series` is no pandas series, or a share is no number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> float(compute_t_closeness(pd.Series(["a", "z"]), {"a": 1.0}))
+    0.25
     """
-    shares = _one_missing(calculate_global_distribution(series))
-    if not shares:
-        raise TableError("series: a class of no records has no distance")
+    own = _one_missing(calculate_global_distribution(series))
     wanted = "what calculate_global_distribution returns"
-    global_distribution = _one_missing(check_mapping(global_distribution, "global_distribution", wanted))
-    for share in global_distribution.values():
+    known = _one_missing(check_mapping(global_distribution, "global_distribution", wanted))
+    for share in known.values():
         check_number(share, "global_distribution", low=0, high=1, wanted=wanted)
-    values = [*global_distribution, *(value for value in shares if value not in global_distribution)]
-    return 0.5 * math.fsum(
-        abs(shares.get(value, 0.0) - global_distribution.get(value, 0.0)) for value in values
-    )
+    # Added up as the notebook does, so that the last digit is its own.
+    shares = np.array([own.get(value, 0.0) for value in known])
+    return float(0.5 * np.sum(np.abs(shares - np.array([*known.values()]))))
 
 
 def _one_missing(shares: Mapping[Any, float]) -> dict[Any, float]:
@@ -175,9 +181,10 @@ def calculate_P_29_score(  # noqa: N802
     Parameters
     ----------
     k_value
-        Columns ``Quasi-identifiers`` and ``k-anonymity``, a row per class.
+        A row per class: a column that names it first, and ``k-anonymity``.
     l_value, t_value
-        ``Quasi-identifiers`` first, then a column per sensitive attribute.
+        A column that names the class first, then one per sensitive attribute. If a column is called
+        ``Quasi-identifiers``, that one names the classes, wherever it stands.
     w_k, w_l, w_t
         Weights.
 
@@ -194,7 +201,9 @@ def calculate_P_29_score(  # noqa: N802
         weight is none; the message names the argument.
     """
     entropies, distances = _figures(l_value, "l_value"), _figures(t_value, "t_value")
-    sizes = _figures(k_value, "k_value")[check_column("k-anonymity", "k_value", k_value, known=[_NAME])]
+    check_frame(k_value, "k_value", empty=True)
+    size = check_column("k-anonymity", "k_value", k_value, known=[_NAME])
+    sizes = _figures(k_value[list(dict.fromkeys((_name_of(k_value), size)))], "k_value")[size]
     if (sizes < 1).any():
         raise TableError("k_value: a class has one record at least")
     weights = {"w_k": w_k, "w_l": w_l, "w_t": w_t}
@@ -207,7 +216,7 @@ def calculate_P_29_score(  # noqa: N802
             reasons.append(reason)
         for column in failing:
             said = each.format(column)
-            problems.extend((name, said) for name in frame.loc[failing[column], _NAME])
+            problems.extend((name, said) for name in frame.loc[failing[column], _name_of(frame)])
 
     look(k_value, (sizes == 1).to_frame(), "k-anonymity is 1", "k-anonymity is 1")
     look(
@@ -231,20 +240,24 @@ def calculate_P_29_score(  # noqa: N802
 def _figures(value: Any, argument: str) -> pd.DataFrame:
     """Return the figures of classes, in columns after the one that names them."""
     frame = check_frame(value, argument, empty=True)
-    check_column(_NAME, argument, frame)
-    rest = frame.drop(columns=_NAME)
+    rest = frame.iloc[:, :0] if not frame.shape[1] else frame.drop(columns=_name_of(frame))
     if not len(rest) or not rest.shape[1]:
         raise TableError(
             f"{argument}: the score needs one class and one sensitive attribute at least; "
-            f"give a row per class, {_NAME!r} and a column of figures"
+            "give a row per class, first a column that names it, then one of figures"
         )
     try:
         figures = rest.astype(float)
     except (TypeError, ValueError):
-        raise TableError(f"{argument}: every cell but those of {_NAME!r} is a number") from None
+        raise TableError(f"{argument}: every cell but those of {_name_of(frame)!r} is a number") from None
     if not np.isfinite(figures.to_numpy()).all():
         raise TableError(f"{argument}: a figure is missing or infinite")
     return figures
+
+
+def _name_of(frame: pd.DataFrame) -> Any:
+    """Return the column that names the classes: by its name, and else the first."""
+    return _NAME if _NAME in frame.columns else frame.columns[0]
 
 
 def ensure_privacy(

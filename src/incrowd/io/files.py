@@ -340,6 +340,12 @@ def no_text(path: Path) -> EncodingError:
     )
 
 
+def naming_of_encoding() -> str:
+    """Say how an encoding is named, and which one is likely where latin-1 would turn texts into others."""
+    named = setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
+    return f"name the encoding, e.g. with {named}; Chinese texts may be in big5 or gb18030"
+
+
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     # Programs that add a byte order mark to a file that has one leave two.
     while data[:3] == codecs.BOM_UTF8:
@@ -353,10 +359,7 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
         text = data.decode(encoding)
     except (UnicodeDecodeError, UnicodeError) as error:
         place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "the file"
-        raise EncodingError(
-            f"{path}: {place} is not {encoding}; name the encoding, e.g. with "
-            + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
-        ) from None
+        raise EncodingError(f"{path}: {place} is not {encoding}; {naming_of_encoding()}") from None
     if _is_utf8(encoding):
         return data
     return text.lstrip("\ufeff").encode()

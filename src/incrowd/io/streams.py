@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from incrowd.errors import EncodingError, ParameterError, TableError, quoted, setting
+from incrowd.errors import EncodingError, ParameterError, TableError, quoted
 from incrowd.io.addresses import file_path, require_regular
 from incrowd.io.beginnings import bytes_of_lines, has_lone_returns, utf16_of
 from incrowd.io.cancellable_scan import passing
@@ -31,6 +31,7 @@ from incrowd.io.files import (
     header_line,
     is_parquet,
     missing_alone,
+    naming_of_encoding,
     no_text,
     nul_in,
     null_text,
@@ -477,8 +478,8 @@ def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
                 text = decoder.decode(data, final=not data)
             except (UnicodeDecodeError, UnicodeError):
                 raise EncodingError(
-                    f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; name the "
-                    "encoding, e.g. with " + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
+                    f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; "
+                    f"{naming_of_encoding()}"
                 ) from None
             if "\0" in text:
                 raise no_text(file)

@@ -377,7 +377,7 @@ def require_columns(
     missing = [name for name in wanted if name not in have]
     if not missing:
         return
-    fields = [name for name in columns if name.startswith(f"{missing[0]}.")]
+    fields = [name for name in columns if str(name).startswith(f"{missing[0]}.")]
     if fields:
         has = f"{missing[0]!r} is an object; its fields are columns, as {fields[0]!r}"
     elif have.intersection(wanted) or have.intersection(known):

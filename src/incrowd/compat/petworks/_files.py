@@ -9,11 +9,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.compat._arguments import check_items, check_mapping, check_path
+from incrowd.compat._arguments import check_items, check_mapping, check_path, unreadable
 from incrowd.compat.petworks import attributetypes
 from incrowd.compat.petworks._levels import Levels, read_folder
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
-from incrowd.errors import SchemaError, TableError
+from incrowd.errors import EncodingError, SchemaError, TableError
 from incrowd.io.columns import column_named
 from incrowd.lazy import pl
 from incrowd.table.schema import require_columns
@@ -59,8 +59,11 @@ def read_data(path: StrPath | None, what: str) -> pl.DataFrame:
             with open(path, encoding="utf-8-sig") as text:
                 header = text.readline()
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise TableError(f"{path}: cannot be read ({type(error).__name__})") from None
-    frame, _ = read_table(path, CsvFormat(delimiter=";" if ";" in header else ","))
+        raise TableError(unreadable(path, error)) from None
+    try:
+        frame, _ = read_table(path, CsvFormat(delimiter=";" if ";" in header else ","))
+    except EncodingError as error:
+        raise TableError(unreadable(path, error)) from None
     frame = frame.select(pl.all().cast(pl.String).fill_null("").str.strip_chars())
     names = [name.strip() for name in frame.columns]
     if len(set(names)) < len(names):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from incrowd.compat._arguments import check_path
+from incrowd.compat._arguments import check_path, unreadable
 from incrowd.errors import HierarchyError, TableError
 from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import NDArray, np, pl
@@ -107,7 +107,7 @@ def _read(name: str, path: Path) -> Levels:
         with open(path, encoding="utf-8-sig", newline="") as file:
             rows = [tuple(cell.strip() for cell in row) for row in csv.reader(file, delimiter=";") if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise HierarchyError(f"{path}: cannot be read ({type(error).__name__})") from None
+        raise HierarchyError(unreadable(path, error)) from None
     if not rows:
         raise HierarchyError(f"{path}: the file is empty")
     for number, row in enumerate(rows, 1):
