@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -184,6 +185,32 @@ def test_the_interfaces_of_other_works_are_listed(run):
             assert part in shown
     for word in ("COMP 430", "PETWorks", "P_29", "k-anonymization", "teaching notebook"):
         assert word in shown
+
+
+def test_the_files_of_an_interface_s_example(run, tmp_path):
+    for name in ("k-anonymization", "k_anonymization"):
+        written = run("list", "interfaces", "--example", name, str(tmp_path / name))
+        assert written.out.splitlines() == [
+            f"written: {tmp_path / name / file}" for file in ("raw.csv", "released.csv")
+        ]
+        assert (tmp_path / name / "raw.csv").read_bytes() == b"age,sex\n20,M\n30,M\n40,M\n60,F\n"
+    (tmp_path / "k_anonymization" / "released.csv").write_text("mine")
+    (tmp_path / "k_anonymization" / "raw.csv").unlink()
+    again = ("list", "interfaces", "--example", "k_anonymization", str(tmp_path / "k_anonymization"))
+    assert "released.csv: exists already" in run(*again).err
+    assert not (tmp_path / "k_anonymization" / "raw.csv").exists()
+    assert run(*again, "--force").status == 0
+    for wrong, words in (
+        (("interfaces", "--example", "petwork"), "there are comp430, .*; did you mean 'petworks'"),
+        (("interfaces", "--example", "notebook"), "notebook.md reads Adult, which comes with"),
+        (("interfaces", "--example", "p29"), "UCI's diabetes data"),
+        (("models", "--example", "comp430"), "--example goes with interfaces"),
+        (("interfaces", "--example", "comp430", "--json"), "without --json"),
+        (("models", str(tmp_path)), "are for --example"),
+    ):
+        refused = run("list", *wrong)
+        assert refused.status == 2
+        assert re.search(words, " ".join(refused.err.split()))
 
 
 def test_hierarchy_commands(run, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import options, outputs
 from incrowd.cli.completing import names
 from incrowd.cli.logs import LOG
+from incrowd.errors import ParameterError
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
@@ -38,7 +40,19 @@ def list_(
     what: Annotated[
         str, typer.Argument(metavar="|".join(_WHAT), help="What to list.", autocompletion=names([*_WHAT]))
     ],
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="With --example: the folder for its files.")
+    ] = Path(),
+    example: Annotated[
+        str | None,
+        typer.Option(
+            "--example",
+            metavar="INTERFACE",
+            help="With interfaces: write the files that the example of an interface's page reads.",
+        ),
+    ] = None,
     json: options.Json = False,
+    force: options.Force = False,
 ) -> None:
     """List models, algorithms and more, with parameters and sources.
 
@@ -46,6 +60,13 @@ def list_(
     """
     if what not in _WHAT:
         raise typer.BadParameter(f"{what!r} is none of {', '.join(_WHAT)}")
+    if example is not None:
+        if what != _INTERFACES or json:
+            raise ParameterError(f"--example goes with {_INTERFACES}, and without --json")
+        _write_example(example, folder, force=force)
+        return
+    if folder != Path() or force:
+        raise ParameterError("a folder and --force are for --example; name the interface by it")
     others = {_INTERFACES: _interfaces, _PROFILES: _profiles}
     entries = others[what]() if what in others else [_entry(entry) for entry in _LISTS[what]]
     if json:
@@ -53,6 +74,21 @@ def list_(
         return
     width = min(get_terminal_size().columns, _WIDEST)
     LOG.say("\n\n".join(_block(entry, width) for entry in entries))
+
+
+def _write_example(name: str, folder: Path, *, force: bool) -> None:
+    """Write the files of an interface's page."""
+    from incrowd.compat._examples import example
+    from incrowd.io.targets import Outputs, writing
+
+    files = example(name)
+    with Outputs(force=force) as outputs:
+        for target, text in [
+            (outputs.add(folder / file, parents=True), text) for file, text in files.items()
+        ]:
+            with writing(target) as path:
+                path.write_text(text, encoding="utf-8", newline="\n")
+    LOG.say("\n".join(f"written: {folder / file}" for file in files))
 
 
 def _interfaces() -> list[dict[str, Any]]:
