@@ -19,6 +19,7 @@ RECIPES = {
     "intervals:5,10,20": "intervals = [5, 10, 20]",
     "intervals:2.5,5": "intervals = [2.5, 5]",
     "intervals:5,10,origin=18": "intervals = [5, 10]\norigin = 18",
+    "bands:-1,18,30.5": "bands = [-1, 18, 30.5]",
     "order:low,mid,high": 'order = ["low", "mid", "high"]',
     "order:1,2,3,fanout=3": 'order = ["1", "2", "3"]\nfanout = 3',
     'order:"a, b",c': 'order = ["a, b", "c"]',
@@ -36,7 +37,7 @@ def test_a_text_means_what_the_table_of_a_policy_means(text):
         ("zip", "write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"),
         ("=prefix", "write COLUMN=RECIPE"),
         ("zip=", "write COLUMN=RECIPE"),
-        ("zip=prefx", "column 'zip': hierarchy: name one of intervals, prefix, dates, order, flat, got ['prefx']; "
+        ("zip=prefx", "column 'zip': hierarchy: name one of intervals, bands, prefix, dates, order, flat, got ['prefx']; "
          "did you mean 'prefix'?"),
         ("zip=prefix:3", "column 'zip': hierarchy prefix: write prefix = true"),
         ("age=intervals", "column 'age': hierarchy intervals: give a list of widths, e.g. [5, 10, 20]"),

@@ -428,6 +428,7 @@ class Draw:
                 return {}
             return {"recipe": r.choice([
                 {"intervals": [5, 10]}, {"intervals": [2, 4, 8]}, {"intervals": [0.5, 2]}, {"intervals": [10], "origin": 3},
+                {"bands": [0, 18, 20.5]}, {"bands": [3, 30]},
             ])}  # fmt: skip
         if kind in ("date", "day", "datetime", "stamp", "daynumber"):
             return {

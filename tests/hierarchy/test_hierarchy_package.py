@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from incrowd.errors import HierarchyError, ParameterError
 from incrowd.hierarchy import BUILDERS, Hierarchy, builder_from_spec, find_files
+from incrowd.reading.cells import Span, read_span
 
 NESTED = {"Any": {"Europe": ["France", "Italy"], "Peru": [], "Asia": [{"East": ["Japan"]}, "Iran"]}}
 
@@ -183,6 +186,7 @@ def test_what_real_files_have_is_read(tmp_path):
 
 RECIPES = {
     "intervals": (Hierarchy.intervals(5, 10, 20), ["3", "20", "22", "-4", "41"]),
+    "bands": (Hierarchy.bands(-5, 18, 19, 65), ["-6", "-5", "18", "64", "65", "90"]),
     "prefix": (Hierarchy.prefix(), ["02139", "021", "94107"]),
     "dates": (Hierarchy.dates(), ["2020-03-01", "2020-07-15", "2019-12-31"]),
     "order": (Hierarchy.order(["low", "middle", "high"]), ["high", "low"]),
@@ -207,6 +211,11 @@ def test_recipes_do_not_hang_on_the_order_of_values(name):
     [
         ("intervals", "22", ("22", "[20-24]", "[20-29]", "[20-39]", "*")),
         ("intervals", "-4", ("-4", "[-5--1]", "[-10--1]", "[-20--1]", "*")),
+        ("bands", "-6", ("-6", "<-5", "*")),
+        ("bands", "-5", ("-5", "[-5-17]", "*")),
+        ("bands", "18", ("18", "[18]", "*")),
+        ("bands", "64", ("64", "[19-64]", "*")),
+        ("bands", "65", ("65", ">=65", "*")),
         ("prefix", "02139", ("02139", "0213*", "021**", "02***", "0****", "*")),
         ("prefix", "021", ("021", "021*", "021**", "02***", "0****", "*")),
         ("dates", "2020-07-15", ("2020-07-15", "2020-07", "2020-Q3", "2020", "2020s", "*")),
@@ -236,6 +245,30 @@ def test_bins_of_tenths_are_exact(tenths):
             assert low % (1, 5)[step - 1] == 0
 
 
+@given(
+    cuts=st.lists(st.integers(-40, 40), min_size=1, max_size=5, unique=True).map(sorted),
+    numbers=st.lists(st.integers(-50, 50), min_size=1, unique=True),
+    scale=st.sampled_from([1, 10]),
+)
+def test_a_band_is_read_back_as_the_numbers_between_its_cuts(cuts, numbers, scale):
+    """Whole numbers and tenths; a cut belongs to the band above it."""
+    values = [str(Decimal(number) / scale) for number in numbers]
+    tree = Hierarchy.bands(*(cut / scale for cut in cuts)).build(values, "c")
+    bands = [Decimal("-Infinity"), *(Decimal(cut) / scale for cut in cuts), Decimal("Infinity")]
+    for value in values:
+        label = tree.path(tree.rank(value))[1]
+        span = read_span(label, "number")
+        if span is None:  # a band of one whole number
+            span = Span(Decimal(label.strip("[]")), Decimal(label.strip("[]")))
+        low, high = next(pair for pair in pairwise(bands) if pair[0] <= Decimal(value) < pair[1])
+        for number in (*values, *map(str, range(-60, 60))):
+            if "." in "".join(values) or "." not in number:
+                inside = span.low <= Decimal(number) and (
+                    Decimal(number) < span.high if span.below else Decimal(number) <= span.high
+                )
+                assert inside == (low <= Decimal(number) < high), (label, number)
+
+
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
@@ -246,12 +279,18 @@ def test_bins_of_tenths_are_exact(tenths):
         ({"intervals": ["5"]}, "must be a number"),
         ({"intervals": 5}, "give a list"),
         ({"intervals": [5], "start": 1}, "unknown setting 'start'"),
+        ({"bands": []}, "at least one cut"),
+        ({"bands": [18, 18]}, "ascending order"),
+        ({"bands": [65, 18]}, "ascending order"),
+        ({"bands": ["18"]}, "a cut must be a number"),
+        ({"bands": 18}, "give a list"),
+        ({"bands": [18], "origin": 1}, "unknown setting 'origin'"),
         ({"dates": ["year", "month"]}, "in this order"),
         ({"dates": ["week"]}, "some of month, quarter, year, decade"),
         ({"order": ["a", "a"]}, "listed twice"),
         ({"order": ["a"], "fanout": 1}, "fanout must be a whole number of at least 2"),
         ({"flat": False}, "write flat = true"),
-        ({"bins": [1]}, "name one of intervals, prefix, dates, order, flat"),
+        ({"bins": [1]}, "name one of intervals, bands, prefix, dates, order, flat"),
         ({"flat": True, "prefix": True}, "name one of"),
     ],
 )
@@ -260,7 +299,7 @@ def test_wrong_recipes(spec, problem):
         builder_from_spec(spec)
 
 
-@pytest.mark.parametrize("name", ["intervals", "dates", "order"])
+@pytest.mark.parametrize("name", ["intervals", "bands", "dates", "order"])
 def test_unsuitable_values_are_counted_and_not_shown(name):
     recipe, values = RECIPES[name]
     with pytest.raises(HierarchyError, match=f"column 'c': 1 of {len(values) + 1} distinct values") as error:

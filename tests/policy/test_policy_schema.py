@@ -112,7 +112,8 @@ def test_every_treatment_has_its_table():
 
 
 RECIPES = (
-    Hierarchy.intervals(5, 10), Hierarchy.intervals(0.5, origin=-3), Hierarchy.prefix(), Hierarchy.dates(),
+    Hierarchy.intervals(5, 10), Hierarchy.intervals(0.5, origin=-3), Hierarchy.bands(18, 30.5), Hierarchy.prefix(),
+    Hierarchy.dates(),
     Hierarchy.dates("year"), Hierarchy.order(["low", "high"]), Hierarchy.flat(),
 )  # fmt: skip
 

@@ -30,6 +30,15 @@ def bins(value: str, known: list[str], widths: tuple[int, ...]) -> list[str] | N
     return [*path, "*"]
 
 
+def bands(value: str, known: list[str]) -> list[str] | None:
+    """Read the recipe of bands a second time: the cuts 10, 15 and 30 over whole numbers."""
+    if "." in value:
+        return None
+    number = int(value)
+    band = "<10" if number < 10 else "[10-14]" if number < 15 else "[15-29]" if number < 30 else ">=30"
+    return [value, band, "*"]
+
+
 def masks(value: str, known: list[str]) -> list[str] | None:
     """Read the recipe of prefixes a second time."""
     longest = max(map(len, known))
@@ -56,6 +65,12 @@ RECIPES = {
         st.sampled_from(["0.5", "3", "7.5", "12", "18"]),
         st.sampled_from(["1.5", "6", "22", "31.25"]),
         lambda value, known: bins(value, known, (5, 10)),
+    ),
+    "bands": (
+        ic.Hierarchy.bands(10, 15, 30),
+        st.sampled_from([str(number) for number in range(40)]),
+        st.sampled_from([*(str(number) for number in range(60)), "7.5"]),
+        bands,
     ),
     "prefix": (
         ic.Hierarchy.prefix(),

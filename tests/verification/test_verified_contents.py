@@ -137,6 +137,18 @@ def test_a_cell_must_stem_from_its_hierarchy(check, place, age, fine):
 
 
 @pytest.mark.parametrize(
+    ("age", "fine"),
+    [
+        ("<18", True), ("[18-29]", True), ("[18, 30)", True), (">=30", True), ("23", True), ("*", True),
+        ("<17", False), ("[18-30]", False), (">=18", False), ("[18-]", False), ("30+", False), ("<30", False),
+    ],
+)  # fmt: skip
+def test_a_band_must_be_one_of_the_policy(check, age, fine):
+    policy = POLICY.replace("intervals = [5, 10]", "bands = [18, 30]")
+    assert check([("Europe", age, "flu")] * 2, policy=policy).keeps_limits is fine
+
+
+@pytest.mark.parametrize(
     ("style", "age", "fine"),
     [
         ("range", "[21-25]", True),
@@ -231,6 +243,8 @@ def test_files_of_hierarchies_are_read_as_by_anonymize(tmp_path, name, text, lea
         ({"intervals": [5, 10]}, "-1 0 4 5 9 10 100"),
         ({"intervals": [1, 3], "origin": 1}, "1 2 7"),
         ({"intervals": [0.5, 2.5]}, "0.1 -0.3 2 7.25"),
+        ({"bands": [0, 10, 11]}, "-1 0 9 10 11 100"),
+        ({"bands": [-0.5, 10]}, "-1 -0.5 9 10"),
         ({"prefix": True}, "47677 47602 48 4 =x -5"),
         ({"dates": True}, "2020-01-01 2029-12-31 0999-06-05"),
         ({"dates": ["quarter"]}, "2020-01-01T10:00:00 2020-04-01"),

@@ -87,8 +87,8 @@ Recipes = Annotated[
         "--hierarchy",
         metavar="COLUMN=RECIPE",
         help="The hierarchy of a column by a recipe: zip=prefix, age=intervals:5,10,20, "
-        "day=dates:month,year, grade=order:low,mid,high or job=flat; again for more. It goes before a file "
-        "of --hierarchies.",
+        "age=bands:18,30,65, day=dates:month,year, grade=order:low,mid,high or job=flat; again for more. "
+        "It goes before a file of --hierarchies.",
     ),
 ]
 NullValues = Annotated[

@@ -6,9 +6,11 @@ import contextlib
 import datetime as dt
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from incrowd.errors import (
@@ -127,12 +129,12 @@ def _extra(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
 
 def _number(value: object, what: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"hierarchy intervals: {what} must be a number, got {quoted(value)}")
+        raise ParameterError(f"hierarchy {what} must be a number, got {quoted(value)}")
     try:
         # The shortest decimal of a float is what the user wrote: 0.1 is a tenth.
         return Fraction(str(value))
     except ValueError:
-        raise ParameterError(f"hierarchy intervals: {what} must be finite, got {quoted(value)}") from None
+        raise ParameterError(f"hierarchy {what} must be finite, got {quoted(value)}") from None
 
 
 def _decimal(value: Fraction) -> str:
@@ -151,8 +153,48 @@ def _is_number(text: str) -> bool:
     return match is not None and len(text) <= 400 and (match[2] is None or abs(int(match[2][1:])) <= 400)
 
 
+def _bin(start: Fraction, end: Fraction, *, whole: bool) -> str:
+    """Label the numbers from start up to, and without, end."""
+    if not whole:
+        return f"[{_decimal(start)}, {_decimal(end)})"
+    return f"[{start}-{end - 1}]" if end - start > 1 else f"[{start}]"
+
+
+class _Numbers(Builder):
+    """A recipe for numbers: what a number becomes hangs on it, and on whether all numbers are whole."""
+
+    ordered: ClassVar[bool] = True
+
+    @abstractmethod
+    def _settings(self) -> list[Fraction]:
+        """Return the numbers of the recipe; bins are labelled by whole numbers only if these are whole."""
+
+    @abstractmethod
+    def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
+        """Return the labels of the bins of a number, from the narrowest to the widest."""
+
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Put every number into its bins."""
+        wrong = sum(1 for value in values if not _is_number(value))
+        if wrong:
+            raise _unsuitable(column, wrong, len(values), "numbers")
+        numbers = sorted((Fraction(value), value) for value in values)
+        whole = self._whole(number for number, _ in numbers)
+        paths = [[value, *self._bins(number, whole=whole), ROOT] for number, value in numbers]
+        return _tree(paths, column, self.name)
+
+    def _whole(self, numbers: Iterable[Fraction]) -> bool:
+        """Say whether bins are labelled by whole numbers."""
+        return all(number.denominator == 1 for number in (*self._settings(), *numbers))
+
+    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Return the numbers; where bins such as ``[20-24]`` are whole, only whole numbers."""
+        whole = self._whole(map(Fraction, known))
+        return [text for text in texts if _is_number(text) and not (whole and Fraction(text).denominator > 1)]
+
+
 @dataclass(frozen=True)
-class Intervals(Builder):
+class Intervals(_Numbers):
     """Nested bins for numbers.
 
     Example: the widths 5 and 10 put the value 23 into ``[20-24]``, then into ``[20-29]``, then into ``*``.
@@ -177,15 +219,14 @@ class Intervals(Builder):
     widths: tuple[float, ...]
     origin: float = 0
     name: ClassVar[str] = "intervals"
-    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.widths:
             raise ParameterError("hierarchy intervals: give at least one width")
-        _number(self.origin, "origin")
+        _number(self.origin, "intervals: origin")
         previous: Fraction | None = None
         for width in self.widths:
-            exact = _number(width, "a width")
+            exact = _number(width, "intervals: a width")
             if exact <= 0:
                 raise ParameterError(f"hierarchy intervals: widths must be above 0, got {width!r}")
             if previous is not None and ((exact / previous).denominator != 1 or exact == previous):
@@ -194,38 +235,14 @@ class Intervals(Builder):
                 )
             previous = exact
 
-    def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Put every number into its bins."""
-        wrong = sum(1 for value in values if not _is_number(value))
-        if wrong:
-            raise _unsuitable(column, wrong, len(values), "numbers")
-        numbers = sorted((Fraction(value), value) for value in values)
-        widths = [_number(width, "a width") for width in self.widths]
-        origin = _number(self.origin, "origin")
-        whole = self._whole(number for number, _ in numbers)
-        paths = []
-        for number, value in numbers:
-            path = [value]
-            for width in widths:
-                start = origin + (number - origin) // width * width
-                if whole:
-                    end = start + width - 1
-                    label = f"[{start}-{end}]" if start != end else f"[{start}]"
-                else:
-                    label = f"[{_decimal(start)}, {_decimal(start + width)})"
-                path.append(label)
-            paths.append([*path, ROOT])
-        return _tree(paths, column, self.name)
+    def _settings(self) -> list[Fraction]:
+        widths = [_number(width, "intervals: a width") for width in self.widths]
+        return [*widths, _number(self.origin, "intervals: origin")]
 
-    def _whole(self, numbers: Iterable[Fraction]) -> bool:
-        """Say whether bins are labelled by whole numbers."""
-        ends = [_number(width, "a width") for width in (*self.widths, self.origin)]
-        return all(number.denominator == 1 for number in (*ends, *numbers))
-
-    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the numbers; where bins such as ``[20-24]`` are whole, only whole numbers."""
-        whole = self._whole(map(Fraction, known))
-        return [text for text in texts if _is_number(text) and not (whole and Fraction(text).denominator > 1)]
+    def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
+        *widths, origin = self._settings()
+        starts = ((origin + (number - origin) // width * width, width) for width in widths)
+        return [_bin(start, start + width, whole=whole) for start, width in starts]
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"intervals": [...], "origin": ...}``."""
@@ -239,6 +256,62 @@ class Intervals(Builder):
         if not isinstance(widths, list | tuple):
             raise ParameterError("hierarchy intervals: give a list of widths, e.g. [5, 10, 20]")
         return cls(tuple(widths), spec.get("origin", 0))
+
+
+@dataclass(frozen=True)
+class Bands(_Numbers):
+    """Bands of numbers between given cuts, each of its own width, then ``*``.
+
+    Example: the cuts 18, 30, 45 and 65 make ``<18``, ``[18-29]``, ``[30-44]``, ``[45-64]`` and ``>=65``.
+
+    A cut belongs to the band above it. Bands are labelled ``[18-29]`` if all values and all cuts are whole,
+    otherwise ``[18, 30)``. Bands without values are left out.
+
+    Parameters
+    ----------
+    cuts
+        Where bands begin, in ascending order.
+
+    Raises
+    ------
+    ParameterError
+        When the cuts do not ascend.
+    """
+
+    cuts: tuple[float, ...]
+    name: ClassVar[str] = "bands"
+
+    def __post_init__(self) -> None:
+        cuts = self._settings()
+        if not cuts:
+            raise ParameterError("hierarchy bands: give at least one cut")
+        if any(low >= high for low, high in pairwise(cuts)):
+            raise ParameterError("hierarchy bands: write the cuts in ascending order, each of them once")
+
+    def _settings(self) -> list[Fraction]:
+        return [_number(cut, "bands: a cut") for cut in self.cuts]
+
+    def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
+        cuts = self._settings()
+        place = bisect_right(cuts, number)
+        if place == 0:
+            return [f"<{_decimal(cuts[0])}"]
+        if place == len(cuts):
+            return [f">={_decimal(cuts[-1])}"]
+        return [_bin(cuts[place - 1], cuts[place], whole=whole)]
+
+    def spec(self) -> dict[str, Any]:
+        """Return ``{"bands": [...]}``."""
+        return {"bands": list(self.cuts)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Bands:
+        """Read the result of `spec`."""
+        _extra(spec, ("bands",))
+        cuts = spec["bands"]
+        if not isinstance(cuts, list | tuple):
+            raise ParameterError("hierarchy bands: give a list of cuts, e.g. [18, 30, 45, 65]")
+        return cls(tuple(cuts))
 
 
 @dataclass(frozen=True)
@@ -461,7 +534,7 @@ class Flat(Builder):
 
 
 BUILDERS: dict[str, type[Builder]] = {
-    builder.name: builder for builder in (Intervals, Prefix, Dates, Order, Flat)
+    builder.name: builder for builder in (Intervals, Bands, Prefix, Dates, Order, Flat)
 }
 """Every recipe by its name in a policy file."""
 

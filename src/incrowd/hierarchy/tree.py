@@ -14,7 +14,7 @@ from incrowd.kernels.trees import shape_of
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from incrowd.hierarchy.builders import Dates, Flat, Intervals, Order, Prefix
+    from incrowd.hierarchy.builders import Bands, Dates, Flat, Intervals, Order, Prefix
 
 
 class TreeBuilder:
@@ -513,6 +513,13 @@ class Hierarchy:
         from incrowd.hierarchy.builders import Intervals
 
         return Intervals(widths, origin)
+
+    @staticmethod
+    def bands(*cuts: float) -> Bands:
+        """Return the recipe of bands of numbers between given cuts; see `builders.Bands`."""
+        from incrowd.hierarchy.builders import Bands
+
+        return Bands(cuts)
 
     @staticmethod
     def prefix() -> Prefix:

@@ -165,6 +165,7 @@ def _recipes() -> Iterator[Schema]:
     level = {"type": "array", "items": {"enum": list(DATE_LEVELS)}, "minItems": 1, "uniqueItems": True}
     settings: dict[str, dict[str, Schema]] = {
         "intervals": {"intervals": {"type": "array", "items": width, "minItems": 1}, "origin": number},
+        "bands": {"bands": {"type": "array", "items": number, "minItems": 1}},
         "prefix": {"prefix": _TRUE},
         "dates": {"dates": {"anyOf": [_TRUE, level]}},
         "order": {

@@ -251,7 +251,7 @@ class Shapes:
             return members is not None and all(part in leaves or not part for part in members)
         if self._value(cell) or (members is not None and all(not p or self._value(p) for p in members)):
             return True
-        if "intervals" in self._spec and is_bin(cell, self._spec, self._column.name):
+        if {"intervals", "bands"} & self._spec.keys() and is_bin(cell, self._spec, self._column.name):
             return True
         if "dates" in self._spec and is_calendar(cell, self._spec, self._column.name):
             return True

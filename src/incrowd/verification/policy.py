@@ -82,7 +82,9 @@ class Column:
     @property
     def is_by_number(self) -> bool:
         """Whether cells are ranges or means that follow no hierarchy if the values are numbers or dates."""
-        recipe = isinstance(self.hierarchy, dict) and bool({"intervals", "dates"} & self.hierarchy.keys())
+        recipe = isinstance(self.hierarchy, dict) and bool(
+            {"intervals", "bands", "dates"} & self.hierarchy.keys()
+        )
         declared = self.kind in ("number", "date")
         return self.style in ("range", "mean") and (declared or (recipe and self.kind != "category"))
 
@@ -106,7 +108,7 @@ class Column:
     def measure(self) -> str | None:
         """Number or date, where the policy says that the column holds such; else None."""
         if isinstance(self.hierarchy, dict) and self.kind == "auto":
-            if "intervals" in self.hierarchy:
+            if {"intervals", "bands"} & self.hierarchy.keys():
                 return "number"
             if "dates" in self.hierarchy:
                 return "date"

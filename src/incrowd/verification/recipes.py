@@ -42,7 +42,9 @@ def recipe_named(spec: dict[str, Any], column: str) -> str:
     PolicyError
         It is no recipe that verify knows, or has a setting that it does not know.
     """
-    options = {"flat": (), "order": ("fanout",), "intervals": ("origin",), "prefix": (), "dates": ()}
+    options = {
+        "flat": (), "order": ("fanout",), "intervals": ("origin",), "bands": (), "prefix": (), "dates": (),
+    }  # fmt: skip
     names = [name for name in options if name in spec]
     if len(names) != 1:
         raise PolicyError(f"column {column!r}: the hierarchy must name one builder of {', '.join(options)}")
@@ -66,6 +68,7 @@ def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
         "flat": _flat,
         "order": _order,
         "intervals": _intervals,
+        "bands": _bands,
         "prefix": _prefix,
         "dates": _dates,
     }
@@ -118,10 +121,7 @@ def _order(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
 
 def _intervals(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
     widths, origin = _widths(spec, column)
-    wrong = sum(exact_number(value) is None for value in values)
-    if wrong:
-        raise HierarchyError(f"column {column!r}: {wrong} distinct value(s) are no numbers for intervals")
-    numbers = {value: Fraction(value) for value in values}
+    numbers = _numbers(values, column)
     whole = all(number.denominator == 1 for number in (*widths, origin, *numbers.values()))
     for value, number in numbers.items():
         groups: list[_Group] = []
@@ -129,6 +129,38 @@ def _intervals(spec: dict[str, Any], values: Sequence[str], column: str) -> _Pat
             start = origin + (number - origin) // width * width
             groups.append(((width, start), _bin_label(start, start + width, whole=whole)))
         yield value, groups
+
+
+def _numbers(values: Sequence[str], column: str) -> dict[str, Fraction]:
+    wrong = sum(exact_number(value) is None for value in values)
+    if wrong:
+        raise HierarchyError(f"column {column!r}: {wrong} distinct value(s) are no numbers for its recipe")
+    return {value: Fraction(value) for value in values}
+
+
+def _bands(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
+    cuts = _cuts(spec, column)
+    numbers = _numbers(values, column)
+    whole = all(number.denominator == 1 for number in (*cuts, *numbers.values()))
+    labels = _band_labels(cuts, whole=whole)
+    for value, number in numbers.items():
+        band = sum(cut <= number for cut in cuts)
+        yield value, [(band, labels[band])]
+
+
+def _cuts(spec: dict[str, Any], column: str) -> list[Fraction]:
+    listed = spec["bands"]
+    if not isinstance(listed, list) or not listed:
+        raise PolicyError(f"column {column!r}: bands must be a list of cuts")
+    cuts = [_exact(cut, column) for cut in listed]
+    if cuts != sorted(set(cuts)):
+        raise PolicyError(f"column {column!r}: the cuts of bands must ascend")
+    return cuts
+
+
+def _band_labels(cuts: Sequence[Fraction], *, whole: bool) -> list[str]:
+    inner = [_bin_label(low, high, whole=whole) for low, high in itertools.pairwise(cuts)]
+    return [f"<{_decimal(cuts[0])}", *inner, f">={_decimal(cuts[-1])}"]
 
 
 def _widths(spec: dict[str, Any], column: str) -> tuple[list[Fraction], Fraction]:
@@ -160,7 +192,11 @@ def _decimal(number: Fraction) -> str:
 
 
 def is_bin(cell: str, spec: dict[str, Any], column: str) -> bool:
-    """Say whether a cell is a bin that a recipe of intervals can make."""
+    """Say whether a cell is a bin that a recipe of intervals or bands can make."""
+    if "bands" in spec:
+        cuts = _cuts(spec, column)
+        forms = (True, False) if all(cut.denominator == 1 for cut in cuts) else (False,)
+        return any(cell in _band_labels(cuts, whole=whole) for whole in forms)
     widths, origin = _widths(spec, column)
     if whole := _WHOLE_BIN.fullmatch(cell):
         start = Fraction(whole[1])
@@ -258,5 +294,5 @@ def exact_number(text: str) -> Fraction | None:
 def _exact(number: object, column: str) -> Fraction:
     """Read a number of a policy as it was written: 0.1 is a tenth."""
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-        raise PolicyError(f"column {column!r}: widths and origin must be numbers")
+        raise PolicyError(f"column {column!r}: widths, cuts and origin must be numbers")
     return Fraction(str(number))

@@ -222,7 +222,7 @@ def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], liv
     kind = _kind(spec, present)
     hierarchy = spec.recipe is not None or spec.paths is not None
     if hierarchy and spec.role == "quasi" and spec.output in ("range", "mean"):
-        by_numbers = spec.recipe is not None and ("intervals" in spec.recipe or "dates" in spec.recipe)
+        by_numbers = spec.recipe is not None and bool({"intervals", "bands", "dates"} & spec.recipe.keys())
         if spec.kind in ("number", "date") or (by_numbers and kind != "category"):
             hierarchy = False
         else:
@@ -267,7 +267,7 @@ def read_population(
     column = read_column(told, raws, null_values, everywhere)
     column.of_people = True
     bare = read_column(replace(told, recipe=None, paths=None), raws, null_values, everywhere)
-    ranged = spec.recipe is not None and ("intervals" in spec.recipe or "dates" in spec.recipe)
+    ranged = spec.recipe is not None and bool({"intervals", "bands", "dates"} & spec.recipe.keys())
     ranged = spec.output in ("range", "mean") and (ranged or spec.kind in ("number", "date"))
     follows = (spec.recipe is not None or spec.paths is not None) and not ranged
     column.by_number = bare.kind == "number" and not follows
@@ -384,6 +384,8 @@ def _paths(spec: Spec, texts: set[str]) -> tuple[dict[Key, tuple[str, ...]], lis
     recipe = spec.recipe
     if "intervals" in recipe:
         made = _intervals(texts, recipe["intervals"], recipe.get("origin", 0))
+    elif "bands" in recipe:
+        made = _bands(texts, recipe["bands"])
     elif "prefix" in recipe:
         longest = max(map(len, texts), default=0)
         made = {
@@ -428,6 +430,26 @@ def _guarded(label: str) -> str:
         if label[:1] in "=+-@\t\r" and not re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", label)
         else label
     )
+
+
+def _bands(texts: Iterable[str], cuts: Sequence[float]) -> dict[str, tuple[str, ...]]:
+    exact = [Fraction(str(cut)) for cut in cuts]
+    numbers = {text: Fraction(text) for text in texts}
+    whole = all(x.denominator == 1 for x in (*exact, *numbers.values()))
+    made = {}
+    for text, number in numbers.items():
+        below, above = [cut for cut in exact if cut <= number], [cut for cut in exact if cut > number]
+        if not below:
+            label = f"<{_decimal(above[0])}"
+        elif not above:
+            label = f">={_decimal(below[-1])}"
+        elif whole:
+            low, high = below[-1], above[0] - 1
+            label = f"[{low}-{high}]" if low < high else f"[{low}]"
+        else:
+            label = f"[{_decimal(below[-1])}, {_decimal(above[0])})"
+        made[text] = (text, label, STAR)
+    return made
 
 
 def _intervals(texts: Iterable[str], widths: Sequence[float], origin: float) -> dict[str, tuple[str, ...]]:

@@ -36,11 +36,12 @@ _NONE, _KEPT, _FILE, _EDITED = "none", "as it is", "file", "edited"
 """Of hierarchies: there is none; it has no form here; it is a file, or the tree of the next step."""
 _SPECS: dict[str, dict[str, Any]] = {
     "flat": {"flat": True}, "prefix": {"prefix": True}, "intervals": {"intervals": [5, 10, 20]},
-    "dates": {"dates": list(DATE_LEVELS)},
+    "bands": {"bands": [18, 30, 45, 65]}, "dates": {"dates": list(DATE_LEVELS)},
 }  # fmt: skip
 _HINTS = {
     _NONE: "no hierarchy: cells become ranges or sets", "flat": "the value or *",
     "prefix": "codes are masked from the right", "intervals": "nested ranges of numbers",
+    "bands": "ranges of numbers between your cuts",
     "dates": "month, quarter, year, decade", _FILE: "a tree of your own",
     _KEPT: "the hierarchy of the policy", _EDITED: "the tree of the next step",
 }  # fmt: skip
@@ -222,7 +223,9 @@ class ColumnPanel:
             chosen = choice_field(known, "Hierarchy", "hierarchy", kind, on_change=choose)
             alike = "says which values are alike, for the models"
             hinted(chosen, _HINTS[kind] if settings["role"] == "quasi" else alike)
-            forms = {"intervals": self._widths, "dates": self._levels, _FILE: self._file}
+            widths = partial(self._numbers, "intervals", "Widths", "each a multiple of the one before")
+            cuts = partial(self._numbers, "bands", "Cuts", "where each band begins, in ascending order")
+            forms = {"intervals": widths, "bands": cuts, "dates": self._levels, _FILE: self._file}
             if kind in forms:
                 forms[kind](settings)
             if not _spelled(settings):
@@ -242,22 +245,21 @@ class ColumnPanel:
         now, hint = settings.get("hierarchy", ""), ".csv (ARX), .json, .yaml or .txt"
         path_field("Path of a hierarchy file", "file", now, hint, read)
 
-    def _widths(self, settings: dict[str, Any]) -> None:
+    def _numbers(self, recipe: str, label: str, hint: str, settings: dict[str, Any]) -> None:
         def wrong(text: str) -> str | None:
             try:
-                builder_from_spec({**settings["hierarchy"], "intervals": _numbers(text)})
+                builder_from_spec({**settings["hierarchy"], recipe: _numbers(text)})
             except InputError as error:
                 return str(error)
             return None
 
         def typed(event: Any) -> None:
             if wrong(event.value) is None:
-                settings["hierarchy"] = {**settings["hierarchy"], "intervals": _numbers(event.value)}
+                settings["hierarchy"] = {**settings["hierarchy"], recipe: _numbers(event.value)}
                 self._changed()
 
-        shown = ", ".join(f"{width:g}" for width in settings["hierarchy"]["intervals"])
-        hint = "each a multiple of the one before"
-        text_field("Widths", "widths", shown, hint, on_change=typed, validation=wrong)
+        shown = ", ".join(f"{width:g}" for width in settings["hierarchy"][recipe])
+        text_field(label, label.lower(), shown, hint, on_change=typed, validation=wrong)
 
     def _levels(self, settings: dict[str, Any]) -> None:
         def take(event: Any) -> None:
