@@ -167,6 +167,11 @@ def row_map_setting() -> str:
     return f"the row map ({asked}), internal/rows.parquet of a saved folder or {written}"
 
 
+def key_or_row_map() -> str:
+    """Return how a caller says which raw row each released row is."""
+    return f"a column of keys that both tables have ({setting('by=', '--by')}), or {row_map_setting()}"
+
+
 def read_as_labels(known: Iterable[str], unknown: Iterable[str]) -> str:
     """Say how codes with labels are read, if a list of values has only numbers and lacks only texts.
 

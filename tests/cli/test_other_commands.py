@@ -118,7 +118,14 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     short.write_text("".join(released.read_text().splitlines(keepends=True)[:-1]))
     result = run("utility", str(hospital_csv), str(short), *columns)
     assert result.status == 2
-    assert "row N of one has to be row N of the other" in result.err
+    assert "(missing: 1), and the cells do not tell which row is which" in " ".join(result.err.split())
+    for file, kept in ((hospital_csv, None), (released, -1)):
+        pl.read_csv(file, infer_schema=False).with_row_index("nr", 1)[:kept].write_csv(
+            tmp_path / f"nr-{file.name}"
+        )
+    files = (str(tmp_path / f"nr-{hospital_csv.name}"), str(tmp_path / "nr-out.csv"))
+    keyed = " ".join(run("utility", *files, *columns, "--by", "nr").out.split())
+    assert "suppressed (not in the release: 1)" in keyed
 
 
 def test_risk_on_the_command_line(run, hospital_csv, tmp_path):

@@ -85,7 +85,7 @@ def test_other_rows_are_refused(run, tmp_path):
     RAW.head(5).write_csv(tmp_path / "out.csv")
     done = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "out.csv"), "--columns", "pay")
     assert done.status == 2
-    assert "--row-map says which is which" in " ".join(done.err.split())
+    assert "--row-map or --by says which is which" in " ".join(done.err.split())
 
 
 @pytest.mark.random_order

@@ -81,7 +81,7 @@ def test_the_account_and_two_files_tell_the_same_loss(style):
     for seed in range(3):
         table = people(200, seed)
         release = ic.anonymize(table, policy(STAFF, output=style, keep_order=True))
-        measured = ic.evaluate(table, release.texts, STAFF)
+        measured = ic.evaluate(table, release.texts, STAFF, aligned=style == "mean")
         for name, lost in measured.utility.items():
             assert lost.value == pytest.approx(release.utility[name].value), name
 

@@ -140,7 +140,10 @@ def test_utility_and_attacks_read_the_cells(style):
     ]
     found = [
         (
-            {name: lost.value for name, lost in ic.evaluate(raw, table, asked.schema).utility.items()},
+            {
+                name: lost.value
+                for name, lost in ic.evaluate(raw, table, asked.schema, aligned=True).utility.items()
+            },
             [each.to_dict() for each in ic.attack(raw, table, asked.schema, attacks=40)],
         )
         for raw, table, asked in made

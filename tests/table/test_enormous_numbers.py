@@ -63,7 +63,7 @@ def both(style: str = "range") -> list[tuple[pl.DataFrame, pl.DataFrame]]:
 def test_distributions_and_associations_of_enormous_numbers_are_those_of_small_ones(style):
     small, large = (
         fidelity(evaluation).to_dict()
-        for evaluation in (ic.evaluate(raw, table, NUMBERS) for raw, table in both(style))
+        for evaluation in (ic.evaluate(raw, table, NUMBERS, aligned=True) for raw, table in both(style))
     )
     assert large == small
     assert small["marginals"][0]["wasserstein"] > 0
@@ -148,7 +148,7 @@ def test_numbers_beyond_all_doubles_lose_what_small_ones_do(style):
         )
         release = ic.anonymize(raw, schema, [ic.KAnonymity(30)], ends="exact")
         assert not release.table["x"].str.contains("inf|nan").any()
-        evaluation = ic.evaluate(raw, release.table, NUMBERS)
+        evaluation = ic.evaluate(raw, release.table, NUMBERS, aligned=True)
         figures = fidelity(evaluation).to_dict()
         told.append([figures, losses(release.to_dict()["utility"]), losses(evaluation.to_dict())])
         assert len(ic.attack(raw, release.table, NUMBERS, secret="s", attacks=20)) == 5

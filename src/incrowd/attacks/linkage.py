@@ -31,7 +31,7 @@ def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
 
 LINKAGE = AttackKind(
     "linkage",
-    "aligned=True or row_map=",
+    "aligned=True, row_map= or by=",
     lambda call: call.known is not None,
     lambda call: linkage(call.setting, call.known or [], call.attacks),
     columns=lambda call: set(call.known or []) & set(call.setting.quasi),

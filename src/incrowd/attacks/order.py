@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from incrowd.attacks.base import Attack, wilson
-from incrowd.attacks.kind import AttackKind
+from incrowd.attacks.kind import AttackCall, AttackKind
 from incrowd.attacks.setting import Column, Setting
+from incrowd.errors import key_or_row_map
 from incrowd.lazy import NDArray, np
 
 _DRAWS = 3
@@ -125,9 +126,29 @@ def _width(known: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[n
     return float(np.mean(inside.clip(0) / extent))
 
 
+def _attempt(call: AttackCall) -> Attack:
+    """Try the attack where it is sure that row N of both tables is one person."""
+    setting = call.setting
+    for name in ordered_columns(setting) if call.known is None else ():
+        if wrong := _untrue(setting.columns[name], setting.people):
+            return Attack.of_nothing(
+                "order",
+                f"column {name!r}: {wrong:,} records have a cell that is not true of the row in their place, "
+                f"so it is not known which row is which; name {key_or_row_map()}",
+            )
+    return order(setting)
+
+
+def _untrue(column: Column, people: int) -> int:
+    """Count the rows whose number lies outside of the cell in their place."""
+    low, high = _bounds(column)
+    values = column.place(column.values[:people])
+    return int(((values < low) | (values > high)).sum())
+
+
 ORDER = AttackKind(
     "order",
     "as many rows as the raw table, and a quasi-identifier of numbers or dates",
     lambda call: call.setting.records == call.setting.people and bool(ordered_columns(call.setting)),
-    lambda call: order(call.setting),
+    _attempt,
 )

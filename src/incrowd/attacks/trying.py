@@ -34,6 +34,7 @@ def attack(  # noqa: PLR0913
     neighbours: int = 1,
     aligned: bool = False,
     row_map: Any = None,
+    by: str | None = None,
     known: Sequence[str] | None = None,
     parts: tuple[Sequence[str], Sequence[str]] | None = None,
     kinds: Sequence[str] | None = None,
@@ -65,9 +66,12 @@ def attack(  # noqa: PLR0913
         Records that linkability looks at on either side.
     aligned
         Whether row N of the release is row N of the raw table. Links can only be checked then, or with a row
-        map.
+        map or a key. The order of rows is also looked at if all cells are true of the rows in their place.
     row_map
         Which raw row each released row is, as `Release.row_map` gives it: a path or a frame.
+    by
+        A column of keys that both tables have, in place of a row map. Raw rows that the release lacks are
+        left out.
     known
         The quasi-identifiers that an external table of the same people has, for linkage; all by default.
     parts
@@ -144,6 +148,7 @@ def attack(  # noqa: PLR0913
     """
     from incrowd.accounts.row_map import as_released
     from incrowd.engines import loaded
+    from incrowd.jobs.row_pairs import map_by_key
     from incrowd.policy.policy import Policy
 
     if not isinstance(schema, Schema | Policy):
@@ -155,6 +160,8 @@ def attack(  # noqa: PLR0913
     _refuse_unknown(kinds or ())
     columns_of = schema if isinstance(schema, Schema) else schema.schema
     secret = _secret(columns_of, secret)
+    if by is not None:
+        row_map = map_by_key(table, released, by, row_map, columns_of, "attack")
     if row_map is not None:
         table, aligned = as_released(table, row_map), True
     names = [attribute.name for attribute in columns_of.quasi]

@@ -28,8 +28,9 @@ HEADINGS = {
     "Verdict": ("--accept", "--unanswered"),
     "Ledger": ("--ledger", "--recipient", "--ledger-keys", "--ledger-new-people"),
     "Writing": (
-        "--into", "--keep-order", "--row-map", "--recoding", "--save-policy", "--report", "--internal",
-        "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv", "--json",
+        "--into", "--keep-order", "--row-map", "--by", "--aligned", "--recoding", "--save-policy", "--report",
+        "--internal", "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv",
+        "--json",
     ),
 }  # fmt: skip
 """Options that several commands have. What one command has alone stands under a heading of its own."""

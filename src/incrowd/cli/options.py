@@ -273,6 +273,11 @@ RowMap = Annotated[
         "--row-map", metavar="FILE", help="Which raw row each released row is (internal/rows.parquet)."
     ),
 ]
+ByKey = Annotated[
+    str | None,
+    typer.Option("--by", metavar="COLUMN", help="A column of keys in both tables, in place of --row-map."),
+]
+Aligned = Annotated[bool, typer.Option("--aligned", help="Row N of both files is one person.")]
 KeepOrder = Annotated[
     bool, typer.Option("--keep-order", help="Row N stays row N; by default rows come in a random order.")
 ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import InputError, TableError, row_map_setting
+from incrowd.errors import InputError, TableError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import InNotebooks
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from incrowd.recoding.observed import Observed, Unread
     from incrowd.table.frequency import FrequencyTable
 
-_FEW = 20
-"""Records below which nothing is said of their order."""
-_ASTRAY = 0.1
-"""Share of records with a cell of other values above which rows are taken to be in another order."""
-
 
 @dataclass(frozen=True)
 class Evaluation(InNotebooks):
@@ -31,9 +26,14 @@ class Evaluation(InNotebooks):
     Attributes
     ----------
     records
-        Rows of the tables.
+        Rows of the raw table.
     suppressed
-        Rows with ``*`` in every quasi-identifier of the release.
+        Rows with ``*`` in every quasi-identifier of the release, and those that are missing.
+    missing
+        Rows of the raw table that are not in the release.
+    paired_by
+        What tells which raw row each released row is: ``row map``, ``key``, ``order`` or ``cells``; see
+        `evaluate`.
     classes
         Equivalence classes of the release.
     summarized
@@ -49,10 +49,12 @@ class Evaluation(InNotebooks):
         The raw keys and what became of them.
     """
 
-    _shown = ("records", "suppressed", "classes", "summarized", "unread", "utility")
+    _shown = ("records", "suppressed", "missing", "paired_by", "classes", "summarized", "unread", "utility")
 
     records: int
     suppressed: int
+    missing: int
+    paired_by: str
     classes: int
     summarized: dict[str, int]
     unread: dict[str, Unread]
@@ -123,6 +125,8 @@ class Evaluation(InNotebooks):
             **envelope("evaluation"),
             "records": self.records,
             "suppressed": self.suppressed,
+            "missing": self.missing,
+            "paired_by": self.paired_by,
             "classes": self.classes,
             "summarized": self.summarized,
             "unread": {name: cells._asdict() for name, cells in self.unread.items()},
@@ -145,16 +149,26 @@ class Evaluation(InNotebooks):
 
 
 def evaluate(
-    table: Any, released: Any, schema: Schema, *, row_map: Any = None, suppressed_as: Sequence[str] = ()
+    table: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    row_map: Any = None,
+    by: str | None = None,
+    aligned: bool = False,
+    suppressed_as: Sequence[str] = (),
 ) -> Evaluation:
     """Measure the losses of a release, whoever made it.
+
+    Which raw row each released row is has to be sure. It is sure by a row map, by a key, and if the caller
+    says that the order is kept. It is also sure if all cells are true of the rows in their place, or if they
+    leave one choice: each class covers as many raw rows as it has records, and no row is in two of them.
 
     Parameters
     ----------
     table, released
-        The raw table and the released one, of the same rows in the same order, unless there is a row map:
-        pandas, Polars or PyArrow tables, or paths of CSV or Parquet files. Other columns than the schema's
-        are not looked at.
+        The raw table and the released one, which may have fewer rows: pandas, Polars or PyArrow tables, or
+        paths of CSV or Parquet files. Other columns than the schema's and `by` are not looked at.
     schema
         The quasi-identifiers with their hierarchies, where they have one, the sensitive attributes, and the
         column of sampling weights, where the raw table has one.
@@ -163,16 +177,21 @@ def evaluate(
     suppressed_as
         The texts of suppressed cells beside ``*``, as in `assess`. A cell that is missing where the raw table
         has a value is suppressed anyway.
+    by
+        A column of keys that both tables have. Numbers are compared by value.
+    aligned
+        Whether row N of the release is row N of the raw table, also where cells are means or have noise.
 
     Raises
     ------
     InputError
-        When a table cannot be read or does not fit the schema, or the rows are not the same in number or,
-        as many cells show, not in the same order.
+        When a table cannot be read or does not fit the schema, or it is not sure which row is which.
     """
     from incrowd.accounts.row_map import numbers_of
     from incrowd.engines import engine_for, loaded
+    from incrowd.jobs.row_pairs import map_by_key
     from incrowd.recoding.observed import observe
+    from incrowd.recoding.pairs import paired
     from incrowd.recoding.suppression_marks import with_stars
 
     before = (
@@ -188,22 +207,29 @@ def evaluate(
     try:
         starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
         after = engine_for(starred).count(written).frequency
-        if row_map is not None:
-            after = _in_raw_order(after, numbers_of(row_map, after.rows, before.rows), before.rows)
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
+    missing, paired_by = before.rows - after.rows, "order"
+    before.key_of_row("comparing two tables")
+    if by is not None:
+        row_map = map_by_key(table, released, by, row_map, schema, "utility")
+    if row_map is not None:
+        paired_by = "row map" if by is None else "key"
+        after = _in_raw_order(after, numbers_of(row_map, after.rows, before.rows), before.rows)
+    elif not aligned:
+        after, paired_by = paired(before, after)
     frequency, recoding = observe(before, after)
     sampling = before.survey.sampling
     if sampling is not None and sampling.of_row is not None:
         key = frequency.key_of_row("evaluate")
         found = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
         frequency = frequency.with_sampling(found)
-    if row_map is None:
-        _require_aligned(frequency, recoding)
     classes = recoding.classes(frequency)
     return Evaluation(
         frequency.rows,
         classes.suppressed,
+        missing,
+        paired_by,
         len(classes),
         recoding.summarized,
         recoding.unread,
@@ -218,13 +244,3 @@ def _in_raw_order(released: FrequencyTable, places: NDArray[np.int64], rows: int
     row_keys = np.full(rows, -1, np.int32)
     row_keys[places] = released.key_of_row("evaluate")
     return replace(released, row_keys=row_keys, suppressed=released.suppressed + rows - released.rows)
-
-
-def _require_aligned(frequency: FrequencyTable, recoding: Observed) -> None:
-    """Refuse tables of which row N of one cannot be row N of the other."""
-    name, most = max(recoding.astray.items(), key=lambda found: found[1])
-    if frequency.records >= _FEW and most > _ASTRAY * frequency.records:
-        raise TableError(
-            f"column {name!r}: {most:,} records have a cell that does not cover their value, so the rows are "
-            f"in another order; name {row_map_setting()}"
-        )

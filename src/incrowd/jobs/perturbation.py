@@ -13,6 +13,7 @@ from incrowd.errors import (
     null_values_setting,
     setting,
 )
+from incrowd.jobs.row_pairs import columns_of, map_by_key
 from incrowd.lazy import NDArray, np, pl
 from incrowd.presentation.documents import envelope
 from incrowd.presentation.markup import InNotebooks
@@ -103,6 +104,7 @@ def perturbation(
     *,
     one_to_one: bool = False,
     row_map: Any = None,
+    by: str | None = None,
     schema: Schema | None = None,
     null_values: Sequence[str] = (),
 ) -> Perturbation:
@@ -122,6 +124,8 @@ def perturbation(
     row_map
         Which raw row each released row is, where `released` is a table: a file or a frame, as
         `Release.row_map` gives it.
+    by
+        A column of keys that both tables have, in place of a row map.
     schema
         Says how columns write their numbers, and which texts mean missing; only needed where they are not
         written plainly.
@@ -150,7 +154,7 @@ def perturbation(
     """
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
-    compared = Comparison.of(released, row_map, schema)
+    compared = Comparison.of(table, released, row_map, by, schema, "perturbation")
     reading = _Reading(compared.schema, tuple(null_values))
     before = reading.numbers(table, columns, "the raw table")
     after = reading.numbers(compared.released, columns, "the released table")
@@ -174,17 +178,19 @@ class Comparison(NamedTuple):
     schema: Schema | None
 
     @classmethod
-    def of(cls, released: Any, row_map: Any, schema: Schema | None) -> Comparison:
-        """Take missing arguments from the release, if it is a `Release`."""
+    def of(
+        cls, table: Any, released: Any, row_map: Any, by: str | None, schema: Schema | None, job: str
+    ) -> Comparison:
+        """Take missing arguments from the release, if it is a `Release`, and make a row map of keys."""
         from incrowd.jobs.release import Release
 
-        if not isinstance(released, Release):
-            return cls(released, row_map, schema)
-        return cls(
-            released.table,
-            released.row_map() if row_map is None else row_map,
-            released.policy.schema if schema is None else schema,
-        )
+        if isinstance(released, Release):
+            schema = released.policy.schema if schema is None else schema
+            row_map = released.row_map() if row_map is None and by is None else row_map
+            released = released.table
+        if by is not None:
+            row_map = map_by_key(table, released, by, row_map, schema, job)
+        return cls(released, row_map, schema)
 
 
 def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.integer]:
@@ -210,35 +216,9 @@ def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.i
         raise ParameterError(
             f"{job}: the raw table has {before:,} rows and the released one {after:,}; row "
             "N of one must be row N of the other, or "
-            + setting("row_map", "--row-map")
-            + " says which is which"
+            f"{setting('row_map', '--row-map')} or {setting('by', '--by')} says which is which"
         )
     return np.arange(before)
-
-
-def read_columns(
-    table: Any, columns: Sequence[str], where: str, null_values: Sequence[str], job: str
-) -> list[pl.Series]:
-    """Return columns of categories as texts, missing ones as null."""
-    from incrowd.table.treated_columns import as_texts
-
-    return [as_texts(each, tuple(null_values)) for each in _columns_of(table, columns, where, job)]
-
-
-def _columns_of(table: Any, columns: Sequence[str], where: str, job: str) -> list[pl.Series]:
-    """Return columns of a table as they stand."""
-    from incrowd.engines import engine_for, loaded
-    from incrowd.table.schema import require_columns
-
-    engine = engine_for(loaded(table))
-    require_columns(columns, engine.columns, f"{job}: in {where} ")
-    found = []
-    for name in columns:
-        series: pl.Series | None = engine.head(name, 2**62)
-        if series is None:
-            raise SchemaError(f"{job}: column {name!r} of {where} cannot be read")
-        found.append(series)
-    return found
 
 
 class _Reading(NamedTuple):
@@ -249,7 +229,7 @@ class _Reading(NamedTuple):
 
     def numbers(self, table: Any, columns: Sequence[str], where: str) -> NDArray[np.float64]:
         """Return columns of numbers; NaN where a value is missing."""
-        read = _columns_of(table, columns, where, "perturbation")
+        read = columns_of(table, columns, where, "perturbation")
         return np.column_stack(
             [self._of(series, name, where) for name, series in zip(columns, read, strict=True)]
         )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
-from incrowd.jobs.perturbation import Comparison, read_columns, rows_before
+from incrowd.jobs.perturbation import Comparison, rows_before
+from incrowd.jobs.row_pairs import read_columns
 from incrowd.lazy import NDArray, np, pl
 from incrowd.presentation.markup import InNotebooks
 from incrowd.treatments.pram import Pram
@@ -92,6 +93,7 @@ def transitions(
     columns: Sequence[str] | None = None,
     *,
     row_map: Any = None,
+    by: str | None = None,
     schema: Schema | None = None,
     null_values: Sequence[str] = (),
 ) -> list[Transitions]:
@@ -114,7 +116,7 @@ def transitions(
         one.
     columns
         Columns with PRAM; by default all that have it in the schema.
-    row_map
+    row_map, by
         Which raw row each released row is, where `released` is a table; see `incrowd.perturbation`.
     schema
         What became of the columns; only needed where `released` is no `Release`.
@@ -145,7 +147,7 @@ def transitions(
     Gouweleeuw, Kooiman, Willenborg and de Wolf, Post randomisation for statistical disclosure control: theory
     and implementation, Journal of Official Statistics 14(4), 1998 (the estimate and its variance).
     """
-    compared = Comparison.of(released, row_map, schema)
+    compared = Comparison.of(table, released, row_map, by, schema, "transitions")
     treated = _treated(compared.schema, columns)
     if not treated:
         return []

@@ -32,14 +32,11 @@ class Observed(Recoding):
     summarized
         Per quasi-identifier the records of classes whose cell does not cover every value of the class. Means
         and most frequent values are such cells. They count as covering the values of the class.
-    astray
-        Per quasi-identifier the records whose cell names several values, as a range does, but not their own.
     unread
         The quasi-identifiers with cells that nobody can read. Only classes can be measured then.
     """
 
     summarized: dict[str, int]
-    astray: dict[str, int]
     unread: dict[str, Unread]
     kind: ClassVar[str] = "observed"
 
@@ -162,7 +159,7 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         suppressed = np.logical_and.reduce([starred for _, starred in labels_of_key])
     indptr, members = group_members(class_of_key, released.keys)
     present = np.flatnonzero(np.diff(indptr))
-    cells, summarized, astray, unread = [], {}, {}, {}
+    cells, summarized, unread = [], {}, {}
     for domain, written, ranks, (of_key, _) in zip(
         raw.domains, released.domains, frequency.codes, labels_of_key, strict=True
     ):
@@ -170,8 +167,6 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
         records = np.bincount(of_key, np.where(suppressed, 0, frequency.weights), written.size + 1)
         if strange := Unread.of(domain, written.values, records):
             unread[domain.name] = strange
-        several = made.lo[made.codes] < made.hi[made.codes]
-        astray[domain.name] = int(frequency.weights[missed & several].sum())
         if missed.any():
             # A summary may be the value of some of its records by chance.
             affected = np.zeros(released.keys, np.bool_)
@@ -180,7 +175,7 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
             made = _summaries(domain, made, ranks, missed, class_of_key, indptr, members, present)
         cells.append(made)
         summarized[domain.name] = int(frequency.weights[missed].sum())
-    recoding = Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, astray, unread)
+    recoding = Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, unread)
     return frequency, recoding
 
 
@@ -524,6 +519,17 @@ def literal(domain: Domain, cells: Cells) -> Literal:
 def sets_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, list[int]]:
     """Return the ranks of labels that are sets, masks, or ranges beside a hierarchy, by number of label."""
     return _Reader(domain).sets(labels)
+
+
+def covered_by(domain: Domain, labels: Sequence[str | None]) -> Literal:
+    """Read the ranks that labels of any tool cover; one that is missing or not read may be any value."""
+    reader = _Reader(domain)
+    anything = _Meaning(0, domain.size - 1, 1.0, 0)
+    vague = {at for at, label in enumerate(labels) if label is None or not reader.reads(label)}
+    meanings = [anything if at in vague else reader(label) for at, label in enumerate(labels)]
+    lo, hi = (np.array([each[end] for each in meanings], np.int32) for end in (0, 1))
+    sets = {at: ranks for at, ranks in reader.sets(labels).items() if at not in vague}
+    return Literal(lo, hi, sets)
 
 
 def set_sizes(domain: Domain, cells: Cells) -> dict[int, int]:

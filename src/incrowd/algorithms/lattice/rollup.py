@@ -179,7 +179,7 @@ class Rollup:
         nodes: NDArray[np.int64],
         keys: Counts,
         size: int,
-        meetings: tuple[NDArray[np.int64], ...],
+        meetings: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
         lattice: Lattice,
     ) -> NDArray[np.int64]:
         """Count the values of the class of one key at each of some nodes: int64[nodes, size]."""

@@ -40,12 +40,10 @@ def attack(
     neighbours: Annotated[
         int, typer.Option("--neighbours", min=1, help="Records that linkability looks at on either side.")
     ] = 1,
-    aligned: Annotated[
-        bool,
-        typer.Option("--aligned", help="Row N of both files is one person: check links, too."),
-    ] = False,
+    aligned: options.Aligned = False,
     row_map: options.RowMap = None,
     suppressed_as: options.SuppressedAs = None,
+    by: options.ByKey = None,
     known: Annotated[
         str | None,
         typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
@@ -98,6 +96,7 @@ def attack(
                 aligned=aligned,
                 row_map=row_map,
                 suppressed_as=suppressed_as or (),
+                by=by,
                 known=listed(known) or None,
                 seed=seed or 0,
                 progress=shown,

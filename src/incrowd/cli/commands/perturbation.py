@@ -38,6 +38,7 @@ def perturbation(
     policy: options.PolicyFile = None,
     null_value: options.NullValues = None,
     row_map: options.RowMap = None,
+    by: options.ByKey = None,
     one_to_one: Annotated[
         bool,
         typer.Option("--one-to-one", help="Also link every row with a released one of its own."),
@@ -48,7 +49,7 @@ def perturbation(
 
     Information loss (IL1s, means, covariances, eigenvalues), interval disclosure, and distance-based record
     linkage. Of columns with PRAM: the matrix, what was counted, and what the release tells of the
-    frequencies before. A release has its rows in another order, so name its row map.
+    frequencies before. A release has its rows in another order, so name its row map, or a key.
     """
     from incrowd.cli.parsing import listed
     from incrowd.cli.tables import console, progress
@@ -59,7 +60,8 @@ def perturbation(
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema
     numbers, categories = _wanted(listed(columns), schema)
-    settings: dict[str, Any] = {"row_map": row_map, "schema": schema, "null_values": null_value or ()}
+    settings: dict[str, Any] = {"row_map": row_map, "by": by, "schema": schema}
+    settings["null_values"] = null_value or ()
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 def utility(
     raw: options.Data,
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released file, of the same rows.")],
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="The released file, of the same records.")
+    ],
     source: option_groups.CsvOptions,
     columns: option_groups.MeasuredColumns,
     row_map: options.RowMap = None,
     suppressed_as: options.SuppressedAs = None,
+    by: options.ByKey = None,
+    aligned: options.Aligned = False,
     target: Annotated[
         str | None,
         typer.Option("--target", help="Also learn to predict this column, from both tables."),
@@ -52,7 +56,15 @@ def utility(
         after = source.read_beside(release, csv_format)
         schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
-        evaluation = evaluate(before, after, schema, row_map=row_map, suppressed_as=suppressed_as or ())
+        evaluation = evaluate(
+            before,
+            after,
+            schema,
+            row_map=row_map,
+            by=by,
+            aligned=aligned,
+            suppressed_as=suppressed_as or (),
+        )
         kept = None
         if not evaluation.unread:
             kept = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)
@@ -76,10 +88,13 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
     """Print the losses of a release, and how its cells were read."""
     from incrowd.cli.tables import loss_table, number
 
+    missing = f" (not in the release: {evaluation.missing:,})" if evaluation.missing else ""
     out.print(
         f"{evaluation.records:,} records in {evaluation.classes:,} equivalence classes, "
-        f"{evaluation.suppressed:,} suppressed"
+        f"{evaluation.suppressed:,} suppressed{missing}"
     )
+    if evaluation.paired_by == "cells":
+        out.print("the rows are in another order; each is in the only class whose cells are true of it")
     if evaluation.people is not None:
         out.print(
             f"they stand for {number(evaluation.people['before'])} people, an estimate by the sampling "

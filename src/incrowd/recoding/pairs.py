@@ -1,0 +1,135 @@
+"""Which raw row each released row is, as far as the cells tell it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from incrowd.errors import TableError, key_or_row_map, setting
+from incrowd.lazy import NDArray, np
+from incrowd.recoding import SUPPRESSED
+from incrowd.recoding.observed import Literal, covered_by
+from incrowd.table.frequency import FrequencyTable
+
+_MOST = 200_000_000
+"""Pairs of a raw key and the cell of a class that are looked at."""
+
+
+def paired(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTable, str]:
+    """Put the released rows in the order of the raw ones, where it is sure which is which.
+
+    It is sure in two cases.
+
+    - Row N of the release is row N of the raw table: all cells are true of the rows in their place.
+    - The cells leave one choice: each class covers as many raw rows as it has records, and no row is in two
+      of them. Raw rows that no class covers are suppressed, or are not in the release. Rows of one class are
+      alike, so figures do not depend on which of them is which.
+
+    A cell that is missing or not read may be true of any value.
+
+    Returns
+    -------
+    released
+        The table with the key of each raw row; -1 where it is suppressed or missing.
+    by
+        ``order`` or ``cells``.
+
+    Raises
+    ------
+    TableError
+        When it is not sure.
+    """
+    rows, records = (len(table.key_of_row("comparing two tables")) for table in (raw, released))
+    read = [
+        covered_by(domain, written.values)
+        for domain, written in zip(raw.domains, released.domains, strict=True)
+    ]
+    untrue = _untrue_in_order(raw, released, read) if rows == records else {}
+    if rows == records and not any(untrue.values()) and _tell(raw, released, read):
+        return released, "order"
+    keys = _by_cells(raw, released, read) if records <= rows else None
+    if keys is not None:
+        return replace(released, row_keys=keys, suppressed=int((keys < 0).sum())), "cells"
+    raise TableError(_unsure(rows, records, untrue))
+
+
+def _unsure(rows: int, records: int, untrue: dict[str, int]) -> str:
+    """Say why it is not known which row is which, and how to tell."""
+    ways = f"Nothing is measured; name {key_or_row_map()}"
+    if records != rows:
+        gap = f"missing: {rows - records:,}" if records < rows else "the release has rows of its own"
+        return (
+            f"the released table has {records:,} rows and the raw one {rows:,} ({gap}), and the cells do not "
+            f"tell which row is which. {ways}"
+        )
+    name, wrong = max(untrue.items(), key=lambda found: found[1])
+    reason = "every cell may be any value, so nothing shows that the rows are in the same order"
+    if wrong:
+        reason = (
+            f"column {name!r}: {wrong:,} of {rows:,} records have a cell that is not true of the row in "
+            "their place, so the rows are in another order, or cells are means or have noise; and the cells "
+            "do not tell which row is which"
+        )
+    aligned = setting("aligned=True", "--aligned")
+    return f"{reason}. {ways}. If row N of one is row N of the other all the same, say so ({aligned})"
+
+
+def _tell(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> bool:
+    """Say whether the cells tell anything of an order, or all records are alike."""
+    return released.keys < 2 or any(
+        bool(said.named) or bool(((said.lo > 0) | (said.hi < domain.size - 1)).any())
+        for domain, said in zip(raw.domains, read, strict=True)
+    )
+
+
+def _untrue_in_order(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> dict[str, int]:
+    """Return per column the records whose cell is not true of the raw row in their place."""
+    from incrowd.kernels.grouping.grouping import group_columns
+
+    before, after = (table.key_of_row("comparing two tables") for table in (raw, released))
+    both = (before >= 0) & (after >= 0)
+    mine, theirs = before[both], after[both]
+    ids, first = group_columns([mine, theirs], [raw.keys, released.keys], len(mine))
+    rows = np.bincount(ids, minlength=len(first))
+    found = {}
+    for domain, ranks, labels, said in zip(raw.domains, raw.codes, released.codes, read, strict=True):
+        true = said.covers(labels[theirs[first]].astype(np.int64), ranks[mine[first]].astype(np.int64))
+        found[domain.name] = int(rows[~true].sum())
+    return found
+
+
+def _by_cells(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> NDArray[np.int32] | None:
+    """Return the class of each raw row, -1 where it has none: int32[rows]; None where it is not sure."""
+    if raw.keys * released.keys * len(read) > _MOST:
+        return None
+    ranks = [codes.astype(np.int64) for codes in raw.codes]
+    known: list[dict[int, NDArray[np.bool_]]] = [{} for _ in read]
+    class_of_key = np.full(raw.keys, -1, np.int32)
+    sizes = released.weights.copy()
+    empty = [
+        {
+            number
+            for number, label in enumerate(written.values)
+            if label == SUPPRESSED or (label is None and domain.missing < 0)
+        }
+        for domain, written in zip(raw.domains, released.domains, strict=True)
+    ]
+    for number in range(released.keys):
+        labels = [int(codes[number]) for codes in released.codes]
+        if all(label in column for label, column in zip(labels, empty, strict=True)):
+            # A record of such cells is suppressed.
+            sizes[number] = 0
+            continue
+        fits = np.ones(raw.keys, np.bool_)
+        for label, said, own, held in zip(labels, read, ranks, known, strict=True):
+            if label not in held:
+                named = {label: said.named[label]} if label in said.named else {}
+                held[label] = said._replace(named=named).covers(np.full(raw.keys, label), own)
+            fits &= held[label]
+        if (class_of_key[fits] >= 0).any():
+            return None
+        class_of_key[fits] = number
+    inside = class_of_key >= 0
+    covered = np.bincount(class_of_key[inside], raw.weights[inside], released.keys)
+    if (covered != sizes).any():
+        return None
+    return np.append(class_of_key, np.int32(-1))[raw.key_of_row("comparing two tables")]
