@@ -126,6 +126,8 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     files = (str(tmp_path / f"nr-{hospital_csv.name}"), str(tmp_path / "nr-out.csv"))
     keyed = " ".join(run("utility", *files, *columns, "--by", "nr").out.split())
     assert "suppressed (not in the release: 1)" in keyed
+    attacked = json.loads(run("attack", *files, *columns, "--by", "nr", "--attacks", "10", "--json").out)
+    assert "linkage" in [each["name"] for each in attacked["attacks"]]
 
 
 def test_risk_on_the_command_line(run, hospital_csv, tmp_path):

@@ -46,6 +46,15 @@ def test_a_release_is_compared_by_its_row_map_and_policy(run, saved):
         assert words in told.out
 
 
+def test_a_key_takes_the_place_of_the_row_map(run, tmp_path):
+    RAW.write_csv(tmp_path / "raw.csv")
+    RAW.reverse().with_columns(pay=pl.col("pay") + 1).write_csv(tmp_path / "out.csv")
+    files = [str(tmp_path / "raw.csv"), str(tmp_path / "out.csv")]
+    done = run("perturbation", *files, "--columns", "pay", "--by", "bonus", "--json")
+    spread = RAW["pay"].std() * 2**0.5
+    assert json.loads(done.out)["il1s"]["pay"] == pytest.approx(1 / spread)
+
+
 def test_missing_texts_and_spellings_are_those_that_are_told(run, tmp_path):
     rows = pl.DataFrame({"pay": ["1.000,5", "2.000,5", "?", "4.000,5"]})
     rows.write_csv(tmp_path / "raw.csv")

@@ -51,12 +51,33 @@ def test_shuffled_rows_have_the_figures_of_those_in_order(seed):
 def test_no_row_is_taken_for_another_where_cells_do_not_tell():
     """A row of 40 is in two classes, so nobody knows which of them has which."""
     with pytest.raises(ic.TableError) as caught:
-        ic.evaluate(RAW, shuffled(OVERLAPPING), SCHEMA)
+        ic.evaluate(RAW, shuffled(OVERLAPPING), ic.Schema({"age": "number"}))
     told = str(caught.value)
     assert "column 'age': " in told
     assert "of 12 records have a cell that is not true of the row in their place" in told
     assert "Nothing is measured; name a column of keys that both tables have (by=)" in told
     assert "(aligned=True)" in told
+
+
+def test_sensitive_values_tell_of_another_order_where_cells_are_wide():
+    wide = RELEASE.with_columns(age=pl.Series(["[18-63]", *["[18-70]"] * 11]))
+    swapped = wide.with_columns(pl.col("ill").gather([1, 0, *range(2, 12)]))
+    with pytest.raises(ic.TableError, match="column 'ill': 2 of 12 records have a cell that is not true"):
+        ic.evaluate(RAW, swapped, SCHEMA)
+    # Values that are others, or treated, tell nothing of an order.
+    other = swapped.with_columns(pl.col("ill").replace("x", "z"))
+    assert ic.evaluate(RAW, other, SCHEMA).paired_by == "order"
+    treated = ic.Schema({"age": "number"}, sensitive=["ill"], treatments={"ill": "pram:0.9"})
+    assert ic.evaluate(RAW, swapped, treated).paired_by == "order"
+    assert ic.evaluate(RAW, swapped, SCHEMA, aligned=True).paired_by == "order"
+
+
+def test_a_suppressed_record_loses_a_constant_column_too_however_it_is_written():
+    raw = pl.DataFrame({"age": [1, 2], "sex": ["f", "f"]})
+    schema = ic.Schema({"age": "number", "sex": "category"})
+    for blank in ("*", None):
+        release = pl.DataFrame({"age": ["1", blank], "sex": ["f", "*"]})
+        assert ic.evaluate(raw, release, schema).utility["loss"].value == 0.5
 
 
 def test_means_are_measured_if_the_caller_knows_the_order():

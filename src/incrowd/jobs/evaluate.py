@@ -161,8 +161,9 @@ def evaluate(
     """Measure the losses of a release, whoever made it.
 
     Which raw row each released row is has to be sure. It is sure by a row map, by a key, and if the caller
-    says that the order is kept. It is also sure if all cells are true of the rows in their place, or if they
-    leave one choice: each class covers as many raw rows as it has records, and no row is in two of them.
+    says that the order is kept. It is also sure if all cells are true of the rows in their place, unless the
+    sensitive values stand in another order; or if the cells leave one choice: each class covers as many raw
+    rows as it has records, and no row is in two of them.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def evaluate(
     """
     from incrowd.accounts.row_map import numbers_of
     from incrowd.engines import engine_for, loaded
-    from incrowd.jobs.row_pairs import map_by_key
+    from incrowd.jobs.row_pairs import map_by_key, moved_values
     from incrowd.recoding.observed import observe
     from incrowd.recoding.pairs import paired
     from incrowd.recoding.suppression_marks import with_stars
@@ -217,7 +218,7 @@ def evaluate(
         paired_by = "row map" if by is None else "key"
         after = _in_raw_order(after, numbers_of(row_map, after.rows, before.rows), before.rows)
     elif not aligned:
-        after, paired_by = paired(before, after)
+        after, paired_by = paired(before, after, moved_values(table, released, schema, "utility"))
     frequency, recoding = observe(before, after)
     sampling = before.survey.sampling
     if sampling is not None and sampling.of_row is not None:

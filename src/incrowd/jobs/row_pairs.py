@@ -91,6 +91,30 @@ def _matched(raw: pl.Series, released: pl.Series, column: str) -> pl.Series:
     return rows
 
 
+def moved_values(table: Any, released: Any, schema: Schema, job: str) -> dict[str, int]:
+    """Find sensitive columns that have the same values in both tables, but in another order.
+
+    Returns
+    -------
+    How many records have another value than the raw row in their place, by column.
+    """
+    from incrowd.engines import engine_for, loaded
+
+    there = engine_for(loaded(released)).columns
+    found = {}
+    for attribute in schema.sensitive:
+        if attribute.treatment is not None or attribute.name not in there:
+            continue
+        raw, mine = (
+            read_columns(each, [attribute.name], where, schema.null_values, job)[0].alias("")
+            for each, where in ((table, "the raw table"), (released, "the released table"))
+        )
+        apart = int(raw.ne_missing(mine).sum()) if len(raw) == len(mine) else 0
+        if apart and raw.sort().equals(mine.sort(), null_equal=True):
+            found[attribute.name] = apart
+    return found
+
+
 def read_columns(
     table: Any, columns: Sequence[str], where: str, null_values: Sequence[str], job: str
 ) -> list[pl.Series]:

@@ -160,9 +160,10 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
     indptr, members = group_members(class_of_key, released.keys)
     present = np.flatnonzero(np.diff(indptr))
     cells, summarized, unread = [], {}, {}
-    for domain, written, ranks, (of_key, _) in zip(
+    for domain, written, ranks, (seen, _) in zip(
         raw.domains, released.domains, frequency.codes, labels_of_key, strict=True
     ):
+        of_key = np.where(suppressed, written.size, seen)
         made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
         records = np.bincount(of_key, np.where(suppressed, 0, frequency.weights), written.size + 1)
         if strange := Unread.of(domain, written.values, records):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from incrowd.errors import TableError, key_or_row_map, setting
@@ -14,7 +15,9 @@ _MOST = 200_000_000
 """Pairs of a raw key and the cell of a class that are looked at."""
 
 
-def paired(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTable, str]:
+def paired(
+    raw: FrequencyTable, released: FrequencyTable, moved: Mapping[str, int]
+) -> tuple[FrequencyTable, str]:
     """Put the released rows in the order of the raw ones, where it is sure which is which.
 
     It is sure in two cases.
@@ -25,6 +28,13 @@ def paired(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTabl
       alike, so figures do not depend on which of them is which.
 
     A cell that is missing or not read may be true of any value.
+
+    Parameters
+    ----------
+    raw, released
+        The tables as `observe` takes them, but for the order and the number of rows.
+    moved
+        The sensitive columns whose values show that the order is another one, and how many records do.
 
     Returns
     -------
@@ -43,7 +53,7 @@ def paired(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTabl
         covered_by(domain, written.values)
         for domain, written in zip(raw.domains, released.domains, strict=True)
     ]
-    untrue = _untrue_in_order(raw, released, read) if rows == records else {}
+    untrue = {**_untrue_in_order(raw, released, read), **moved} if rows == records else {}
     if rows == records and not any(untrue.values()) and _tell(raw, released, read):
         return released, "order"
     keys = _by_cells(raw, released, read) if records <= rows else None
@@ -52,7 +62,7 @@ def paired(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTabl
     raise TableError(_unsure(rows, records, untrue))
 
 
-def _unsure(rows: int, records: int, untrue: dict[str, int]) -> str:
+def _unsure(rows: int, records: int, untrue: Mapping[str, int]) -> str:
     """Say why it is not known which row is which, and how to tell."""
     ways = f"Nothing is measured; name {key_or_row_map()}"
     if records != rows:
