@@ -41,7 +41,7 @@ def list_(
         str, typer.Argument(metavar="|".join(_WHAT), help="What to list.", autocompletion=names([*_WHAT]))
     ],
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="With --example: the folder for its files.")
+        Path, typer.Argument(metavar="DIR", help="With --example: the folder for its files.")
     ] = Path(),
     example: Annotated[
         str | None,
