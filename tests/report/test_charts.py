@@ -14,7 +14,7 @@ import incrowd as ic
 from incrowd.jobs.compare import Comparison
 from incrowd.report.charts import against, boundaries, measures, save
 from incrowd.report.document import ComparisonRun
-from incrowd.report.one_page import observations
+from incrowd.report.one_page import conclusions, observations
 from incrowd.samples import hospital
 
 SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
@@ -122,9 +122,10 @@ def test_the_one_page(table, compared, tmp_path):
     run = next(run for run in compared.averaged() if (run.algorithm, run.k) == ("mondrian", 8))
     assert f"{run.utility['distortion']:,.0f}" in text
     assert f"{run.utility['loss'] * 400:,.0f}" in text
-    assert "The terminal and the sentences give LM per record: LM / 400." in text
-    for line in observations(compared.averaged(), "k"):
-        assert line.split(":")[0] in text
+    assert "The terminal gives LM per record: LM / 400." in text
+    assert text.count("per record") == 1
+    for line in (*observations(compared.averaged(), "k", 400), *conclusions(varied.averaged(), "l")):
+        assert "".join(line.split()) in "".join(text.split())
     again = tmp_path / "again.pdf"
     compared.one_page(again, against_l=varied, at_k=8, title="A comparison", about=about)
     assert again.read_bytes() == target.read_bytes()
@@ -159,6 +160,42 @@ def test_observations_say_what_the_figures_do():
         "b: from k = 2 to 8 it loses the same, and takes as long.",
         "No release: c (k = 8).",
     ]
+
+    # On the page LM is a sum, as in its tables.
+    assert observations(runs, "k", 1000)[2] == (
+        "a: from k = 2 to 8 its LM goes from 100 to 400, and it takes 3 times as long."
+    )
+
+
+def test_conclusions_answer_what_to_prefer_and_to_expect():
+    def concluded(*runs):
+        return conclusions([_compared(name, k, {"loss": loss}, t) for name, k, loss, t in runs], "k")
+
+    homework = (
+        ("random", 4, 0.76, 0.1), ("clustering", 4, 0.15, 2.0), ("bottom-up", 4, 0.6, 1.0),
+        ("random", 64, 0.98, 0.1), ("clustering", 64, 0.71, 0.5), ("bottom-up", 64, 0.65, 1.0),
+    )  # fmt: skip
+    assert concluded(*homework) == [
+        "Trade-off: at k = 4 random takes 5.0% of the time of clustering, and loses 5.07 times as much; at k = 64 "
+        "random takes 10.0% of the time of bottom-up, and loses 1.51 times as much.",
+        "To prefer, the fastest of those within 10% of the least LM: clustering at every k. If seconds alone count: "
+        "random at every k.",
+        "As expected, no LM falls as k grows, and none loses more than random.",
+    ]
+    against = concluded(*homework, ("clustering", 128, 0.7, 0.5), ("random", 128, 0.6, 0.1))
+    assert against[1:] == [
+        "To prefer, the fastest of those within 10% of the least LM: clustering for k = 4 to 64, random for k = 128. "
+        "If seconds alone count: random at every k.",
+        "Against expectation LM falls as k grows: random from k = 64 to 128, clustering from k = 64 to 128.",
+        "Against expectation some lose more than random: clustering at k = 128.",
+    ]
+    assert concluded(("a", 2, 0.1, 0.5), ("b", 2, 0.2, 1.0))[:2] == [
+        "Trade-off: at k = 2 a is the fastest and loses least.",
+        "To prefer, the fastest of those within 10% of the least LM: a at every k.",
+    ]
+    assert concluded(("a", 2, 0.1, 0.5), ("a", 4, 0.1, 0.5)) == ["As expected, no LM falls as k grows."]
+    lost = [_compared("c", k, None, float("nan")) for k in (2, 4)]
+    assert conclusions(lost, "k") == []
 
 
 def test_observations_name_those_that_tie():

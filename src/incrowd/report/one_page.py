@@ -6,6 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 _MOST = 5
 _MOST_SPANS = 6
 """How many spans of a limit, or runs without a release, a sentence names."""
+
+_NEAR = 0.1
+"""How much above the least LM an algorithm may lose to be preferred for its speed."""
+_SAME = 0.005
+"""By what share two losses may differ and be called the same."""
 
 _Title = tuple[str, str]
 """What is said of one algorithm, and of several."""
@@ -77,12 +83,12 @@ def write_one_page(
     shown = measures(against_k.records)
     with PrivateFolder() as folder:
         parts = [_part(runs, "k", "Impact of k in k-anonymity", shown, names, folder)]
-        lines = observations(runs, "k")
+        lines = [*observations(runs, "k", against_k.records), *conclusions(runs, "k")]
         if against_l is not None:
             fixed = "" if at_k is None else f" at k = {at_k}"
             averaged = against_l.averaged()
             parts.append(_part(averaged, "l", f"Impact of l in l-diversity{fixed}", shown, names, folder))
-            lines += observations(averaged, "l")
+            lines += [*observations(averaged, "l", against_k.records), *conclusions(averaged, "l")]
         page = {
             "title": title,
             "subtitle": about,
@@ -141,7 +147,7 @@ def _notes(comparison: Runs, runs: Sequence[ComparisonRun]) -> str:
     )
     return (
         f"{comparison.records:,} records. LM (loss metric) and MD (distortion metric) are sums over records, "
-        f"lower is better. The terminal and the sentences give LM per record: LM / {comparison.records:,}. "
+        f"lower is better. The terminal gives LM per record: LM / {comparison.records:,}. "
         f"Seconds are wall time from counting the rows to the checked release.{spread}"
     )
 
@@ -194,14 +200,91 @@ def _cell(figure: float, spread: float, *, seconds: bool) -> str:
     return f"{text}\N{NARROW NO-BREAK SPACE}±\N{NARROW NO-BREAK SPACE}{spread:,.0f}"
 
 
-def observations(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
-    """Say in sentences which algorithm is fastest, which loses least, and the cost of the limit."""
+def _by_value(runs: Sequence[ComparisonRun], limit: str) -> dict[Any, dict[str, ComparisonRun]]:
+    """Return the runs with a release by the values of a limit, in order, and by algorithm."""
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
-    values = sorted({getattr(run, limit) for run in done})
-    names = list(dict.fromkeys(run.algorithm for run in done))
-    by_value = {
-        value: {run.algorithm: run for run in done if getattr(run, limit) == value} for value in values
+    return {
+        value: {run.algorithm: run for run in done if getattr(run, limit) == value}
+        for value in sorted({getattr(run, limit) for run in done})
     }
+
+
+def conclusions(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
+    """Say in sentences what time buys, which algorithm to prefer when, and whether losses are as expected."""
+    by_value = _by_value(runs, limit)
+    names = list(dict.fromkeys(run.algorithm for run in runs if run.utility is not None))
+    lines = []
+    if len(names) > 1:
+        ends = [value for value in dict.fromkeys((min(by_value), max(by_value))) if len(by_value[value]) > 1]
+        if ends:
+            told = "; ".join(_trade_off(by_value[value], f"{limit} = {value}") for value in ends)
+            lines.append(f"Trade-off: {told}.")
+        chosen, quickest = {}, {}
+        for value, found in by_value.items():
+            least = min(map(_loss, found.values()))
+            good = [run for run in found.values() if _loss(run) <= (1 + _NEAR) * least + 1e-9]
+            chosen[value] = (min(good, key=_seconds).algorithm,)
+            quickest[value] = (min(found.values(), key=_seconds).algorithm,)
+        lines.append(
+            f"To prefer, the fastest of those within {_NEAR:.0%} of the least LM: "
+            + _best(("", ""), chosen, limit)
+            + ("" if chosen == quickest else f" If seconds alone count: {_best(('', ''), quickest, limit)}")
+        )
+    lines += _expectations(by_value, names, limit)
+    return lines
+
+
+def _trade_off(found: dict[str, ComparisonRun], where: str) -> str:
+    quick, best = min(found.values(), key=_seconds), min(found.values(), key=_loss)
+    if quick is best or not best.seconds or not _loss(best):
+        return f"at {where} {quick.algorithm} is the fastest" + (
+            " and loses least" if quick is best else f", and {best.algorithm} loses least"
+        )
+    return (
+        f"at {where} {quick.algorithm} takes {quick.seconds / best.seconds:.1%} of the time of "
+        f"{best.algorithm}, and loses {_loss(quick) / _loss(best):.3g} times as much"
+    )
+
+
+def _expectations(by_value: dict[Any, dict[str, ComparisonRun]], names: list[str], limit: str) -> list[str]:
+    """Compare losses with two expectations: a stricter limit costs more, and random classes cost most."""
+    falls, worse = [], []
+    baseline = next((name for name in names if name.partition(":")[0] == "random"), None)
+    for name in names:
+        own = [(value, _loss(found[name])) for value, found in by_value.items() if name in found]
+        falls += [
+            f"{name} from {limit} = {low} to {high}"
+            for (low, before), (high, after) in pairwise(own)
+            if after < before * (1 - _SAME)
+        ]
+        worse += [
+            f"{name} at {limit} = {value}"
+            for value, loss in own
+            if baseline in by_value[value] and loss > _loss(by_value[value][baseline]) * (1 + _SAME)
+        ]
+    said = [(f"no LM falls as {limit} grows", f"LM falls as {limit} grows", falls)]
+    if baseline is not None and len(names) > 1:
+        said.append((f"none loses more than {baseline}", f"some lose more than {baseline}", worse))
+    lines = [
+        f"Against expectation {against}: {', '.join(which[:_MOST_SPANS])}"
+        + (f" and {len(which) - _MOST_SPANS} more." if len(which) > _MOST_SPANS else ".")
+        for _, against, which in said
+        if which
+    ]
+    expected = [fits for fits, _, which in said if not which]
+    if expected and len(by_value) > 1:
+        lines.append(f"As expected, {', and '.join(expected)}.")
+    return lines
+
+
+def observations(runs: Sequence[ComparisonRun], limit: str, records: int = 0) -> list[str]:
+    """Say in sentences which algorithm is fastest, which loses least, and the cost of the limit.
+
+    LM is summed over so many records; without a number it is given per record.
+    """
+    by_value = _by_value(runs, limit)
+    done = [run for found in by_value.values() for run in found.values()]
+    names = list(dict.fromkeys(run.algorithm for run in runs if run in done))
     lines = []
     if len(names) > 1:
         # Who ties is named, too: sums of floats differ in their last digits, times by less than is shown.
@@ -220,7 +303,7 @@ def observations(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
         own = [run for run in done if run.algorithm == name]
         own.sort(key=lambda run: getattr(run, limit))
         if len(own) > 1:
-            lines.append(_growth(name, own, limit))
+            lines.append(_growth(name, own, limit, records))
     failed = [run for run in runs if run.utility is None]
     if failed:
         which = [f"{run.algorithm} ({limit} = {getattr(run, limit)})" for run in failed]
@@ -263,22 +346,24 @@ def _best(title: _Title, best: dict[Any, tuple[str, ...]], limit: str) -> str:
 
 
 def _who(names: tuple[str, ...], title: _Title) -> str:
-    return f"{_listed(names)} {title[len(names) > 1]}"
+    return f"{_listed(names)} {title[len(names) > 1]}".rstrip()
 
 
 def _listed(names: tuple[str, ...]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 
-def _growth(name: str, own: Sequence[ComparisonRun], limit: str) -> str:
+def _growth(name: str, own: Sequence[ComparisonRun], limit: str, records: int) -> str:
     first, last = own[0], own[-1]
     before, after = _loss(first), _loss(last)
     low, high = getattr(first, limit), getattr(last, limit)
     time = last.seconds / first.seconds if first.seconds else 1.0
     pace = "takes as long" if 0.8 <= time <= 1.25 else f"takes {time:.2g} times as long"
-    if abs(after - before) <= 0.005 * max(before, 1e-12):
+    if abs(after - before) <= _SAME * max(before, 1e-12):
         return f"{name}: from {limit} = {low} to {high} it loses the same, and {pace}."
-    return (
-        f"{name}: from {limit} = {low} to {high} its LM per record goes from {before:.3f} to {after:.3f}, "
-        f"and it {pace}."
+    cost = (
+        f"LM goes from {before * records:,.0f} to {after * records:,.0f}"
+        if records
+        else f"LM per record goes from {before:.3f} to {after:.3f}"
     )
+    return f"{name}: from {limit} = {low} to {high} its {cost}, and it {pace}."
