@@ -9,7 +9,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.importers import read_foreign
-from incrowd.importers.r_calls import UNKNOWN, calls_of
+from incrowd.importers.r_calls import UNKNOWN, Column, calls_of
 
 SCRIPT = """library(sdcMicro)
 # the study of 2024
@@ -83,8 +83,29 @@ def test_what_is_not_taken_over_is_named_with_its_line(read):
         ("kAnon(sdc, k = 3, combs = c(2, 3))", "combs: .*attackers"),
         ("kAnon(sdc, 3, importance = c(0.5, 1))", "importance: is not a whole number"),
         ("kAnon(sdc, 3, importance = imp)", "importance is not written out"),
-        ("globalRecode(sdc, column = 'age', breaks = 5)", "breaks are no whole numbers"),
-        ("globalRecode(sdc, column = 'age', breaks = c(0, 10, 50))", "several widths"),
+        ("globalRecode(sdc, column = 'age', breaks = 5)", "breaks are no whole numbers, each once"),
+        (
+            "globalRecode(sdc, column = 'age', breaks = c(0, 10, 10))",
+            "breaks are no whole numbers, each once",
+        ),
+        ("globalRecode(sdc, column = 'age', breaks = c(0.5, 10))", "breaks are no whole numbers, each once"),
+        (
+            "globalRecode(sdc, column = 'age', breaks = c(-Inf, Inf))",
+            "breaks are no whole numbers, each once",
+        ),
+        ("globalRecode(sdc, column = 'age', breaks = c(0, 10, 50))", "numbers beyond the breaks"),
+        ("d$zip <- gsub('-.*', '', d$zip)", "line 2: gsub: 'zip': the pattern is no count of characters"),
+        ("d$zip <- gsub('..$', '', d$zip, fixed = TRUE)", "gsub: 'zip': the pattern is no count"),
+        ("d$zip <- gsub('..', '', d$zip)", "gsub: 'zip': the pattern is no count of characters at the end"),
+        ("d$zip <- sub('(..)$', '\\\\1', d$zip)", "sub: 'zip': the pattern is no count"),
+        ("d$area <- sub('..$', '', d$zip)", "sub: is not a column that becomes its own texts"),
+        ("d$zip[d$age > 9] <- sub('..$', '', d$zip)", "sub: is not a column that becomes its own texts"),
+        ("d$zip <- paste0(sub('..$', '', d$zip), 'x')", "sub: is not a column that becomes"),
+        ("d$town <- sub('..$', '', d$town)", "line 2: sub: 'town' is no key variable"),
+        (
+            "d$zip <- substr(d$zip, 1, 3)",
+            "line 2: substr: how much is cut hangs on the texts; .*prefix = true",
+        ),
         ("globalRecode(sdc, column = 'age', breaks = c(0, 10), labels = c('a'))", "labels of bins"),
         ("globalRecode(sdc, column = col, breaks = c(0, 10))", "column is not written out"),
         ("topBotCoding(sdc, value = 90, replacement = 92, column = 'age')", "the limit here"),
@@ -135,6 +156,38 @@ def test_recodes_and_groups_are_hierarchies(read):
     assert isinstance(found.policy.algorithm, ic.Optimal)
 
 
+@pytest.mark.parametrize(
+    ("breaks", "spec"),
+    [
+        ("10*c(0:10)", {"intervals": [10], "origin": 1}),
+        ("0:5 * 20 - 1", {"intervals": [20], "origin": 0}),
+        ("c(-Inf, 17, 64, Inf)", {"bands": [18, 65]}),
+        ("c(17, 29, 64)", {"bands": [18, 30, 65]}),
+        ("c(0, 5*c(1, 2, 4))", {"bands": [1, 6, 11, 21]}),
+        ("c(-Inf, 64, Inf)", {"bands": [65]}),
+    ],
+)
+def test_breaks_are_bins_closed_on_the_right(read, breaks, spec):
+    policy = read(made(f"sdc <- globalRecode(sdc, column = 'age', breaks = {breaks})")).policy
+    assert policy.schema["age"].hierarchy.spec() == spec
+
+
+@pytest.mark.parametrize(
+    ("change", "least"),
+    [
+        ("d$zip <- sub('[0-9]{2}$', '', d$zip)", 2),
+        ("d$zip <- as.factor(gsub('\\\\d\\\\d$', 'XX', d$zip))", 2),
+        ("d$zip = gsub(x = d$zip, pattern = '[[:digit:]].$', replacement = '**')", 2),
+        ("d$zip <- sub('.$', '', d$zip)\nd$zip <- sub('..$', '', d$zip)", 3),
+    ],
+)
+def test_ends_that_are_cut_off_are_prefixes(read, change, least):
+    found = read(made(change))
+    zip_code = found.policy.schema["zip"]
+    assert (zip_code.hierarchy, zip_code.levels) == (ic.Hierarchy.prefix(), (least, None))
+    assert any("at least" in line and "masked" in line for line in found.unread)
+
+
 def test_limits_and_swaps_are_treatments(read):
     found = read(
         made(
@@ -179,6 +232,10 @@ def test_what_is_no_text_is_refused(tmp_path):
         ("f(-1.5)", -1.5), ("f(2L)", 2), ("f(1e3)", 1000), ("f(3:1)", [3, 2, 1]), ("f((4))", 4),
         ("f(TRUE)", True), ("f(NULL)", None), ("f(a + 1)", UNKNOWN), ("f(function(x) { x + 1 })", UNKNOWN),
         ("f(seq(0, 1, 0.5))", [0.0, 0.5, 1.0]), ("f(c(g(1), 2))", UNKNOWN), ("f(x[1, 2]$y)", UNKNOWN),
+        ("f(10*c(0:2))", [0, 10, 20]), ("f(1 + 2*3 - 4)", 3), ("f(c(1, 2) + c(3, 4))", [4, 6]), ("f(1:3*2)", [2, 4, 6]),
+        ("f(c(1, 2) * 1:3)", UNKNOWN), ("f(3/2)", 1.5), ("f(4/2)", 2), ("f(1/0)", UNKNOWN), ("f(3*0.1)", 0.3), ("f(2*d$n)", UNKNOWN),
+        ("f(2*'a')", UNKNOWN), ("f(2*TRUE)", UNKNOWN), ("f(1e300*1e300)", UNKNOWN), ("f(2*g(1))", UNKNOWN), ("f(1:2 == 2)", UNKNOWN),
+        ("f(d$zip)", Column("zip")),
         ("v <- 'k'; f(v)", "k"), ("v = c(1)\nf(v)", 1), ("f(  # why\n 'x'\n)", "x"), ("f(if (a) 1 else 2)", UNKNOWN),
     ],
 )  # fmt: skip
@@ -221,6 +278,22 @@ def test_an_imported_script_runs_to_a_verified_release(tmp_path, run_command):
     assert done.status == 0, done.err
     assert run_command("verify", safe, "--policy", policy).status == 0
     assert pl.read_csv(safe).height == 200
+
+
+def test_cut_texts_and_bands_run_to_a_verified_release(tmp_path, run_command):
+    changes = "d$zip <- sub('.$', '', d$zip)", "globalRecode(sdc, 'age', c(-Inf, 17, 10*c(3:6), Inf))"
+    (tmp_path / "s.R").write_text(made(*changes, "kAnon(sdc, 3)"))
+    ages, zips = [row * 7 % 90 for row in range(200)], [f"{1000 + row % 4}" for row in range(200)]
+    pl.DataFrame({"age": ages, "zip": zips}).write_csv(tmp_path / "d.csv")
+    assert run_command("import", tmp_path / "s.R", "-o", tmp_path / "p").status == 0
+    policy, safe = tmp_path / "p/policy.toml", tmp_path / "safe.csv"
+    done = run_command("anonymize", tmp_path / "d.csv", "--policy", policy, "-o", safe)
+    assert done.status == 0, done.err
+    released = pl.read_csv(safe)
+    assert set(released["age"]) == {"<18", "[18-30]", "[31-40]", "[41-50]", "[51-60]", ">=61"}
+    assert set(released["zip"]) == {"100*"}
+    checked = run_command("verify", safe, "--policy", policy, "--against", tmp_path / "d.csv")
+    assert checked.status == 0, checked.err
 
 
 def test_questions_stop_the_next_command(tmp_path, run_command):

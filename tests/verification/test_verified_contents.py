@@ -243,7 +243,7 @@ def test_files_of_hierarchies_are_read_as_by_anonymize(tmp_path, name, text, lea
         ({"intervals": [5, 10]}, "-1 0 4 5 9 10 100"),
         ({"intervals": [1, 3], "origin": 1}, "1 2 7"),
         ({"intervals": [0.5, 2.5]}, "0.1 -0.3 2 7.25"),
-        ({"bands": [0, 10, 11]}, "-1 0 9 10 11 100"),
+        ({"bands": [0, 10, 11]}, "-1 -2 0 9 10 11 100 101"),
         ({"bands": [-0.5, 10]}, "-1 -0.5 9 10"),
         ({"prefix": True}, "47677 47602 48 4 =x -5"),
         ({"dates": True}, "2020-01-01 2029-12-31 0999-06-05"),

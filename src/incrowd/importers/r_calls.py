@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from incrowd.errors import TableError
 
-__all__ = ["UNKNOWN", "Call", "calls_of"]
+__all__ = ["UNKNOWN", "Call", "Column", "calls_of"]
 
 UNKNOWN = object()
 """The value of what only R could tell."""
@@ -25,11 +25,23 @@ _TOKEN = re.compile(
 )
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 _CONSTANTS = {"TRUE": True, "T": True, "FALSE": False, "F": False, "NULL": None, "Inf": float("inf")}
+_BINDING = {":": 4, "%>%": 3, "|>": 3, "*": 2, "/": 2, "+": 1, "-": 1}
+"""How tightly signs bind, those that are computed; the others bind least, and have no value."""
+_CASTS = frozenset({"as.factor", "factor", "as.character", "as.numeric", "as.integer"})
+"""Functions that leave a value what it is."""
 _OPEN, _CLOSED = "([{", ")]}"
 _LONGEST = 100_000
 """Numbers of a sequence that is written out."""
+_LARGEST = 1e15
+"""Size of numbers that are computed."""
 _DEEPEST = 100
 """Operands within each other that are read; R itself reads about fifty."""
+
+
+class Column(NamedTuple):
+    """A column of a table, as ``dat$zip`` names it."""
+
+    name: str
 
 
 class _Token(NamedTuple):
@@ -49,13 +61,16 @@ class Call:
     line
         Where it stands, from 1.
     positional, named
-        Arguments: texts, numbers, truth values, None for NULL, lists of these, or `UNKNOWN`.
+        Arguments: texts, numbers, truth values, None for NULL, lists of these, a `Column`, or `UNKNOWN`.
+    into
+        The column that takes the result, as it is: ``dat$zip <- sub(...)``; None where there is none.
     """
 
     name: str
     line: int
     positional: list[Any] = field(default_factory=list)
     named: dict[str, Any] = field(default_factory=dict)
+    into: str | None = None
 
     def matched(self, *names: str) -> dict[str, Any]:
         """Return the arguments by their names, as R matches them: unnamed ones take the next free name.
@@ -153,26 +168,48 @@ class _Parser:
 
     # --- expressions ----------------------------------------------------------------------------------
 
-    def _expression(self) -> Any:
-        """Read an expression: one value, or several with signs between, of which `:` alone has a meaning."""
+    def _expression(self, least: int = 0) -> Any:
+        """Read a value, or several with signs between that bind at least so tightly."""
         value = self._operand()
         while (token := self._peek()) is not None and token.kind == "sign":
-            if token.text in (",", *_CLOSED):
+            binding = _BINDING.get(token.text, 0)
+            if token.text in (",", *_CLOSED) or (binding < least and token.text not in ("$", *_OPEN)):
                 break
+            if token.text in _OPEN:
+                self._skip_brackets()
+                value = UNKNOWN
+                continue
             self._place += 1
             self._skip_lines()
             if token.text in ("|>", "%>%"):
                 value = self._operand(piped=(value,))
+            elif token.text == "$":
+                value = self._column()
+            elif token.text in ("<-", "<<-", "=") and isinstance(value, Column):
+                self._assigned(value.name)
+                value = UNKNOWN
             elif token.text == ":":
-                value = _range(value, self._operand())
-            elif token.text not in _OPEN:
+                value = _range(value, self._expression(binding + 1))
+            elif binding:
+                value = _computed(token.text, value, self._expression(binding + 1))
+            else:
                 self._operand()
                 value = UNKNOWN
-            else:
-                self._place -= 1
-                self._skip_brackets()
-                value = UNKNOWN
         return value
+
+    def _column(self) -> Any:
+        """Read what stands behind `$`; some rows of a column, as of ``dat[1:9, ]$zip``, are no column."""
+        whole = self._place >= 2 and self._tokens[self._place - 2].kind == "name"
+        token = self._next("name") or self._next("text")
+        return Column(token.text.strip("`\"'")) if whole and token else UNKNOWN
+
+    def _assigned(self, column: str) -> None:
+        """Read what a column becomes; the call that makes it alone is told of the column."""
+        start = len(self._calls)
+        self._expression()
+        makers = [at for at in range(start, len(self._calls)) if self._calls[at].name not in _CASTS]
+        if len(makers) == 1:
+            self._calls[makers[0]] = replace(self._calls[makers[0]], into=column)
 
     def _operand(self, piped: tuple[Any, ...] = ()) -> Any:
         token = self._peek()
@@ -262,6 +299,29 @@ class _Parser:
             self._place += 1
             if depth <= 0:
                 return
+
+
+def _computed(sign: str, left: Any, right: Any) -> Any:
+    """Compute numbers, and lists of them with a number or with as many numbers."""
+    if isinstance(left, list) or isinstance(right, list):
+        count = max(len(each) for each in (left, right) if isinstance(each, list))
+        pair = [each if isinstance(each, list) else [each] * count for each in (left, right)]
+        if {len(each) for each in pair} != {count}:
+            return UNKNOWN
+        found = [_computed(sign, *both) for both in zip(*pair, strict=True)]
+        return UNKNOWN if any(each is UNKNOWN for each in found) else found
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (left, right)):
+        return UNKNOWN
+    if any(abs(each) > _LARGEST for each in (left, right)) or (sign == "/" and not right):
+        return UNKNOWN
+    results = {"*": left * right, "+": left + right, "-": left - right}
+    return _plain(left / right if sign == "/" else results[sign])
+
+
+def _plain(number: float) -> int | float:
+    """Return a number as a person would write it: 0.3 for three times 0.1, and 10 for 10.0."""
+    short = float(f"{number:.12g}")
+    return int(number) if isinstance(number, int) or short.is_integer() else short
 
 
 def _range(first: Any, last: Any) -> Any:

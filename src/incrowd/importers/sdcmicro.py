@@ -7,16 +7,19 @@ of columns that a script computes.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import CellSuppression, Optimal
 from incrowd.errors import InputError, TableError, named, quoted
 from incrowd.hierarchy import Hierarchy
-from incrowd.hierarchy.builders import Intervals
+from incrowd.hierarchy.builders import Bands, Intervals, Prefix
 from incrowd.importers.imported import Imported, read_text
-from incrowd.importers.r_calls import Call, calls_of
+from incrowd.importers.r_calls import Call, Column, calls_of
 from incrowd.io.addresses import file_path
 from incrowd.policy.policy import Policy
 from incrowd.privacy import KAnonymity
@@ -26,6 +29,7 @@ from incrowd.treatments import Bottom, Microaggregate, Noise, Pram, RankSwap, To
 if TYPE_CHECKING:
     import os
 
+    from incrowd.hierarchy import Builder
     from incrowd.treatments import Treatment
 
 __all__ = ["read_project"]
@@ -50,6 +54,9 @@ _MEASURES = {
 """Calls that change nothing, and what does the same here."""
 _ELSEWHERE = {"modRisk": "log-linear models", "dRiskRMD": "robust Mahalanobis distances"}
 """Calls that change nothing, and measure a risk in a way that is not here."""
+_CUT = re.compile(r"((?:\.|\\[dw]|\[(?:[0-9A-Za-z-]|\[:(?:digit|alnum|alpha):\])+\])(?:\{[0-9]{1,2}\})?)+\$")
+"""A pattern of single characters at the end of a text."""
+_CUT_PART = re.compile(r"(?:\.|\\[dw]|\[(?:\[:\w+:\]|[^\]])+\])(?:\{([0-9]+)\})?")
 _SILENT = frozenset(
     {
         "library", "require", "print", "summary", "plot", "head", "str", "cat", "data", "set.seed", "names",
@@ -94,7 +101,8 @@ class _Script:
     within: str | None = None
     k: int | None = None
     importance: list[Any] = field(default_factory=list)
-    hierarchies: dict[str, Hierarchy | Intervals] = field(default_factory=dict)
+    hierarchies: dict[str, Hierarchy | Builder] = field(default_factory=dict)
+    cuts: dict[str, tuple[int, Call]] = field(default_factory=dict)
     groups: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     treatments: dict[str, Treatment] = field(default_factory=dict)
     calls: dict[str, Call] = field(default_factory=dict)
@@ -128,6 +136,7 @@ class _Script:
             )
         for column, groups in self.groups.items():
             self.hierarchies.setdefault(column, Hierarchy.from_nested({"*": groups}))
+        self._prefixes()
         quasi = [name for name, role in self.roles.items() if role == "quasi"]
         weights = self._weights(quasi)
         schema = self._treated(weights)
@@ -148,6 +157,17 @@ class _Script:
         models = (KAnonymity(self.k or 3),)
         policy = Policy(schema, models, search, wildcards="matches-any", ends="exact", suppressed="keep")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
+
+    def _prefixes(self) -> None:
+        """Make hierarchies of the texts that are cut, and list those that cannot be made."""
+        for column, (count, call) in self.cuts.items():
+            if self.roles.get(column) != "quasi":
+                self.leave(call, f"{quoted(column)} is no key variable; change it in the data")
+            elif column in self.hierarchies:
+                self.leave(call, f"{quoted(column)}: is recoded otherwise, too; cut it in the data")
+            else:
+                self.hierarchies[column] = Prefix()
+                self.leave(call, f"{quoted(column)}: prefixes, of the longest text at least {count} masked")
 
     def _treated(self, weights: Mapping[str, float]) -> Schema:
         """Make a schema with all treatments that a column of its role can have; the others are listed."""
@@ -175,12 +195,16 @@ class _Script:
                 name,
                 role,
                 hierarchy=self.hierarchies.get(name),
-                levels=(1, None) if name in self.hierarchies else None,
+                levels=(self._least(name), None) if name in self.hierarchies else None,
                 weight=weights.get(name, 1.0),
                 treatment=treatments.get(name),
             )
             for name, role in (treated | self.roles).items()
         )
+
+    def _least(self, name: str) -> int:
+        cut = self.hierarchies[name] == Prefix() and name in self.cuts
+        return self.cuts[name][0] if cut else 1
 
     def _weights(self, quasi: Sequence[str]) -> Mapping[str, float]:
         """Make weights of importances: 1 is the column in which least is suppressed."""
@@ -252,15 +276,49 @@ def _recode(script: _Script, call: Call) -> None:
     column, breaks = given.get("column"), given.get("breaks")
     if not isinstance(column, str):
         script.leave(call, "the column is not written out")
-    elif not isinstance(breaks, list) or not all(isinstance(each, int) for each in breaks) or len(breaks) < 2:
-        script.leave(call, f"{quoted(column)}: breaks are no whole numbers that are written out")
-    elif len({later - sooner for sooner, later in zip(breaks, breaks[1:], strict=False)}) > 1:
-        script.leave(call, f"{quoted(column)}: bins of several widths; write a hierarchy for it")
+    elif not _are_breaks(breaks):
+        script.leave(call, f"{quoted(column)}: breaks are no whole numbers, each once, that are written out")
     else:
         # Bins are closed on the right there: (0, 10] are the whole numbers from 1 to 10.
-        script.hierarchies[column] = Intervals((breaks[1] - breaks[0],), breaks[0] + 1)
+        cuts = [each + 1 for each in sorted(breaks) if isinstance(each, int)]
+        widths = {later - sooner for sooner, later in pairwise(cuts)}
+        if len(widths) == 1 and len(cuts) == len(breaks):
+            script.hierarchies[column] = Intervals((*widths,), cuts[0])
+        else:
+            script.hierarchies[column] = Bands(tuple(cuts))
+        if len(cuts) == len(breaks):
+            script.leave(call, f"{quoted(column)}: numbers beyond the breaks are missing there, not here")
         if given.get("labels") is not None:
             script.leave(call, f"{quoted(column)}: labels of bins; cells are written as [1-10] here")
+
+
+def _are_breaks(breaks: Any) -> bool:
+    """Say whether breaks are whole numbers, each once; the first and the last may be infinite."""
+    if not isinstance(breaks, list) or len(breaks) < 2 or len(set(breaks)) < len(breaks):
+        return False
+    whole = [each for each in breaks if isinstance(each, int) and not isinstance(each, bool)]
+    others = {each for each in breaks if isinstance(each, float)}
+    return bool(whole) and len(whole) + len(others) == len(breaks) and others <= {math.inf, -math.inf}
+
+
+def _cut(script: _Script, call: Call) -> None:
+    """Read ``dat$zip <- sub("..$", "", dat$zip)``: the last characters of all texts are cut or masked."""
+    if call.name in ("substr", "substring"):
+        script.leave(call, "how much is cut hangs on the texts; see the recipe prefix = true")
+        return
+    given = call.matched("pattern", "replacement", "x", "ignore.case", "perl", "fixed")
+    pattern, masks, column = (given.get(name) for name in ("pattern", "replacement", "x"))
+    literal = given.get("fixed") not in (None, False)
+    if not isinstance(column, Column) or call.into != column.name:
+        script.leave(call, "is not a column that becomes its own texts without what a pattern finds")
+    elif not (isinstance(pattern, str) and _CUT.fullmatch(pattern)) or literal:
+        script.leave(call, f"{quoted(column.name)}: the pattern is no count of characters at the end")
+    elif not isinstance(masks, str) or "\\" in masks:
+        script.leave(call, f"{quoted(column.name)}: what stands for the characters is not written out")
+    else:
+        count = sum(int(times or 1) for times in _CUT_PART.findall(pattern.removesuffix("$")))
+        before, _ = script.cuts.get(column.name, (0, call))
+        script.cuts[column.name] = (max(before + count, 1), call)
 
 
 def _group(script: _Script, call: Call) -> None:
@@ -385,6 +443,7 @@ _READERS: dict[str, Callable[[_Script, Call], None]] = {
     "localSuppression": _suppress,
     "globalRecode": _recode,
     "groupAndRename": _group,
+    **dict.fromkeys(("sub", "gsub", "substr", "substring"), _cut),
     "topBotCoding": _code,
     "microaggregation": _aggregate,
     "addNoise": _noise,

@@ -145,7 +145,7 @@ def _bands(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
     labels = _band_labels(cuts, whole=whole)
     for value, number in numbers.items():
         band = sum(cut <= number for cut in cuts)
-        yield value, [(band, labels[band])]
+        yield value, [(("band", band), labels[band])]
 
 
 def _cuts(spec: dict[str, Any], column: str) -> list[Fraction]:
