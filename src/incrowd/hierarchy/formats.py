@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import HierarchyError, TableError, quoted
+from incrowd.errors import HierarchyError, TableError, named, quoted
 from incrowd.hierarchy.foreign import is_amnesia, read_amnesia, read_hrc
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 from incrowd.io.addresses import file_path, require_regular
@@ -50,9 +52,12 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
             f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"
         ) from None
     try:
-        return reader(text, str(path))
+        tree = reader(text, str(path))
     except RecursionError:
         raise HierarchyError(f"{path}: nested too deep, or in itself; write it as .csv or .txt") from None
+    if tree.outside:
+        raise HierarchyError(f"{path}: {tree.outside}")
+    return tree
 
 
 def _largest(path: Path) -> int:
@@ -177,7 +182,19 @@ def _read_arx(text: str, source: str) -> Hierarchy:
     if not parsed or (problem and parsed[0][0][0]):
         raise HierarchyError(problem)
     _, lines, rows = min(parsed, key=lambda one: one[0])
-    return Hierarchy.from_paths(rows, source, lines)
+    # The empty value is the missing one, which is generalized to the root at once.
+    missing = [len(row) > 1 and not row[0] and all(row[1:]) for row in rows]
+    tree = Hierarchy.from_paths(
+        [row[-1:] if out else row for row, out in zip(rows, missing, strict=True)], source, lines
+    )
+    for line, row in itertools.compress(zip(lines, rows, strict=True), missing):
+        if between := [label for label in row[1:-1] if label != row[-1]]:
+            warnings.warn(
+                f"{source}, line {line}: a missing value is generalized to the root {row[-1]!r} at once; "
+                f"{named(between)} is passed over",
+                stacklevel=2,
+            )
+    return tree
 
 
 def _arx(hierarchy: Hierarchy, path: Path) -> str:

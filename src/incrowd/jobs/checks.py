@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
+from incrowd.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from incrowd.engines import Counted
@@ -74,6 +75,7 @@ def judge(assessment: Assessment, policy: Policy, suppression: Suppression | Non
             f"{policy.max_suppression:.2%} "
             "may be; loosen the models, name fewer quasi-identifiers"
             + _wide_ranges(policy)
+            + _starred_roots(policy)
             + " or raise "
             + setting("max_suppression", "--max-suppression"),
         )
@@ -88,6 +90,14 @@ def _wide_ranges(policy: Policy) -> str:
         return ""
     exact = setting("ends='exact'", "--ends exact")
     return f", publish the ends of ranges ({exact})"
+
+
+def _starred_roots(policy: Policy) -> str:
+    """Say which change helps where classes at the roots of hierarchies look like suppressed records."""
+    trees = [each.hierarchy for each in policy.schema.quasi]
+    if not all(isinstance(tree, Hierarchy) and tree.labels[0] == "*" for tree in trees):
+        return ""
+    return ", give a root other than * (such as Any) to a hierarchy, since a class of * alone is suppressed,"
 
 
 def shortfall(measured: ModelResult) -> str:

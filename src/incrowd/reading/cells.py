@@ -45,6 +45,12 @@ class Span(NamedTuple):
         low = Decimal(math.floor(self.low) + 1) if self.above else self.low
         return Span(low, Decimal(math.ceil(self.high) - 1) if self.below else self.high)
 
+    def within(self, outer: Span) -> bool:
+        """Say whether all of it lies in another range."""
+        starts = outer.low < self.low or (outer.low == self.low and (self.above or not outer.above))
+        ends = self.high < outer.high or (self.high == outer.high and (self.below or not outer.below))
+        return starts and ends
+
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "from 20 to 29": (

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import HierarchyError, read_as_labels
+from incrowd.verification.intervals import require_nested
 from incrowd.verification.recipes import tree_of
 from incrowd.verification.trees import Tree, TreeError
 
@@ -92,6 +93,7 @@ def tree_in(path: Path) -> Tree:
         raise HierarchyError(f"{path}: nested too deep") from None
     if len(tree.labels) < 2:
         raise HierarchyError(f"{path}: the hierarchy has no leaves")
+    require_nested(tree, str(path))
     return tree
 
 
@@ -236,7 +238,8 @@ def _grown(rows: list[tuple[int, list[str]]], path: Path) -> Tree:
     inner: set[int] = set()
     roots_alone: list[tuple[int, str]] = []
     for line, labels in rows:
-        way = labels[::-1]
+        # The row of a missing value, which hangs under the root wherever the row has it.
+        way = labels[::-1] if labels[0] or not all(labels[1:]) or len(labels) < 2 else labels[-1:]
         while len(way) > 1 and way[0] == way[1]:  # rows padded with the root to one length
             del way[0]
         if len(way) == 1:

@@ -1,0 +1,72 @@
+"""Intervals of a hierarchy: a number or date under a label that is an interval has to lie within it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from incrowd.reading.cells import Span, read_span
+from incrowd.reading.exact import moment_of
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy.tree import Hierarchy
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
+
+
+def describe_outside(tree: Hierarchy) -> str:
+    """Say which values and intervals lie outside the interval above them; empty where none does.
+
+    Labels are intervals if all values below them are numbers, or all are dates, or intervals of them; below
+    the root there may be others. Labels without brackets are intervals only if some value lies within one:
+    50100 may be in a group ``501-502`` of codes.
+
+    Examples
+    --------
+    >>> from incrowd import Hierarchy
+    >>> tree = Hierarchy.from_paths([("31", "[30, 40[", "*"), ("50", "[30, 40[", "*")])
+    >>> describe_outside(tree)[:46]
+    "'50' stands under '[30, 40[', but lies outside"
+    """
+    return next(filter(None, (_of_kind(tree, kind) for kind in ("number", "date"))), "")
+
+
+def _place_of(text: str, kind: str) -> Any:
+    if kind == "date":
+        return moment_of(text)
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _of_kind(tree: Hierarchy, kind: str) -> str:
+    labels, parents = tree.labels, tree.parents.tolist()
+    leaves = set(tree.leaves.tolist())
+    places = {leaf: place for leaf in leaves if (place := _place_of(labels[leaf], kind)) is not None}
+    if not places:
+        return ""
+    spans: dict[int, Span] = {
+        node: span
+        for node, label in enumerate(labels)
+        if node not in places and re.search("[0-9]", label) and (span := read_span(label, kind))
+    }
+    if kind == "number" and all(place == place.to_integral_value() for place in places.values()):
+        spans = {node: span.of_whole_numbers() for node, span in spans.items()}
+    # Parents come before their children.
+    nearest = [-1] * len(labels)
+    for node, parent in enumerate(parents[1:], 1):
+        nearest[node] = parent if parent in spans else nearest[parent]
+    if any(nearest[leaf] > 0 and leaf not in places and leaf not in spans for leaf in leaves):
+        return ""
+    at = {leaf: Span(place, place) for leaf, place in places.items()} | spans
+    lies = {node: at[node].within(spans[nearest[node]]) for node in sorted(at) if nearest[node] >= 0}
+    bracketed = {node for node in spans if labels[node][0] in "[(]"}
+    if not any(lies[leaf] for leaf in places if nearest[leaf] >= 0 and nearest[leaf] not in bracketed):
+        lies = {node: within for node, within in lies.items() if nearest[node] in bracketed}
+    outside = [node for node, within in lies.items() if not within]
+    if not outside:
+        return ""
+    node, more = outside[0], f" ({len(outside) - 1:,} more do)" if len(outside) > 1 else ""
+    return (
+        f"{labels[node]!r} stands under {labels[nearest[node]]!r}, but lies outside{more}; move it, or "
+        "rename a label that is no interval"
+    )
