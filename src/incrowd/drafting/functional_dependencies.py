@@ -63,7 +63,8 @@ def determined(
         places = np.flatnonzero(near)
         # Most pairs are seen not to be one by the first rows that are alike.
         for above, below in _alike(codes[place][:_FIRST]):
-            places = places[(head[above][:, places] == head[below][:, places]).all(axis=0)]
+            # Only the columns that are left are gathered: all of them would be many rows of a wide table.
+            places = places[(head[above[:, None], places] == head[below[:, None], places]).all(axis=0)]
         found += [(one, every[other]) for other in places if _tells(codes[place], codes[other])]
     return found
 

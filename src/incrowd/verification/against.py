@@ -60,12 +60,12 @@ def check_against(con: Checks, tables: Tables, policy: Policy) -> None:
         )
         return
     remarks, quasi = con.remarks, policy.named("quasi")
-    passed = [name for name in raw.names if is_passed(name, policy)]
+    passed = passed_columns(raw.names, policy)
     remarks.problems += [
-        f"the column {name!r} is not in the raw table" for name in released.names if name not in raw.names
+        f"the column {name!r} is not in the raw table" for name in released.names if not raw.has(name)
     ]
     remarks.problems += [
-        f"the column {name!r} of the raw table is missing" for name in passed if name not in released.names
+        f"the column {name!r} of the raw table is missing" for name in passed if not released.has(name)
     ]
     lacking = [column.name for column in quasi if column.name not in raw.names]
     if lacking:
@@ -119,12 +119,13 @@ def _compare(con: Checks, tables: Tables, policy: Policy, comparison: Comparison
         )
 
 
-def is_passed(name: str, policy: Policy) -> bool:
-    """Say whether a policy releases a column of the raw table as it is."""
-    columns = {column.name: column for column in policy.columns}
-    if name in columns:
-        return columns[name].role in ("sensitive", "insensitive") and columns[name].treatment is None
-    return policy.unlisted == "keep"
+def passed_columns(names: Sequence[str], policy: Policy) -> list[str]:
+    """Return the columns of the raw table that a policy releases as they are."""
+    as_it_is = {
+        column.name: column.role in ("sensitive", "insensitive") and column.treatment is None
+        for column in policy.columns
+    }
+    return [name for name in names if as_it_is.get(name, policy.unlisted == "keep")]
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Comparison:
     @classmethod
     def of(cls, con: Checks, released: Table, raw: Table, policy: Policy, missing: int = 0) -> Self:
         """Compare two tables, which have the policy's quasi-identifiers, by a policy."""
-        passed = [name for name in raw.names if is_passed(name, policy) and name in released.names]
+        passed = [name for name in passed_columns(raw.names, policy) if released.has(name)]
         pairs = []
         for column in policy.named("quasi"):
             if column.treatment is None:
@@ -162,10 +163,10 @@ class Comparison:
                 pairs.append(Pair(column, cell, value, raw.kind_of(column.name)))
         return cls(con, released, raw, pairs, passed, missing)
 
-    def _passed_as_one_type(self, name: str) -> tuple[str, str]:
+    def _as_one_type(self, name: str, released: Table, raw: Table) -> tuple[str, str]:
         """Write a column of both tables so that equal values compare as equal."""
-        places = self.released.place(name), self.raw.place(name)
-        types = self.released.types[places[0]], self.raw.types[places[1]]
+        places = released.place(name), raw.place(name)
+        types = released.types[places[0]], raw.types[places[1]]
         mine, theirs = f"r.c{places[0]}", f"w.c{places[1]}"
         if types[0] == types[1] and not types[0].startswith("ENUM"):
             return mine, theirs
@@ -258,16 +259,13 @@ class Comparison:
         """Write the condition that every quasi-identifier of a raw record is suppressed."""
         return " AND ".join(f"coalesce({letter}{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
 
-    @property
-    def _both(self) -> str:
-        return f"{self.released.name} AS r JOIN {self.raw.name} AS w ON r.rowid = w.rowid"
-
     def _check_passed(self, name: str) -> None:
         """Check a column that is released as it is."""
-        mine, theirs = self._passed_as_one_type(name)
+        released, raw = self.con.narrow(self.released, name), self.con.narrow(self.raw, name)
+        mine, theirs = self._as_one_type(name, released, raw)
         self.con.check(
             f"records that differ from the raw table: {name}",
-            f"SELECT count(*) FROM {self._both} WHERE {mine} IS DISTINCT FROM {theirs}",
+            f"SELECT count(*) FROM {_beside(released, raw)} WHERE {mine} IS DISTINCT FROM {theirs}",
             column=name,
             problem=lambda wrong: f"the column {name!r} differs from the raw table in {wrong} records",
         )
@@ -276,7 +274,7 @@ class Comparison:
         """Make the table `beside` (q0, w0, ...); return SQL of how many suppressed raw records are shown."""
         columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
         shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
-        self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {self._both}")
+        self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {_beside(self.released, self.raw)}")
         return f"SELECT count(*) FROM beside WHERE ({self._hidden('w')}) AND ({shown})"
 
     def _check_cells(self, number: int, pair: Pair) -> None:
@@ -417,7 +415,7 @@ class Comparison:
 
     def _passed_of(self, raw: bool) -> str:
         """Write the columns p0, p1, ... that are released as they are, of one of the tables."""
-        texts = (self._passed_as_one_type(name)[raw] for name in self.passed)
+        texts = (self._as_one_type(name, self.released, self.raw)[raw] for name in self.passed)
         return ", ".join(f"{text} AS p{n}" for n, text in enumerate(texts)) or "1 AS p0"
 
     def _covers(self, number: int, values: Sequence[str | None]) -> Covers:
@@ -493,6 +491,10 @@ class Comparison:
             "SELECT coalesce(sum(n), 0) FROM raw_alike WHERE person NOT IN (SELECT person FROM suits)",
             f"reached <= {self.missing}",
         )
+
+
+def _beside(released: Table, raw: Table) -> str:
+    return f"{released.name} AS r JOIN {raw.name} AS w ON r.rowid = w.rowid"
 
 
 def _same(one: Any, other: Any, /) -> bool:

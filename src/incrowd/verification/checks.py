@@ -10,18 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
-from incrowd.verification.source import literal
+from incrowd.verification.source import Table, literal
 
 if TYPE_CHECKING:
     import duckdb
 
 _MOST = 200_000
 """Cells or values of a column that a script may list."""
+NARROW = 100
+"""Columns of a table that are asked about at once: a query takes time for each column of its tables."""
 _A_LINE = 8
 _STATEMENT = re.compile(r"\s*(CREATE|DROP|SET|RESET|INSERT|UPDATE|DELETE|ALTER|ATTACH)\b")
 _CLAUSE = re.compile(
@@ -61,6 +63,25 @@ class Checks:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
         self.remarks = Remarks()
+        self._narrow: dict[str, Table] = {}
+
+    def narrow(self, table: Table, name: str) -> Table:
+        """Return a table with a column and its neighbours alone, whose rows are in the same order.
+
+        It is there until another part of the same table is asked for. The table must not change meanwhile.
+        """
+        if len(table.names) <= NARROW:
+            return table
+        part = self._narrow.get(table.name)
+        if part is None or not part.has(name):
+            start = table.place(name) // NARROW * NARROW
+            here = slice(start, start + NARROW)
+            names, types = table.names[here], table.types[here]
+            columns = ", ".join(f"c{start + n} AS c{n}" for n in range(len(names)))
+            part = replace(table, name=f"narrow_{table.name}", names=names, types=types)
+            self.con.execute(f"CREATE OR REPLACE TABLE {part.name} AS SELECT {columns} FROM {table.name}")
+            self._narrow[table.name] = part
+        return part
 
     def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
         """Run a statement."""
@@ -150,6 +171,10 @@ class Script(Checks):
         self.checks = 0
         self.aside = 0
         self._into = "checks"
+
+    def narrow(self, table: Table, name: str) -> Table:
+        """Return the table: a script has no other one."""
+        return table
 
     def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
         """Run a statement; write it down if it makes something."""

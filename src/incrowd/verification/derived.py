@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from incrowd.gate import wording
 from incrowd.gate.points import Point
-from incrowd.verification.checks import Checks
+from incrowd.verification.checks import NARROW, Checks
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.policy import Policy
 from incrowd.verification.source import Table
@@ -21,9 +21,8 @@ _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
 def plain_columns(policy: Policy, released: Sequence[str]) -> list[str]:
     """Return the released columns that no model looks at and that nothing was done to."""
     columns = {column.name: column for column in policy.columns}
-    unnamed = [name for name in released if name not in columns and policy.unlisted == "keep"]
-    plain = [name for name in released if name in columns and columns[name].role == "insensitive"]
-    return [name for name in released if name in unnamed or (name in plain and not columns[name].treatment)]
+    as_it_is = {name: its.role == "insensitive" and not its.treatment for name, its in columns.items()}
+    return [name for name in released if as_it_is.get(name, policy.unlisted == "keep")]
 
 
 class _Values(NamedTuple):
@@ -44,12 +43,18 @@ def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) ->
         The raw records, in their own order.
     """
     quasi = [column.name for column in policy.named("quasi")]
-    names = [*quasi, *(name for name in plain_columns(policy, released.names) if name in raw.names)]
+    plain = [name for name in plain_columns(policy, released.names) if raw.has(name)]
+    for start in range(0, len(plain), NARROW):
+        yield from _derived(con, raw, quasi, plain[start : start + NARROW])
+
+
+def _derived(con: Checks, raw: Table, quasi: Sequence[str], plain: Sequence[str]) -> Iterator[Point]:
+    names = [*quasi, *plain]
     texts = ", ".join(f"{written(con, raw, name, ())} AS v{n}" for n, name in enumerate(names))
     # Multiples of the golden ratio choose rows that are spread evenly, and in no rhythm that rows may have.
     share = min(_ROWS / max(count_rows(con, raw), 1), 1.0)
     chosen = f"t.rowid * 2654435761 % 4294967296 < {int(share * 2**32)}"
-    con.execute(f"CREATE TABLE some_rows AS SELECT {texts} FROM {raw.name} AS t WHERE {chosen}")
+    con.execute(f"CREATE OR REPLACE TABLE some_rows AS SELECT {texts} FROM {raw.name} AS t WHERE {chosen}")
     values = {name: _values(con, f"v{n}") for n, name in enumerate(names)}
     keys = [values[name] for name in quasi]
     others = {name: its for name, its in values.items() if its not in keys}

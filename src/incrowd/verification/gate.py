@@ -22,7 +22,7 @@ from incrowd.verification.loading import Tables
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.repeats import repeated_ids
 from incrowd.verification.source import Table, literal
-from incrowd.verification.texts import Texts
+from incrowd.verification.texts import Texts, counts_of
 
 FULL_DOMAIN = ("bottom-up", "datafly", "flash", "incognito", "ola", "optimal", "samarati")
 """The algorithms that recode a column to one level."""
@@ -72,19 +72,19 @@ def _unique(of: Subject) -> Iterator[Point]:
     """
     con, released = of.con, of.released
     known = of.policy.quasi if of.policy.m is None else {*of.policy.quasi, GROUP}
-    cells = {name: _cell(released, name, ()) for name in released.names if name not in known}
+    names = [name for name in released.names if name not in known]
     records = count_rows(con, released)
-    alone = {name: _alone(con, released, [shown]) / records for name, shown in cells.items()}
+    counts = {name: of.texts.counts(name) for name in names}
+    alone = {name: single / records for name, (single, _) in counts.items()}
     for name, share in alone.items():
         if share >= _A_FIFTH:
             yield wording.unique_column(name, share, numbers=of.texts.are_numbers(name))
-    left = {name: shown for name, shown in cells.items() if alone[name] < _A_FIFTH}
-    sizes = {name: _distinct(con, released, shown) for name, shown in left.items()}
-    most = sorted(left, key=lambda name: -sizes[name])[:_PAIRED]
+    sizes = {name: counts[name][1] for name in names if alone[name] < _A_FIFTH}
+    most = sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED]
     pairs = {}
-    for one, other in combinations([name for name in left if name in most], 2):
+    for one, other in combinations([name for name in sizes if name in most], 2):
         if sizes[one] * sizes[other] >= _A_FIFTH * records:
-            share = _alone(con, released, [left[one], left[other]]) / records
+            share = counts_of(con, released, one, other)[0] / records
             if share >= _A_FIFTH:
                 pairs[one, other] = share
     yield from wording.unique_together(pairs)
@@ -221,15 +221,6 @@ def _for_all(
 
 def _cell(released: Table, name: str, null_values: Sequence[str]) -> str:
     return f"CAST({cell(released, name, null_values)} AS VARCHAR)"
-
-
-def _alone(con: Checks, released: Table, cells: Sequence[str]) -> int:
-    groups = f"SELECT 1 FROM {released.name} GROUP BY {', '.join(cells)} HAVING count(*) = 1"
-    return int(con.row(f"SELECT count(*) FROM ({groups})")[0])
-
-
-def _distinct(con: Checks, released: Table, shown: str) -> int:
-    return int(con.row(f"SELECT count(*) FROM (SELECT DISTINCT {shown} FROM {released.name})")[0])
 
 
 _CHECKS = (_unique, _texts, _unprotected, _derived, _repeated, _blanked)

@@ -183,7 +183,7 @@ def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
     types: dict[str, str] = {}
     cells: list[list[str]] = [[], []]
     for name in one.names:
-        if name not in other.names:
+        if not other.has(name):
             continue
         declared = [table.type_of(name) for table in (one, other)]
         alike = declared[0] == declared[1]
@@ -231,7 +231,7 @@ def respell_values(con: Checks, table: Table, policy: Policy) -> Table:
     """Write the raw values of quasi-identifiers plainly, as cells of a release are."""
     types = list(table.types)
     for column in policy.named("quasi"):
-        if column.name in table.names:
+        if table.has(column.name):
             place = table.place(column.name)
             types[place] = write_plainly(
                 con, table.name, f"c{place}", types[place], column, policy.null_values

@@ -82,9 +82,10 @@ def repeated_ids(con: Checks, policy: Policy, tables: Tables, raw: Table | None)
         if raw is None and column is not None and column.treatment is not None:
             continue
         if _names_people(con, table, name, marks if raw is not None else [], policy):
-            shown = _text(table, name, policy)
+            part = con.narrow(table, name)
+            shown = _text(part, name, policy)
             (ids,) = con.row(
-                f"SELECT count(*) FROM (SELECT 1 FROM {table.name} WHERE {shown} IS NOT NULL "
+                f"SELECT count(*) FROM (SELECT 1 FROM {part.name} WHERE {shown} IS NOT NULL "
                 f"GROUP BY {shown} HAVING count(*) > 1)"
             )
             if ids:
@@ -121,7 +122,7 @@ def _people_of_classes(
 
 def _names_people(con: Checks, table: Table, name: str, marks: list[str], policy: Policy) -> bool:
     """Say whether a column looks like an id: by its name, or by rows that agree on fixed columns."""
-    found = _values(con, table, name, policy)
+    found = _values(con, con.narrow(table, name), name, policy)
     words = _words(name)
     last = words[-1] if words else ""
     of_thing = _THINGS.fullmatch(next((word for word in reversed(words) if not _IDS.fullmatch(word)), ""))

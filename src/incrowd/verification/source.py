@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -138,9 +139,17 @@ class Table:
     in_order: bool
     headed: bool = False
 
+    def has(self, name: str) -> bool:
+        """Say whether it has a column of this name, compared literally."""
+        return name in self._places
+
     def place(self, name: str) -> int:
         """Return the place of a column by its name, compared literally."""
-        return self.names.index(name)
+        return self._places[name]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
 
     def type_of(self, name: str) -> str:
         """Return DuckDB's type of a column."""

@@ -51,6 +51,14 @@ class TextColumn:
         return is_free_text(self.texts, self.records)
 
 
+def counts_of(con: Checks, released: Table, *names: str) -> tuple[int, int]:
+    """Return how many combinations of values only one record has, and how many there are."""
+    cells = ", ".join(f"CAST({cell(released, name, ())} AS VARCHAR)" for name in names)
+    groups = f"SELECT count(*) AS n FROM {released.name} GROUP BY {cells}"
+    single, different = con.row(f"SELECT count(*) FILTER (n = 1), count(*) FROM ({groups})")
+    return int(single), int(different)
+
+
 @dataclass(frozen=True)
 class Texts:
     """The texts of the columns of a release; each column is fetched once.
@@ -65,12 +73,21 @@ class Texts:
     released: Table
     quasi: frozenset[str] = frozenset()
     _columns: dict[str, TextColumn | None] = field(default_factory=dict, repr=False)
+    _counts: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     def of(self, name: str) -> TextColumn | None:
         """Return the texts of a column; None where its values are no texts."""
         if name not in self._columns:
             self._columns[name] = self._fetched(name)
         return self._columns[name]
+
+    def counts(self, name: str) -> tuple[int, int]:
+        """Return how many values of a column only one record has, and how many different ones there are."""
+        if name not in self._counts:
+            self.of(name)
+        if name not in self._counts:
+            self._counts[name] = counts_of(self.con, self.con.narrow(self.released, name), name)
+        return self._counts[name]
 
     def are_numbers(self, name: str) -> bool:
         """Say whether all known values of a column are numbers, or texts of plain numbers."""
@@ -95,9 +112,11 @@ class Texts:
         import numpy as np
         import polars as pl
 
-        shown = f"CAST({cell(self.released, name, ())} AS VARCHAR)"
+        table = self.con.narrow(self.released, name)
+        shown = f"CAST({cell(table, name, ())} AS VARCHAR)"
         rows = self.con.execute(
-            f"SELECT {shown} AS v, count(*) FROM {self.released.name} GROUP BY v ORDER BY v"
+            f"SELECT {shown} AS v, count(*) FROM {table.name} GROUP BY v ORDER BY v"
         ).fetchall()
+        self._counts[name] = sum(records == 1 for _, records in rows), len(rows)
         values = pl.Series([value for value, _ in rows], dtype=pl.String)
         return values, np.array([records for _, records in rows], np.int64)

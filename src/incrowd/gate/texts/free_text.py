@@ -76,6 +76,8 @@ def _is_prose(looked: pl.Series, distinct: int, rows: int) -> bool:
 
 
 def _names_inside_remarks(looked: pl.Series) -> bool:
+    if not holding(looked, _REMARK).any():
+        return False
     for sign in (Title(), Mail(), Telephone()):
         remarks = holding(looked.filter(sign.matches_of_plain(looked)), _REMARK)
         if remarks.any() and remarks.sum() >= _BESIDE * len(remarks):
