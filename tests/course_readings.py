@@ -15,9 +15,9 @@ from typing import Any
 import incrowd.course
 
 DATA = Path(incrowd.course.__file__).parent / "data"
-TOWN, WARD = (
+TOWN, WARD, CENSUS = (
     list(csv.DictReader((DATA / name).read_text(encoding="utf-8").splitlines()))
-    for name in ("town.csv", "ward.csv")
+    for name in ("town.csv", "ward.csv", "census.csv")
 )
 Row = dict[str, Any]
 
@@ -59,10 +59,16 @@ def by_tens() -> dict[tuple, list[Row]]:
     )
 
 
-def t_of_a_class() -> Fraction:
-    part = [row for row in WARD if int(row["age"]) >= 40 and int(row["age"]) < 50]
-    of_all, of_part = Counter(row["illness"] for row in WARD), Counter(row["illness"] for row in part)
-    gains = [Fraction(of_part[each], len(part)) - Fraction(of_all[each], len(WARD)) for each in of_all]
+def aged(low: int) -> list[Row]:
+    return [row for row in WARD if low <= int(row["age"]) < low + 10]
+
+
+def share(rows: list[Row], *illnesses: str) -> Fraction:
+    return Fraction(sum(row["illness"] in illnesses for row in rows), len(rows))
+
+
+def distance(part: list[Row], whole: list[Row]) -> Fraction:
+    gains = [share(part, each) - share(whole, each) for each in {row["illness"] for row in whole}]
     return sum(gain for gain in gains if gain > 0)
 
 
@@ -71,7 +77,7 @@ def open_the_mean() -> int:
 
 
 def is_asked(row: Row) -> bool:
-    return int(row["age"]) < 40 and row["zip"][:2] == "42"
+    return int(row["age"]) < 35 and row["zip"][:2] == "42"
 
 
 def anatomy_count(rows: list[Row], values: list[Row]) -> Fraction:
@@ -91,6 +97,47 @@ def suppressed_share(raw: list[Row], released: list[Row]) -> Fraction:
         if before["language"] == "island"
     ]
     return Fraction(sum(hidden), len(hidden))
+
+
+def range_count(rows: list[Row]) -> Fraction:
+    """Count people below 35 by going through the ages of each range."""
+    total = Fraction(0)
+    for row in rows:
+        ends = [int(end) for end in re.findall(r"\d+", row["age"])]
+        ages = range(ends[0], ends[-1] + 1)
+        total += Fraction(sum(age < 35 for age in ages), len(ages))
+    return total
+
+
+def income_gap() -> Fraction:
+    men, women = (
+        Fraction(
+            sum(int(row["people"]) for row in CENSUS if row["sex"] == sex and row["income"] == ">50k"),
+            sum(int(row["people"]) for row in CENSUS if row["sex"] == sex),
+        )
+        for sex in ("Male", "Female")
+    )
+    return men / women
+
+
+def suppressed_by_race(raw: list[Row], released: list[Row]) -> dict[str, float]:
+    of, hidden = Counter(row["race"] for row in raw), Counter()
+    for before, after in zip(raw, released, strict=True):
+        hidden[before["race"]] += after["sex"] == "*"
+    return {race: hidden[race] / count for race, count in of.items()}
+
+
+def released_table(parts: list[list[Row]]) -> list[Row]:
+    rows = []
+    for part in parts:
+        texts = {}
+        for column in ("age", "pay"):
+            numbers = sorted(row[column] for row in part)
+            texts[column] = f"{numbers[0]}-{numbers[-1]}"
+        texts["zip"] = ", ".join(sorted({row["zip"] for row in part}))
+        for illness, count in Counter(row["illness"] for row in part).items():
+            rows.append(texts | {"illness": illness, "count": count})
+    return rows
 
 
 def group_gain(released: list[Row]) -> Fraction:
@@ -130,7 +177,12 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "undo-a-hash": undo_a_hash,
     "k-of-a-table": lambda: min(map(len, by_tens().values())),
     "l-of-a-table": lambda: min(len({row["illness"] for row in rows}) for rows in by_tens().values()),
-    "t-of-a-class": t_of_a_class,
+    "skewness-attack": lambda: share(aged(40), "asthma") / share(WARD, "asthma"),
+    "similarity-attack": lambda: (
+        share(aged(20), "flu", "cold", "asthma") - share(WARD, "flu", "cold", "asthma")
+    ),
+    "t-of-a-class": lambda: distance(aged(40), WARD),
+    "income-gap": income_gap,
     "open-the-mean": open_the_mean,
 }
 """The answers that need the tables alone."""

@@ -37,6 +37,12 @@ class Walk(SphinxDirective):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             for number, cell in enumerate(map(Cell.of, stored), 1):
                 where = f"{path}, cell {number}"
+                if cell.role == "notes":
+                    continue
+                if cell.role == "discuss":
+                    body = "\n".join(cell.text.splitlines()[1:-1])
+                    text.append(f":::{{admonition}} To discuss\n:class: discuss\n{body}\n:::")
+                    continue
                 if not cell.is_code:
                     text.append(self._moved(cell.text, Path(path).parent))
                     _shown(cell.code, scope, where)
@@ -53,7 +59,7 @@ class Walk(SphinxDirective):
         try:
             _shown(code, dict(scope), where)
         except NotYetError as error:
-            return f"```text\nNot yet: {error}\n```"
+            return f"```text\n{error.line}\n```"
         raise self.error(f"{where}: the exercise passes without an answer")
 
     def _moved(self, text: str, folder: Path) -> str:

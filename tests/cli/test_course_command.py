@@ -14,7 +14,7 @@ def tags(path) -> list[str]:
 
 def test_lessons_are_listed(run):
     lines = run("course").out.splitlines()
-    assert lines[2].split(None, 4) == ["3", "by-hand", "25", "min", "k, l and t by hand"]
+    assert lines[2].split(None, 4) == ["3", "by-hand", "35", "min", "k, l and t by hand"]
     assert len(lines) == len(lessons()) + 2
 
 
@@ -28,14 +28,14 @@ def test_a_lesson_is_copied_by_its_name_or_number(run, tmp_path):
     again = run("course", "3", "-o", str(folder))
     assert (again.status, "--force" in again.err) == (2, True)
     assert run("course", "3", "-o", str(folder), "--force", "--no-answers").status == 0
-    assert set(tags(folder / "3-by-hand.ipynb")) == {"exercise", "hint"}
+    assert set(tags(folder / "3-by-hand.ipynb")) == {"exercise", "hint", "discuss", "notes"}
 
 
 def test_all_lessons_are_copied_or_none(run, tmp_path):
-    (tmp_path / "7-attack.ipynb").write_text("mine")
+    (tmp_path / "8-attack.ipynb").write_text("mine")
     assert run("course", "all", "-o", str(tmp_path)).status == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["7-attack.ipynb"]
-    (tmp_path / "7-attack.ipynb").unlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["8-attack.ipynb"]
+    (tmp_path / "8-attack.ipynb").unlink()
     assert run("course", "all", "-o", str(tmp_path)).status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [each.file for each in lessons()]
 

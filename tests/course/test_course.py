@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
+import functools
+import hashlib
+import hmac
 import io
 import itertools
 import json
+import os
 import re
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +22,9 @@ import pytest
 
 import course_readings as readings
 import incrowd as ic
-from incrowd.course import NotYetError, check, partitions, table
+from incrowd.course import NotYetError, check, fallback, partitions, table
 from incrowd.course.checking import _MISTAKE
-from incrowd.course.lessons import lesson, lessons
+from incrowd.course.lessons import Cell, lesson, lessons
 from incrowd.errors import MissingExtraError, ParameterError
 
 # Students get what users get.
@@ -28,16 +34,60 @@ ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "tests" / "notebook_driver.py"
 LESSONS = [each.name for each in lessons()]
 EXERCISES = [name for each in lessons() for name in each.exercises]
-CHARTS = {"identify": 1, "pseudonyms": 0, "by-hand": 2, "mondrian": 3, "release": 2, "harm": 1, "attack": 1}
+CHARTS = {"identify": 1, "pseudonyms": 0, "by-hand": 2, "mondrian": 3, "release": 2}
+CHARTS |= {"harm": 1, "census": 2, "attack": 1}
 
 DRAWN = itertools.count()
+KEPT: dict[tuple[str, str], str] = {}
+
+
+def digest(card, key):
+    return hmac.new(key.encode(), card.encode(), "sha256").hexdigest()[:12]
+
+
+def salted(text):
+    return f"{hash(text):x}"
+
+
+@functools.cache
+def remembered(card, key):
+    return secrets.token_hex(6)
+
+
 WRONG = {
     "keyed-pseudonym": [
-        (lambda card, key: f"{card}-{hash(key)}", "can be read"),
-        (lambda card, key: str(hash(card)), "another key gives the same"),
-        (lambda card, key: f"p{next(DRAWN)}", "another pseudonym each time"),
-        (lambda card, key: f"{hash((card, key)) % 50}", "two cards"),
         (lambda card, key: hash((card, key)), "must return a text"),
+        (lambda card, key: "", "must return a text"),
+        (lambda card, key: str(hash((card, key, "salt"))), "salted anew in each run"),
+        (lambda card, key: digest(str((card + key).__hash__()), key), "salted anew in each run"),
+        (lambda card, key: digest(card, f"{key}{os.getpid()}"), "salted anew in each run"),
+        (lambda card, key: salted(card + key), "salted anew in each run"),
+        (lambda card, key: f"p{next(DRAWN)}", "another pseudonym each time"),
+        (lambda card, key: secrets.token_hex(6), "another pseudonym each time"),
+        (
+            lambda card, key: KEPT.setdefault((card, key), secrets.token_hex(6)),
+            "only this computer remembers",
+        ),
+        (remembered, "only this computer remembers"),
+        (lambda card, key: digest(card, key)[:2], "two cards"),
+        (lambda card, key: key, "two cards"),
+        (lambda card, key: card + digest(card, key), "the card number can be read"),
+        (lambda card, key: card[::-1] + key, "the card number can be read"),
+        (lambda card, key: digest(card, key) + card[:2], "the card number can be read"),
+        (lambda card, key: card[2] + digest(card, key), "the card number can be read"),
+        (lambda card, key: (card + key).encode().hex(), "the card number can be read"),
+        (lambda card, key: base64.b64encode((key + card).encode()).decode(), "the card number can be read"),
+        (
+            lambda card, key: "".join(chr(ord(a) ^ ord(b)) for a, b in zip(card, key * 2, strict=False)),
+            "in other letters",
+        ),
+        (lambda card, key: digest(card, key) + key, "the key can be read"),
+        (lambda card, key: key[::-1] + digest(card, key), "the key can be read"),
+        (lambda card, key: digest(card, key) + key[2:5], "the key can be read"),
+        (lambda card, key: digest(card, key) + key[-1], "the key can be read"),
+        (lambda card, key: digest(card, ""), "another key gives the same"),
+        (lambda card, key: digest(card, str(len(key))), "another key gives the same"),
+        (lambda card, key: digest(card, key[:4]), "another key gives the same"),
     ],
     "coarsen": [
         ((1, 4), "somebody is alone"),
@@ -81,8 +131,8 @@ def elsewhere(tmp_path_factory):
         yield
 
 
-def test_the_lessons_take_two_hours_and_each_has_its_page():
-    assert sum(each.minutes for each in lessons()) == 120
+def test_the_lessons_take_three_hours_and_each_has_its_page():
+    assert sum(each.minutes for each in lessons()) == 180
     assert [int(each.number) for each in lessons()] == [*range(1, len(LESSONS) + 1)]
     pages = {page.stem for page in (ROOT / "docs" / "course").glob("*.md")} - {"index"}
     assert pages == {each.file.removesuffix(".ipynb") for each in lessons()}
@@ -98,10 +148,21 @@ def test_a_lesson_has_its_parts(name):
     """A note for the teacher, exercises with hint, answer and mistakes in this order, and something to discuss."""
     found = lesson(name)
     roles = [cell.role for cell in found.cells if cell.role]
-    assert roles == ["teacher", *["exercise", "hint", "answer", "mistakes"] * len(found.exercises)]
+    talks = ["discuss", "notes"]
+    assert roles[:3] == ["teacher", *talks]
+    assert roles[-2:] == talks
+    rest = [role for role in roles[1:] if role not in talks]
+    assert rest == ["exercise", "hint", "answer", "mistakes"] * len(found.exercises)
     assert len(found.exercises) >= 2
     text = "\n".join(cell.text for cell in found.cells)
-    assert "> **Discuss.**" in text
+    asked = [cell.text for cell in found.cells if cell.role == "discuss"]
+    assert "**Before you begin.**" in asked[0]
+    assert all("**Discuss.**" in each for each in asked[1:])
+    assert text.count("**Discuss.**") == len(asked) - 1
+    assert all(each.startswith('<div class="alert') and each.endswith("</div>") for each in asked)
+    assert [role for before, role in itertools.pairwise(roles) if before == "discuss"] == ["notes"] * len(
+        asked
+    )
     assert "**You can now**" in text
     for part in ("**Aim.**", "**Time.**", "**Watch for.**", "**Shorter.**", "**Longer.**"):
         assert part in found.cells[1].text
@@ -135,12 +196,17 @@ def test_a_lesson_runs_whatever_names_an_answer_uses(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_solved", [True, False])
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_runs_in_a_kernel(name):
-    """Solved, in the order of its cells: every check says Right, and pictures are there without a network."""
+def test_a_lesson_runs_in_a_kernel(name, is_solved):
+    """In the order of its cells, solved or blank: nothing stops it, and pictures are there without a network."""
     found, cells = lesson(name), []
     for cell in found.cells:
-        if cell.role == "exercise":
+        if cell.role == "exercise" and not is_solved:
+            cells.append(cell.text)
+        elif cell.role == "answer" and not is_solved:
+            continue
+        elif cell.role == "exercise":
             waiting = re.search(r"^check\(.*$", cell.text, re.MULTILINE)[0]
         elif cell.role == "answer":
             cells.append(f"{cell.code}\n{waiting}")
@@ -156,11 +222,118 @@ def test_a_lesson_runs_in_a_kernel(name):
     assert not any("cdn." in str(data) for data in pictures)
 
 
+def wrong_answer(exercise):
+    """Return a wrong answer to an exercise, and its word."""
+    if exercise in WRONG:
+        wrong, word = WRONG[exercise][0]
+        return (wrong() if exercise == "your-release" else wrong), word
+    _, scope, text = solved(exercise)
+    _, code, word = _MISTAKE.findall(text)[0]
+    return eval(code, scope), word
+
+
+@pytest.mark.parametrize("way", ["blank", "wrong", "right"])
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_copy_without_answers_runs_to_its_end_in_three_ways(name, way, monkeypatch):
+    """Whether exercises are left blank, or answered wrongly or rightly: each check says so, and nothing breaks."""
+    monkeypatch.setattr("incrowd.course.checking._is_notebook", lambda: True)
+    found, scope, said = lesson(name), {}, []
+    for cell in map(Cell.of, json.loads(found.written(answers=False))["cells"]):
+        [exercise] = re.findall(r'^check\("(.+?)"', cell.text, re.MULTILINE) or [""]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            if exercise and way != "blank":
+                answer, word = wrong_answer(exercise) if way == "wrong" else (solved(exercise)[0], "")
+                scope[found.exercises[exercise]] = answer
+                exec(cell.text.splitlines()[-1], scope)
+            elif cell.is_code:
+                exec(cell.text, scope)
+        if exercise:
+            said.append(printed.getvalue())
+            assert way == "wrong" or said[-1].startswith(
+                {"blank": "Not answered yet: ", "right": "Right."}[way]
+            )
+            assert way != "wrong" or (said[-1].startswith("Not yet: ") and word in said[-1])
+        else:
+            assert ("goes on with an answer of its own" in printed.getvalue()) == (
+                way != "right" and "= fallback(" in cell.text
+            )
+    assert len(said) == len(found.exercises)
+
+
+def test_a_fallback_is_the_answer_itself_where_it_is_right(capsys):
+    right, _, _ = solved("two-releases")
+    mine = [set(each) for each in right]
+    assert fallback("two-releases", mine) is mine
+    assert capsys.readouterr().out == ""
+    assert fallback("two-releases", ...) == right
+    assert "until two-releases is right" in capsys.readouterr().out.lower()
+    with pytest.raises(ParameterError, match="did you mean 'two-releases'"):
+        fallback("two-release", mine)
+
+
+def test_answers_that_break_are_named():
+    """A function that raises an error, or an answer that no condition can be computed of, is a wrong answer."""
+    with pytest.raises(NotYetError, match='raises KeyError for town, "pay"'):
+        check("cut", lambda part, column: part[column + "?"])
+    with pytest.raises(NotYetError, match="raises TypeError"):
+        check("keyed-pseudonym", lambda card: card)
+    with pytest.raises(NotYetError, match=r"give \(years, digits\)"):
+        check("coarsen", (..., table("ward").age))
+    with pytest.raises(NotYetError, match="something else"):
+        check("cut", lambda part, column: [part[column], part])
+
+
+def test_a_function_that_changes_its_table_is_judged_by_what_it_returns(capsys):
+    cut, scope, _ = solved("cut")
+
+    def own(part, column):
+        halves = cut(part, column)
+        part.loc[part.index[0], column] = 0
+        return halves
+
+    check("cut", own)
+    assert capsys.readouterr().out == "Right.\n"
+    assert len(scope["town"]) == 400
+
+
+def test_a_word_is_explained_before_code_uses_it():
+    """Suppression, whose option stands in the code of several lessons."""
+    cells = [cell for each in lessons() for cell in each.cells if cell.role != "teacher"]
+    first = next(cell for cell in cells if "suppress" in cell.text)
+    assert not first.is_code
+    assert "*suppression*: the record of an unusual person is left out" in first.text
+
+
+def test_the_two_conditions_of_the_law_are_in_the_first_lesson():
+    text = "\n".join(cell.text for cell in lesson("identify").cells)
+    assert "1. The person has given permission." in text
+    assert "2. The data are changed so that nobody can determine whose they are." in text
+    assert "recital 26" in text
+
+
+def test_each_model_of_the_third_lesson_has_its_attack():
+    text = "\n".join(cell.text for cell in lesson("by-hand").cells)
+    for attack in ("homogeneity", "skewness", "similarity"):
+        assert f"*{attack} attack*" in text
+    _, scope, _ = solved("similarity-attack")
+    t = readings.distance(rows_of(scope["twenties"]), rows_of(scope["ward"]))
+    assert scope["gain"] == pytest.approx(float(t))
+
+
+def test_ranges_and_means_are_of_the_same_classes():
+    _, scope, _ = solved("anatomy-count")
+    assert set(scope["quasi"]) <= set(scope["rows"])
+    assert set(scope["rows"]) - {"group"} == set(scope["quasi"])
+    ranges, means = scope["ranges"], scope["means"]
+    assert ranges.groupby([*scope["quasi"]]).ngroups == means.groupby([*scope["quasi"]]).ngroups
+
+
 @pytest.mark.parametrize("name", EXERCISES)
 def test_an_exercise_fails_until_it_is_solved(name, capsys):
     answer, scope, _ = solved(name)
     [cell] = [each for each in lesson_of(name).cells if each.role == "exercise" and f'"{name}"' in each.text]
-    with pytest.raises(NotYetError, match=r"in the place of the dots|returns nothing|must return a text"):
+    with pytest.raises(NotYetError, match="not answered yet"):
         exec(cell.text, dict(scope))
     assert capsys.readouterr().out == ""
     check(name, answer)
@@ -191,13 +364,16 @@ def test_mistakes_where_several_answers_are_right_get_their_word(name):
 def test_every_condition_of_those_is_tried():
     for name, wrong in WRONG.items():
         conditions = [word for unless, _, word in _MISTAKE.findall(solved(name)[2]) if unless]
-        assert len({word for each in conditions for _, word in wrong if word in each}) == len(conditions)
+        assert all(any(word in each for _, word in wrong) for each in conditions)
 
 
 def test_several_answers_are_right(capsys):
     check("coarsen", (5, 3))
     check("coarsen", (10, 4))
-    check("keyed-pseudonym", lambda card, key: str(hash((card, key, "salt"))))
+    check("keyed-pseudonym", lambda card, key: "p-" + digest(card, key))
+    check("keyed-pseudonym", lambda card, key: hashlib.sha256((key + card).encode()).hexdigest())
+    check("keyed-pseudonym", lambda card, key: str(int(digest(card, key), 16)))
+    check("keyed-pseudonym", lambda card, key: base64.b64encode(digest(card, key).encode()).decode())
     release = ic.anonymize(
         table("clinic"),
         ic.Schema(quasi=["age", "sex", "zip", "language"], sensitive=["illness"]),
@@ -205,7 +381,7 @@ def test_several_answers_are_right(capsys):
     )
     check("your-release", release.table)
     check("t-of-a-class", 0.27)
-    assert capsys.readouterr().out == "Right.\n" * 5
+    assert capsys.readouterr().out == "Right.\n" * 8
 
 
 @pytest.mark.parametrize("name", readings.FIGURES)
@@ -224,6 +400,11 @@ def test_answers_about_releases_are_what_a_second_reading_finds():
     assert answer == pytest.approx(
         float(readings.anatomy_count(rows_of(scope["rows"]), rows_of(scope["values"])))
     )
+    answer, scope, _ = solved("range-count")
+    assert answer == pytest.approx(float(readings.range_count(rows_of(scope["ranges"]))))
+    answer, scope, _ = solved("suppressed-by-race")
+    assert answer == readings.suppressed_by_race(rows_of(scope["census"]), rows_of(scope["released"]))
+    assert {race for race, share in answer.items() if share} == {"Amer-Indian-Eskimo", "Other"}
     answer, scope, _ = solved("suppressed-share")
     assert answer == readings.suppressed_share(rows_of(scope["clinic"]), rows_of(scope["released"])) == 1
     answer, scope, _ = solved("group-gain")
@@ -239,7 +420,20 @@ def test_answers_about_releases_are_what_a_second_reading_finds():
     ]
 
 
+def test_a_released_table_is_what_a_second_reading_finds():
+    release, scope, _ = solved("released-table")
+    parts = scope["rounds"][-1]
+    second = readings.released_table([rows_of(part) for part in parts])
+    assert sorted(map(str, rows_of(release(parts)))) == sorted(map(str, second))
+
+
 def test_cuts_are_what_a_second_reading_finds():
+    cut_values, scope, _ = solved("cut-values")
+    for column in ("zip", "language", "sex"):
+        first, other = cut_values(scope["town"], column)
+        values = sorted({row[column] for row in readings.TOWN})
+        assert set(first[column]) == set(values[: len(values) // 2])
+        assert len(first) + len(other) == 400
     cut, scope, _ = solved("cut")
     town = scope["town"]
     for part in (town, town[:7], town[town.zip == "4202"], town[:1]):
@@ -321,18 +515,18 @@ def test_the_tables_are_of_the_same_people():
     columns = ["age", "sex", "zip", "language", "illness"]
     assert sorted(map(tuple, town[columns].to_numpy())) == sorted(map(tuple, clinic.to_numpy()))
     assert not town[columns].equals(clinic)
-    assert (len(town), len(runners), len(table("ward"))) == (400, 15, 15)
+    assert (len(town), len(runners), len(table("ward")), len(table("census"))) == (400, 15, 15, 48_842)
     assert town.name.is_unique
     assert town.card.is_unique
     assert set(runners.name) <= set(town.name)
 
 
-def test_a_wrong_answer_is_one_line_in_a_notebook(capsys):
+def test_a_wrong_answer_is_one_line_in_a_notebook_and_the_next_runs(capsys):
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell.instance()
     try:
-        shell.run_cell('from incrowd.course import check\ncheck("alone", 23)')
+        shell.run_cell('from incrowd.course import check\ncheck("alone", 23)\nprint("next")')
     finally:
         InteractiveShell.clear_instance()
-    assert capsys.readouterr().out == "Not yet: that is by age and sex alone; add the zip code\n"
+    assert capsys.readouterr().out == "Not yet: that is by age and sex alone; add the zip code\nnext\n"

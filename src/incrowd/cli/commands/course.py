@@ -39,8 +39,8 @@ def course(
 ) -> None:
     """List or copy the lessons of a course, with exercises.
 
-    They are notebooks, and take a class two hours: who can be found in a table, pseudonyms, k-anonymity,
-    l-diversity, t-closeness, Mondrian, Anatomy, harm to groups, and attacks.
+    They are notebooks, and take a class three hours: who can be found in a table, pseudonyms, k-anonymity,
+    l-diversity, t-closeness, Mondrian, Anatomy, harm to groups, a real census, and attacks.
     """
     from incrowd.course.lessons import lesson, lessons
     from incrowd.io.targets import Outputs, writing
