@@ -183,8 +183,11 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
     quasi = Schema.of(schema.quasi, null_values=schema.null_values)
     try:
         engine = engine_for(loaded(population))
-        named = schema.having("person") if set(schema.person) <= set(engine.columns) else ()
-        plainly = Schema.of((*named, *map(as_counted, schema.quasi)), null_values=schema.null_values)
+        told = set(schema.person) <= set(engine.columns)
+        quasi_there = (replace(as_counted(each), key_of=each.key_of if told else ()) for each in schema.quasi)
+        plainly = Schema.of(
+            (*(schema.having("person") if told else ()), *quasi_there), null_values=schema.null_values
+        )
         everybody = engine.count(plainly).frequency
         if everybody.people.table is not None:
             raise TableError(

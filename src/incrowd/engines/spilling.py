@@ -189,14 +189,15 @@ class SpilledRows(GroupedRows):
         """Count columns per key, which alone are fetched; see `GroupedRows.keyed`."""
         names = keys.names
         # Combinations of several attributes are numbered by their first row.
-        pairs = self._group("pairs", [*names, *columns], ordered=len(columns) > 1)
+        grouped_by = list(dict.fromkeys((*names, *columns)))
+        pairs = self._group("pairs", grouped_by, ordered=len(columns) > 1)
         same = " AND ".join(f"p.c{j} IS NOT DISTINCT FROM k.c{j}" for j in range(len(names)))
-        own = ", ".join(f"p.c{len(names) + j} AS c{j}" for j in range(len(columns)))
+        own = ", ".join(f"p.c{grouped_by.index(name)} AS c{j}" for j, name in enumerate(columns))
+        order = "p.file_row_number" if len(columns) > 1 else f"key, p.c{grouped_by.index(columns[0])}"
         counted = self._save(
             "counted",
             f"SELECT {own}, p.n, CAST(k.file_row_number AS UINTEGER) AS key FROM {self._saved('pairs')} p "
-            f"JOIN {self._saved('keys')} k ON {same}"
-            + (" ORDER BY p.file_row_number" if len(columns) > 1 else " ORDER BY key, p.c" + str(len(names))),
+            f"JOIN {self._saved('keys')} k ON {same} ORDER BY {order}",
         )
         named = {f"c{j}": name for j, name in enumerate(columns)}
         counted = counted.rename(named | {"n": ROWS, "key": KEY})

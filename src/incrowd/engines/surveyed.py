@@ -91,7 +91,7 @@ def of_groups(
         found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
         frequency = frequency.with_sampling(found)
     if schema.household:
-        groups, key, rows = grouped([*schema.household, *schema.person])
+        groups, key, rows = grouped(list(dict.fromkeys((*schema.household, *schema.person))))
         home, member = (
             number_groups(groups, names, [distinct(name) for name in names]) if names else None
             for names in (schema.household, schema.person)

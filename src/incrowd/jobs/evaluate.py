@@ -195,16 +195,10 @@ def evaluate(
     from incrowd.recoding.pairs import paired
     from incrowd.recoding.suppression_marks import with_stars
 
-    before = (
-        engine_for(loaded(table))
-        .count(
-            Schema.of(
-                (*schema.quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
-            )
-        )
-        .frequency
-    )
-    written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
+    quasi = [replace(each, key_of=()) for each in schema.quasi]
+    counted = Schema.of((*quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values)
+    before = engine_for(loaded(table)).count(counted).frequency
+    written = Schema.of(quasi, null_values=schema.null_values).measured()
     try:
         starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
         after = engine_for(starred).count(written).frequency

@@ -379,7 +379,12 @@ def _counted(
     from incrowd.engines import read_classes
 
     schema = policy.schema.measured(person=by_person)
-    kept = (each for each in schema.attributes if each.role in ("person", "quasi", "sensitive"))
+    # Who names people is no quasi-identifier beside perturbed values.
+    kept = (
+        replace(each, key_of=())
+        for each in schema.attributes
+        if each.role in ("person", "quasi", "sensitive")
+    )
     joint = any(model.is_joint for model in _concerned(policy))
     return read_classes(
         table,

@@ -111,7 +111,7 @@ def next_release(  # noqa: PLR0913
     most = _SHARE.check(max_counterfeits, "next_release", "max_counterfeits")
     UNANSWERED.check(unanswered, "next_release", "unanswered")
     m, sensitive, schema = _asked(policy)
-    whose = list(keys) or [each.name for each in policy.schema.having("person")]
+    whose = list(keys) or list(policy.schema.person)
     frame, persons, kind = _people(table, policy, whose)
     frame = frame.with_columns(_in_one_spelling(frame[sensitive]))
     values, numbers = _values(
@@ -258,7 +258,8 @@ def _asked(policy: Policy) -> tuple[int, str, Schema]:
     if treated := [each.name for each in came.treated]:
         raise SchemaError(f"column {named(treated)} has a treatment, which m-invariance does not know")
     [attribute] = came.sensitive
-    kept = [*came.quasi, attribute, Attribute(GROUP, "insensitive")]
+    # Who a row is of is asked of the raw table.
+    kept = [*(replace(each, key_of=()) for each in came.quasi), attribute, Attribute(GROUP, "insensitive")]
     return policy.ledger_m, attribute.name, Schema.of(kept, null_values=came.null_values, unlisted="drop")
 
 

@@ -537,5 +537,6 @@ def _digests(folder: Path, *names: str) -> dict[str, dict[str, str]]:
 def _by_sizes_alone(policy: Policy) -> bool:
     """Say whether verdicts follow from the quasi-identifiers: no sensitive value, person or weight counts."""
     # Population counts by weights, people and households are carried over, which compares all values.
-    carried = any(policy.schema.having(role) for role in ("person", "household", "weight"))
+    schema = policy.schema
+    carried = schema.person or schema.household or schema.weights
     return not carried and all(isinstance(model, IdentityModel) for model in policy.models)

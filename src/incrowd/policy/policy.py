@@ -232,6 +232,7 @@ class Policy:
                         decimal=column.decimal,
                         thousands=column.thousands,
                         parts=column.parts,
+                        key_of=tuple(column.key_of),
                         treatment=None
                         if column.treat is None
                         else treatment_of(column.treat, name, TREATMENTS),
@@ -440,6 +441,8 @@ def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[
     lines += toml_settings(attribute.spelling.settings())
     if attribute.parts is not None:
         lines.append(f"parts = {toml_value(attribute.parts)}")
+    if attribute.key_of:
+        lines.append(f"key_of = {toml_value(attribute.key_of)}")
     if isinstance(attribute.hierarchy, Builder):
         lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
     elif attribute.hierarchy is not None:

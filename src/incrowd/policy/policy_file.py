@@ -26,7 +26,7 @@ from incrowd.io.addresses import read_bytes
 from incrowd.reading.spellings import open_spelling
 from incrowd.table.grids import Ends
 from incrowd.table.judged_values import Judge
-from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
+from incrowd.table.schema import OPEN_ROLE, Kind, Party, Role, Style
 from incrowd.table.suppressed_records import SuppressedRecords
 from incrowd.table.wildcards import Wildcards
 
@@ -88,6 +88,9 @@ class ColumnTable(BaseModel):
     thousands: StrictStr | None = Field(None, description="what groups digits in threes")
     parts: StrictStr | None = Field(
         None, min_length=1, description="the text between the parts of cells that hold lists"
+    )
+    key_of: list[Party] = Field(
+        [], description="whose name the column is a part of, besides its role: a person, a household"
     )
     levels: list[StrictInt] | None = Field(
         None, min_length=1, max_length=2, description="least and largest level of full-domain recoding"

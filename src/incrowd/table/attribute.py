@@ -13,7 +13,7 @@ from incrowd.parameters import Parameter, check_fields
 from incrowd.reading.spellings import Spelling, check_spelling
 from incrowd.table.grids import ENDS, Ends, check_grid
 from incrowd.table.parts import check_parts
-from incrowd.table.treatment_rules import check_treatment
+from incrowd.table.treatment_rules import check_key, check_treatment
 from incrowd.treatments.base import Treatment
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
 Kind = Literal["auto", "number", "date", "category"]
+Party = Literal["person", "household"]
 Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 
 ROLES: tuple[Role, ...] = (
@@ -33,6 +34,7 @@ ROLES: tuple[Role, ...] = (
     "insensitive",
 )
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
+PARTIES: tuple[Party, ...] = ("person", "household")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
 UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
 """The roles of columns that never leave."""
@@ -85,6 +87,10 @@ class Attribute:
     parts
         The text between the parts of a cell, where the cells of a sensitive column hold lists: ``";"`` for
         ``F32;E11``. Models then judge a class by the parts, too. The cells leave as they are.
+    key_of
+        Whose name the column is a part of, besides its role: ``person``, ``household`` or both. A region and
+        a number may name a household together while the region is a quasi-identifier. People and households
+        are told apart by the raw values.
     """
 
     name: str
@@ -101,6 +107,7 @@ class Attribute:
     ends: Ends | None = None
     grid: float | str | None = None
     parts: str | None = None
+    key_of: tuple[Party, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -142,6 +149,7 @@ class Attribute:
             }
             others = [what for what, declared in beside.items() if declared]
             check_parts(self.name, self.role, self.kind, self.parts, others)
+        check_key(self.name, self.role, self.key_of, treated=self.treatment is not None)
         if self.treatment is not None:
             check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
 
@@ -192,7 +200,13 @@ class Attribute:
 
     def as_sensitive(self) -> Attribute:
         """Return it as a sensitive column, of which nothing is recoded."""
-        return replace(self, role="sensitive", levels=None, output=None, weight=1.0, ends=None, grid=None)
+        return replace(
+            self, role="sensitive", levels=None, output=None, weight=1.0, ends=None, grid=None, key_of=()
+        )
+
+    def names(self, party: Party) -> bool:
+        """Say whether the column names people, or households, alone or with others."""
+        return self.role == party or party in self.key_of
 
     def as_texts(self) -> Attribute:
         """Return it untreated, without kind and hierarchy: values are told apart by their text."""

@@ -12,12 +12,14 @@ from incrowd.parameters import Parameter, with_keyword_hints
 from incrowd.table.attribute import (
     KINDS,
     OPEN_ROLE,
+    PARTIES,
     ROLES,
     STYLE,
     STYLES,
     UNRELEASED,
     Attribute,
     Kind,
+    Party,
     Role,
     Style,
     attribute_of,
@@ -38,6 +40,7 @@ __all__ = [
     "UNRELEASED",
     "Attribute",
     "Kind",
+    "Party",
     "Role",
     "Schema",
     "Style",
@@ -64,11 +67,12 @@ class Schema:
         Columns that are released as they are.
     person
         The column that says whose row it is, where a person may have several rows; or several columns that
-        say so together. Models and risks then count people in place of rows. It is never released. A row
-        without a value there is a person of its own.
+        say so together. Models and risks then count people in place of rows. It is never released, unless it
+        is among the quasi-identifiers, too: it is then generalized, and its raw values tell people apart. A
+        row without a value there is a person of its own.
     household
         The column that says which household a row belongs to, or several that say so together. Risks of
-        households are measured. It is never released.
+        households are measured. It is never released, unless it is among the quasi-identifiers, too.
     weights
         The column of sampling weights: how many people of the population each row stands for, above 0.
         Population sizes are estimated from it. It is never released. It is not `Attribute.weight`.
@@ -143,11 +147,15 @@ class Schema:
         linked: bool = False,
         treatments: Mapping[str, object] | None = None,
     ) -> Schema:
-        """Make a schema from attributes."""
-        roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
+        """Make a schema from attributes; what names people may be a quasi-identifier, too."""
+        merged: dict[str, Attribute] = {}
         for attribute in attributes:
-            if any(attribute.name in known for known in roles.values()):
+            both = _both(merged[attribute.name], attribute) if attribute.name in merged else attribute
+            if both is None:
                 raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
+            merged[attribute.name] = both
+        roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
+        for attribute in merged.values():
             roles[attribute.role][attribute.name] = attribute
         weights = roles.pop("weight")
         return cls(
@@ -199,7 +207,7 @@ class Schema:
     @property
     def person(self) -> tuple[str, ...]:
         """The columns that say whose row it is; empty where every row is a person."""
-        return tuple(attribute.name for attribute in self.having("person"))
+        return tuple(attribute.name for attribute in self.attributes if attribute.names("person"))
 
     @property
     def joined(self) -> bool:
@@ -209,7 +217,7 @@ class Schema:
     @property
     def household(self) -> tuple[str, ...]:
         """The columns that say which household a row belongs to; empty where none does."""
-        return tuple(attribute.name for attribute in self.having("household"))
+        return tuple(attribute.name for attribute in self.attributes if attribute.names("household"))
 
     @property
     def weights(self) -> str | None:
@@ -261,8 +269,9 @@ class Schema:
         if person:
             roles = ("person", "household", "weight", *roles)
         kept = [attribute for attribute in self.attributes if attribute.role in roles]
+        measured = (attribute.as_counted().as_released() for attribute in kept)
         return Schema.of(
-            (attribute.as_counted().as_released() for attribute in kept),
+            measured if person else (replace(each, key_of=()) for each in measured),
             null_values=self.null_values,
         )
 
@@ -407,17 +416,26 @@ def _by_name(
         specs = columns if isinstance(columns, Mapping) else None
         for name in columns:
             attribute = attribute_of(name, role, specs[name] if specs is not None else None)
-            if name in attributes:
+            both = _both(attributes[name], attribute) if name in attributes else None
+            if name in attributes and both is None:
                 earlier = attributes[name].role
                 what = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
                 raise SchemaError(f"column {name!r} is {what}; give it one role")
-            attributes[name] = attribute
+            attributes[name] = both or attribute
     weighing = [attribute.name for attribute in attributes.values() if attribute.role == "weight"]
     if len(weighing) > 1:
         raise SchemaError(
             f"columns {named(weighing)} have the role weight; one column holds the sampling weights"
         )
     return attributes
+
+
+def _both(earlier: Attribute, later: Attribute) -> Attribute | None:
+    """Return a column that names people or households beside its other role; None where that cannot be."""
+    party = next((party for party in PARTIES if party == earlier.role), None)
+    if party is not None and (later.role == "quasi" or (party, later.role) == ("person", "household")):
+        return replace(later, key_of=tuple(dict.fromkeys((*earlier.key_of, party, *later.key_of))))
+    return None
 
 
 def _followers(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
@@ -445,7 +463,14 @@ def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> A
 
 def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> None:
     """Refuse treatments by people where nobody says whose row it is, or by groups that do not leave."""
-    roles = {each.role for each in attributes.values()}
+    roles = {role for each in attributes.values() for role in (each.role, *each.key_of)}
+    perturbed = [each.name for each in attributes.values() if each.perturbed]
+    if perturbed and (keys := [each.name for each in attributes.values() if "person" in each.key_of]):
+        raise SchemaError(
+            f"column {named(keys)} names people and is a quasi-identifier, too, and column "
+            f"{named(perturbed)} is perturbed: the people of released values could not be counted; name "
+            "people by a column of their own"
+        )
     treatments = {each.name: each.treatment for each in attributes.values()}
     for each in attributes.values():
         treatment = each.treatment

@@ -40,6 +40,26 @@ def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatme
         raise SchemaError(f"{where} is for {treatment.reads}s, and the column is declared to have others")
 
 
+def check_key(name: str, role: str, key_of: object, *, treated: bool) -> None:
+    """Refuse a column as a part of what names people or households where its raw values cannot tell them.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if not isinstance(key_of, tuple) or not set(key_of) <= {"person", "household"}:
+        raise SchemaError(f'column {name!r}: key_of must be a list of "person" and "household"')
+    if key_of and (role not in ("quasi", "person", "household") or role in key_of):
+        raise SchemaError(
+            f"column {name!r}: key_of goes with the role quasi, or with the other one of person and household"
+        )
+    if key_of and treated:
+        raise SchemaError(
+            f"column {name!r} names people or households together with others, by its raw values, so it has "
+            "no treatment; make a copy of the column to treat"
+        )
+
+
 def check_household(name: str, treatment: Treatment | None, roles: Container[str]) -> None:
     """Refuse a treatment by households where no column says who lives together.
 

@@ -197,7 +197,7 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
         )
         return persons
     names = [column.name for column in policy.named("person")]
-    if not policy.linked and all(name in tables.released.names for name in names):
+    if names and not policy.linked and all(name in tables.released.names for name in names):
         script.check(f"records of a person that {named(names)} joins", SHARED)
     if persons.in_order:
         return replace(persons, several=True)

@@ -57,9 +57,9 @@ def _outside(tree: Tree, kind: str) -> list[tuple[int, int]]:
         return []
     whole = kind == "number" and all(place.denominator == 1 for place in places.values())
     bounds = {
-        node: _of_whole(found) if whole else found
+        node: _of_whole(span) if whole else span
         for node, text in enumerate(texts)
-        if node not in places and any(map(str.isdigit, text)) and (found := bounds_of(text, kind))
+        if node not in places and any(map(str.isdigit, text)) and (span := bounds_of(text, kind))
     }
     pairs: list[tuple[int, int]] = []
     for node in range(len(texts)):

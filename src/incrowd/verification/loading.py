@@ -106,10 +106,10 @@ class Tables:
 
 def wanted_tables(policy: Policy, sources: Sources, *, by_script: bool = False) -> list[Wanted]:
     """List the tables of a check, the release first."""
-    quasi, sensitive, plain, whose = (
-        [column.name for column in policy.named(role)]
-        for role in ("quasi", "sensitive", "insensitive", "person")
+    quasi, sensitive, plain = (
+        [column.name for column in policy.named(role)] for role in ("quasi", "sensitive", "insensitive")
     )
+    whose = [column.name for column in policy.person if column.role != "quasi"]
     limited = [*quasi, *sensitive, *(column.name for column in policy.treated)]
     released = limited if by_script else [*limited, *plain]
     released = released if policy.m is None else [*released, GROUP]

@@ -52,7 +52,7 @@ class Persons:
 
 def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
     """Find out whose record each record of a release is; None where the policy names no column for it."""
-    columns, (released, raw) = policy.named("person"), (tables.released, tables.raw)
+    columns, (released, raw) = policy.person, (tables.released, tables.raw)
     if not columns:
         return None
     con.note("Whose each record is; a record that does not say so is a person of its own.")
@@ -89,7 +89,7 @@ def raw_wanted(why: str) -> str:
 
 def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
     """Refuse a population that says that somebody has several rows: they would count as several people."""
-    columns = [column.name for column in policy.named("person")]
+    columns = [column.name for column in policy.person]
     if not columns or any(name not in population.names for name in columns):
         return
     records, people, _ = _number(con, population, columns, policy.null_values)

@@ -39,7 +39,7 @@ _SETTINGS = (
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
-    "thousands", "treat", "parts",
+    "thousands", "treat", "parts", "key_of",
 )  # fmt: skip
 ENDS = ("outward", "exact")
 CALENDAR = ("day", "month", "year")
@@ -66,6 +66,8 @@ class Column:
         they are exact.
     parts
         The text between the parts of cells that hold lists; None where cells are no lists.
+    key_of
+        Whose name the column is a part of, besides its role: ``person`` or ``household``.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Column:
     treatment: Treatment | None = None
     grid: Fraction | str | None = None
     parts: str | None = None
+    key_of: tuple[str, ...] = ()
 
     @property
     def is_by_number(self) -> bool:
@@ -191,6 +194,11 @@ class Policy:
         """The names of the quasi-identifiers."""
         return frozenset(column.name for column in self.named("quasi"))
 
+    @property
+    def person(self) -> tuple[Column, ...]:
+        """The columns that say whose row it is; some may be quasi-identifiers, too."""
+        return tuple(each for each in self.columns if each.role == "person" or "person" in each.key_of)
+
     def named(self, role: str) -> tuple[Column, ...]:
         """Return the columns of a role, in the order of the policy."""
         return tuple(column for column in self.columns if column.role == role)
@@ -295,7 +303,7 @@ def _asked(
             raise PolicyError("linked = true: attackers are not judged by whole histories, take them out")
         demands = of_histories(demands)
     if any(demand.model == "km-anonymity" for demand in demands) and not any(
-        column.role == "person" for column in columns
+        column.role == "person" or "person" in column.key_of for column in columns
     ):
         raise PolicyError(
             "km-anonymity counts people who share several rows, and no column has the role 'person': give it "
@@ -388,6 +396,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
                 treatment=treatment,
                 grid=_grid(entry, ends, where),
                 parts=_parts(entry, where),
+                key_of=_key_of(entry, where),
             )
         )
     return _with_linked(columns)
@@ -448,6 +457,19 @@ def _parts(entry: dict[str, Any], where: str) -> str | None:
     if whole or entry.get("kind") in ("number", "date"):
         raise PolicyError(f"{where}: parts goes with no {whole[0] if whole else 'kind of numbers or dates'}")
     return parts
+
+
+def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:
+    """Read whose name the column is a part of, besides its role."""
+    found = entry.get("key_of", [])
+    if not isinstance(found, list):
+        raise PolicyError(f"key_of of {where} must be a list")
+    for each in found:
+        _choice(each, ("person", "household"), f"key_of of {where}")
+    role = entry.get("role")
+    if found and ("treat" in entry or role in found or role not in ("quasi", "person", "household")):
+        raise PolicyError(f"{where}: key_of is a setting of quasi-identifiers without a treatment")
+    return tuple(found)
 
 
 def _levels(data: object, where: str) -> tuple[int, int | None] | None:

@@ -68,7 +68,7 @@ def repeated_ids(con: Checks, policy: Policy, tables: Tables, raw: Table | None)
     raw
         The raw records in their own order; without them the released columns are looked at.
     """
-    if policy.named("person"):
+    if policy.person:
         return
     table = tables.released if raw is None else raw
     columns = {column.name: column for column in policy.columns}

@@ -37,7 +37,7 @@ def account_of(
     series = release if isinstance(release, SeriesRelease) else None
     if privacy is None:
         raise ParameterError("every row of this batch waits, so there is no release to record")
-    named_so = [each.name for each in policy.schema.having("person")]
+    named_so = list(policy.schema.person)
     whose = list(keys) or (named_so if series is None else list(series.keys))
     quasi = [each.name for each in policy.schema.quasi]
     people = _people_of(key, release, raw, whose)
