@@ -159,3 +159,17 @@ def test_people_cannot_be_counted_beside_perturbed_values():
 def test_other_pairs_of_roles_are_refused(role):
     with pytest.raises(SchemaError, match="give it one role"):
         ic.Schema(quasi=["age"], person=["region", "number"], **{role: ["region"]})
+
+
+@pytest.mark.parametrize("party", ["person", "household"])
+def test_a_quasi_identifier_alone_names_nobody(party):
+    with pytest.raises(SchemaError, match=f"both {party} and quasi"):
+        ic.Schema(quasi=["region"], **{party: "region"})
+
+
+def test_a_pseudonym_of_a_part_of_the_name_is_refused():
+    with pytest.raises(SchemaError, match=r"'region' names people.*'number'"):
+        ic.Schema(
+            quasi=["region"], person=["region", "number"], linked=True,
+            treatments={"number": ic.Pseudonym("hmac", key="env:KEY")},
+        )  # fmt: skip

@@ -180,7 +180,7 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
     from incrowd.recoding.population import as_counted, cover
     from incrowd.table.schema import Schema
 
-    quasi = Schema.of(schema.quasi, null_values=schema.null_values)
+    quasi = Schema.of((replace(each, key_of=()) for each in schema.quasi), null_values=schema.null_values)
     try:
         engine = engine_for(loaded(population))
         told = set(schema.person) <= set(engine.columns)

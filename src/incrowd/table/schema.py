@@ -464,13 +464,7 @@ def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> A
 def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> None:
     """Refuse treatments by people where nobody says whose row it is, or by groups that do not leave."""
     roles = {role for each in attributes.values() for role in (each.role, *each.key_of)}
-    perturbed = [each.name for each in attributes.values() if each.perturbed]
-    if perturbed and (keys := [each.name for each in attributes.values() if "person" in each.key_of]):
-        raise SchemaError(
-            f"column {named(keys)} names people and is a quasi-identifier, too, and column "
-            f"{named(perturbed)} is perturbed: the people of released values could not be counted; name "
-            "people by a column of their own"
-        )
+    _check_keys(list(attributes.values()))
     treatments = {each.name: each.treatment for each in attributes.values()}
     for each in attributes.values():
         treatment = each.treatment
@@ -493,6 +487,25 @@ def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> 
                 f"column {each.name!r}: the groups of within = {strata!r} would show in it, so that column "
                 "has to leave as it is: give it the role insensitive and no treatment, or leave within out"
             )
+
+
+def _check_keys(attributes: Sequence[Attribute]) -> None:
+    """Refuse quasi-identifiers that name people or households alone, or people beside changed values."""
+    for party in PARTIES:
+        keys = [each for each in attributes if each.names(party)]
+        if len(keys) == 1 and keys[0].role == "quasi":
+            raise SchemaError(f"column {keys[0].name!r} is both {party} and quasi; give it one role")
+    shared = [each.name for each in attributes if "person" in each.key_of]
+    if shared and (
+        changed := [
+            each.name for each in attributes if each.perturbed or (each.role == "person" and each.treatment)
+        ]
+    ):
+        raise SchemaError(
+            f"column {named(shared)} names people and has another role, too, and column {named(changed)} is "
+            "perturbed, or a pseudonym of a part of the name: people of released rows could not be counted; "
+            "name people by a column of their own"
+        )
 
 
 def _null_values(texts: Iterable[str]) -> tuple[str, ...]:
