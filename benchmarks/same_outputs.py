@@ -35,6 +35,7 @@ l-diversity:l=2,kind=recursive,c=3
 t-closeness:t=0.5
 normalized-entropy:h=0.3
 alpha-k-anonymity:alpha=0.6,k=3
+subset-k-anonymity:k=3,of=2
 lkc-privacy:L=2,K=3,C=0.8
 beta-likeness:beta=4
 delta-disclosure:delta=3,absent=skip

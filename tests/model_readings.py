@@ -138,6 +138,8 @@ def _class_value(
             return max(abs(math.log(a / b)) for a, b in pairs if a)
         case ic.AlphaKAnonymity():
             return sum(row) if quantity == "k" else max(p)
+        case ic.SubsetKAnonymity():
+            return sum(row)
         case ic.LKCPrivacy():
             return sum(row) if quantity == "K" else max(p)
         case ic.DeltaPresence():

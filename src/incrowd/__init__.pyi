@@ -102,6 +102,7 @@ from .privacy import NormalizedEntropy as NormalizedEntropy
 from .privacy import PrivacyModel as PrivacyModel
 from .privacy import Profitability as Profitability
 from .privacy import RecordsAtRisk as RecordsAtRisk
+from .privacy import SubsetKAnonymity as SubsetKAnonymity
 from .privacy import TCloseness as TCloseness
 from .privacy.attacker import Attacker as Attacker
 from .recoding import FullDomain as FullDomain

@@ -647,6 +647,8 @@ class Draw:
                 settings = {"t": r.choice([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "distance": distance} | about
             case "alpha-k-anonymity":
                 settings = {"alpha": r.choice([0.4, 0.5, 0.7, 1.0]), "k": k} | about | value
+            case "subset-k-anonymity":
+                settings = {"k": k, "of": r.choice([1, 2, 3])}
             case "lkc-privacy":
                 about.pop("joint", None)
                 settings = (

@@ -245,6 +245,7 @@ def test_people_are_counted_as_the_other_reading_counts_them(seed):
         assert value("beta-likeness", attribute=name) == near(there.gain(name))
         assert value("delta-disclosure", attribute=name) == near(there.log_ratio(name))
         known = there.lkc(name, 1, 2)
+        assert value("subset-k-anonymity", of=1) == known[0]
         assert value("lkc-privacy", "K", name, L=1) == known[0]
         assert value("lkc-privacy", "C", name, L=1) == near(known[1])
     assert value("t-closeness", attribute="cost", distance="ordered") == near(there.ordered_distance("cost"))

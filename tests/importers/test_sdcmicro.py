@@ -80,7 +80,10 @@ def test_what_is_not_taken_over_is_named_with_its_line(read):
     ("call", "told"),
     [
         ("kAnon(sdc, k = my_k)", "k is no number"),
-        ("kAnon(sdc, k = 3, combs = c(2, 3))", "combs: .*attackers"),
+        ("kAnon(sdc, k = 3, combs = c(2, 3))", "^combs: a search of levels stands for local suppression"),
+        ("kAnon(sdc, k = c(3, 4, 5), combs = c(2, 3))", "combs: numbers of columns, with one k or as many"),
+        ("kAnon(sdc, k = 3, combs = m)", "combs: numbers of columns"),
+        ("kAnon(sdc, k = kk, combs = 2)", "combs: numbers of columns"),
         ("kAnon(sdc, 3, importance = c(0.5, 1))", "importance: is not a whole number"),
         ("kAnon(sdc, 3, importance = imp)", "importance is not written out"),
         ("globalRecode(sdc, column = 'age', breaks = 5)", "breaks are no whole numbers, each once"),
@@ -170,6 +173,26 @@ def test_recodes_and_groups_are_hierarchies(read):
 def test_breaks_are_bins_closed_on_the_right(read, breaks, spec):
     policy = read(made(f"sdc <- globalRecode(sdc, column = 'age', breaks = {breaks})")).policy
     assert policy.schema["age"].hierarchy.spec() == spec
+
+
+@pytest.mark.parametrize(
+    ("call", "models"),
+    [
+        ("localSuppression(sdc, k = 3, combs = 2)", [ic.SubsetKAnonymity(3, 2)]),
+        (
+            "localSuppression(sdc, k = c(9, 4), combs = c(1, 2))",
+            [ic.SubsetKAnonymity(9, 1), ic.SubsetKAnonymity(4, 2)],
+        ),
+        (
+            "kAnon(sdc, k = 2)\nkAnon(sdc, k = 3, combs = 1)",
+            [ic.KAnonymity(2), ic.SubsetKAnonymity(3, 1)],
+        ),
+    ],
+)
+def test_combs_ask_for_every_set_of_so_many_columns(read, call, models):
+    policy = read(made(call)).policy
+    assert list(policy.models) == models
+    assert isinstance(policy.algorithm, ic.Optimal)
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,7 @@ def test_words_for_monotone():
     assert words["k-anonymity"] == ("yes", "yes")
     assert words["delta-disclosure"] == ("depends on the settings", "yes")
     assert words["lkc-privacy"] == ("yes", "no")
+    assert words["subset-k-anonymity"] == ("yes", "no")
     assert words["p29"] == ("no", "no")
     assert ic.LDiversity(2, "grassberger").monotone == Monotone(generalization=False, suppression=True)
 

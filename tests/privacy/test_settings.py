@@ -118,7 +118,10 @@ def test_lkc_is_every_set_of_known_cells(rows, known, suppressed):
     share, size_ = ic.LKCPrivacy(known, 1, 1.0).measure(classes)
     assert (share.quantity, size_.quantity) == ("C", "K")
     assert (size_.value, share.value) == (least, pytest.approx(most, abs=1e-12))
+    [of] = ic.SubsetKAnonymity(1, known).measure(classes)
+    assert of.value == least
     if not gone.any():
+        assert ic.privacy.subset_k_anonymity(frame, ["p", "q", "r"], of=known) == least
         found = ic.privacy.lkc_privacy(frame, ["p", "q", "r"], "s", L=known)
         assert found == (least, pytest.approx(most, abs=1e-12))
 
@@ -130,11 +133,15 @@ def test_lkc_knows_less_than_k_anonymity():
     schema = ic.Schema(quasi=["p", "q"], sensitive=["s"])
     assert ic.assess(frame, schema, [ic.LKCPrivacy(1, 2, 1.0)]).holds
     assert not ic.assess(frame, schema, [ic.LKCPrivacy(2, 2, 1.0)]).holds
+    assert ic.assess(frame, schema, [ic.SubsetKAnonymity(2, 1)]).holds
+    assert not ic.assess(frame, schema, [ic.SubsetKAnonymity(2, 2)]).holds
     # The second cell gives the value away.
     assert not ic.assess(frame, schema, [ic.LKCPrivacy(1, 2, 0.9)]).holds
     assert ic.assess(frame, schema, [ic.LKCPrivacy(1, 2, 1.0, value="x")]).holds
     with pytest.raises(ic.ParameterError, match="lower K"):
         ic.anonymize(frame, schema, [ic.LKCPrivacy(1, 5, 1.0)])
+    with pytest.raises(ic.ParameterError, match="lower k"):
+        ic.anonymize(frame, schema, [ic.SubsetKAnonymity(5, 1)])
     wide = pl.DataFrame({f"c{j}": ["a", "b"] for j in range(40)} | {"s": ["x", "y"]})
     with pytest.raises(ic.ParameterError, match="sets of 20 quasi-identifiers are more than"):
         ic.anonymize(

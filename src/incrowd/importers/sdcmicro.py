@@ -22,7 +22,7 @@ from incrowd.importers.imported import Imported, read_text
 from incrowd.importers.r_calls import Call, Column, calls_of
 from incrowd.io.addresses import file_path
 from incrowd.policy.policy import Policy
-from incrowd.privacy import KAnonymity
+from incrowd.privacy import KAnonymity, SubsetKAnonymity
 from incrowd.table.schema import Attribute, Role, Schema
 from incrowd.treatments import Bottom, Microaggregate, Noise, Pram, RankSwap, Top
 
@@ -100,6 +100,7 @@ class _Script:
     categories: list[str] = field(default_factory=list)
     within: str | None = None
     k: int | None = None
+    sets: list[SubsetKAnonymity] = field(default_factory=list)
     importance: list[Any] = field(default_factory=list)
     hierarchies: dict[str, Hierarchy | Builder] = field(default_factory=dict)
     cuts: dict[str, tuple[int, Call]] = field(default_factory=dict)
@@ -145,16 +146,16 @@ class _Script:
             for name in dict.fromkeys((*self.numeric, *self.categories, *self.treatments))
             if name not in schema
         ]
-        if self.k is None:
+        if self.k is None and not self.sets:
             self.unread.append("no kAnon and no localSuppression says k: it is 3 in the policy, change it")
         search = CellSuppression()
-        if self.hierarchies:
+        if self.hierarchies or self.sets:
             search = Optimal()  # type: ignore[assignment]
-            self.unread.append(
-                "recoded key variables: a search of levels stands for local suppression, and may go higher"
-            )
+            why = "recoded key variables" if self.hierarchies else "combs"
+            self.unread.append(f"{why}: a search of levels stands for local suppression, and may go higher")
         # A suppressed cell is missing there, and matches any.
-        models = (KAnonymity(self.k or 3),)
+        whole = [] if self.k is None and self.sets else [KAnonymity(self.k or 3)]
+        models = (*whole, *dict.fromkeys(self.sets))
         policy = Policy(schema, models, search, wildcards="matches-any", ends="exact", suppressed="keep")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
 
@@ -255,20 +256,29 @@ def _columns(script: _Script, call: Call, parameter: str, given: Mapping[str, An
 
 def _suppress(script: _Script, call: Call) -> None:
     given = call.matched("obj", "k", "importance", "combs")
-    k = given.get("k", 2)
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+    k, of = given.get("k", 2), given.get("combs")
+    if of is not None:
+        sets = of if isinstance(of, list) else [of]
+        each_k = k if isinstance(k, list) else [k] * len(sets)
+        if len(each_k) != len(sets) or not all(map(_is_count, (*each_k, *sets))):
+            script.leave(call, "combs: numbers of columns, with one k or as many, are not written out")
+            return
+        script.sets += [SubsetKAnonymity(*pair) for pair in zip(each_k, sets, strict=True)]
+    elif not _is_count(k):
         script.leave(call, "k is no number that is written out")
         return
-    if given.get("combs") is not None:
-        script.leave(call, "combs: k-anonymity for sets of columns; see [[attackers]] and what each knows")
-        return
-    script.k = max(k, script.k or 0)
+    else:
+        script.k = max(k, script.k or 0)
     importance = given.get("importance")
     importance = [importance] if isinstance(importance, int) else importance
     if isinstance(importance, list):
         script.importance = importance
     elif importance is not None:
         script.leave(call, "importance is not written out")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _recode(script: _Script, call: Call) -> None:

@@ -14,6 +14,7 @@ from incrowd.privacy.results import ModelResult as ModelResult
 # isort: off
 # fmt: off
 from incrowd.privacy.k_anonymity import KAnonymity as KAnonymity, k_anonymity as k_anonymity
+from incrowd.privacy.subset_k_anonymity import SubsetKAnonymity as SubsetKAnonymity, subset_k_anonymity as subset_k_anonymity
 from incrowd.privacy.km_anonymity import KMAnonymity as KMAnonymity, km_anonymity as km_anonymity
 from incrowd.privacy.k_map import KMap as KMap, k_map as k_map
 from incrowd.privacy.l_diversity import LDiversity as LDiversity, l_diversity as l_diversity

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
@@ -14,12 +12,11 @@ from incrowd.parameters import parameter
 from incrowd.privacy._confidence import VALUE, check_value, largest_part_shares, largest_shares
 from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import ATTRIBUTE, IdentityModel, Monotone, PrivacyModel, SensitiveModel
+from incrowd.privacy.subset_k_anonymity import check_subsets, groups_of, smallest_groups
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
-
-_MOST_SUBSETS = 10_000
 
 
 @dataclass(frozen=True)
@@ -100,17 +97,12 @@ class LKCPrivacy(SensitiveModel):
                 "lower K"
             )
         self.check_values(frequency)
-        subsets = comb(len(frequency.domains), min(self.L, len(frequency.domains)))
-        if subsets > _MOST_SUBSETS:
-            raise ParameterError(
-                f"lkc-privacy: {subsets:,} sets of {self.L} quasi-identifiers are more than the "
-                f"{_MOST_SUBSETS:,} that are looked at; lower L, or name fewer quasi-identifiers"
-            )
+        check_subsets(self.name, "L", self.L, frequency)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest share in any group that a class's records are found in."""
         largest = np.zeros(len(classes))
-        for group, merged in _groups(classes, self.L):
+        for group, merged in groups_of(classes, self.L):
             shares = self.with_singles(merged, attribute, self._shares(merged, attribute), self._shares)
             largest = np.maximum(largest, shares[group])
         return largest
@@ -136,21 +128,7 @@ class _Size(IdentityModel):
     monotone: ClassVar[Monotone] = Monotone(generalization=True, suppression=False)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        least = np.full(len(classes), np.iinfo(np.int64).max)
-        for group, merged in _groups(classes, self.L):
-            least = np.minimum(least, merged.sizes[group])
-        return least
-
-
-def _groups(
-    classes: EquivalenceClasses, known: int
-) -> Iterator[tuple[NDArray[np.integer], EquivalenceClasses]]:
-    """Merge the classes by each set of known quasi-identifiers: the merged class of each class, and those."""
-    if classes.codes is None or known >= len(classes.codes):
-        yield np.arange(len(classes)), classes
-        return
-    for subset in combinations(range(len(classes.codes)), known):
-        yield classes.subset_groups(subset)
+        return smallest_groups(classes, self.L)
 
 
 def lkc_privacy(

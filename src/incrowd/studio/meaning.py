@@ -102,6 +102,7 @@ _MEANS = {
     "1.",
     "alpha-k-anonymity": f"{_WHOEVER} is at most {{most}} sure of a sensitive value of yours, among {{k}} "
     "records or more.",
+    "subset-k-anonymity": "Whoever knows {of} things of you finds at least {x} records that may be yours.",
     "lkc-privacy": "Whoever knows {L} things of you is at most {most} sure of a sensitive value.",
     "beta-likeness": f"To {_KNOWS} no sensitive value becomes more than {{most}} likelier for you than it is "
     "in the table.",

@@ -10,7 +10,7 @@ from incrowd.verification.demands import Demand, read_demands
 
 _SHORT = {"k": "k-anonymity", "l": "l-diversity", "t": "t-closeness"}
 """Models that an attacker may have by a letter, which is the name of the limit, too."""
-_NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "km-anonymity")
+_NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "subset-k-anonymity", "km-anonymity")
 """Models that say themselves who knows what. So does whatever looks at a population."""
 
 

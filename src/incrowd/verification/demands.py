@@ -179,6 +179,7 @@ def _profitability(model: str, given: dict[str, Any], sensitive: Sequence[str], 
 #: What can be verified: for each model its parameters and the reader of its entry.
 MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
     "k-anonymity": ({"k": _SIZE}, _plain("k", at_least=True)),
+    "subset-k-anonymity": ({"k": _SIZE, "of": _SIZE}, _plain("k", at_least=True)),
     "k-map": ({"k": _SIZE}, _plain("k", at_least=True)),
     "l-diversity": (
         {

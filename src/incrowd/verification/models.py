@@ -27,6 +27,8 @@ from incrowd.verification.weights import stood_for
 from incrowd.verification.wildcards import check_known, matching
 
 SLACK = 1e-12
+_OF_SUBSETS = ("lkc-privacy", "subset-k-anonymity")
+"""Models against somebody who knows any few of the quasi-identifiers."""
 _MOST_SUBSETS = 10_000
 _LARGEST_T = 0.5
 
@@ -77,7 +79,7 @@ class Measuring:
         if self.wildcards == "value":
             return [self.find(demand) for demand in demands]
         # Whoever knows few cells compares these alone.
-        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model == "lkc-privacy"}
+        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model in _OF_SUBSETS}
         with self._seen(range(self.quasi)) as groups:
             found |= {at: groups.find(demand) for at, demand in enumerate(demands) if at not in found}
         return [found[at] for at in range(len(demands))]
@@ -299,8 +301,8 @@ class Measuring:
         known = min(known, self.quasi)
         if math.comb(self.quasi, known) > _MOST_SUBSETS:
             raise PolicyError(
-                f"lkc-privacy: {math.comb(self.quasi, known):,} sets of {known} quasi-identifiers are more "
-                f"than the {_MOST_SUBSETS:,} that are looked at"
+                f"{' and '.join(_OF_SUBSETS)}: {math.comb(self.quasi, known):,} sets of {known} "
+                f"quasi-identifiers are more than the {_MOST_SUBSETS:,} that are looked at"
             )
         return list(combinations(range(self.quasi), known))
 
@@ -326,8 +328,9 @@ class Measuring:
                     f"SELECT coalesce(sum(n) FILTER ({risky}), 0)::DOUBLE / sum(n)::DOUBLE "
                     f"FROM ({self._worst()})"
                 )
-            case "lkc-privacy":
-                return self._worst_of_subsets(settings["L"], "min", "HUGEINT", Measuring._alike)
+            case "lkc-privacy" | "subset-k-anonymity":
+                known = settings["L" if demand.model == "lkc-privacy" else "of"]
+                return self._worst_of_subsets(known, "min", "HUGEINT", Measuring._alike)
             case "k-map" | "delta-presence":
                 return self._of_population(demand)
             case "profitability":

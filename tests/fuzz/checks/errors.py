@@ -52,7 +52,13 @@ def needless(case: Case, place: Placed, message: str) -> list[Finding]:
         whose=whose(case, place.seen),
     )
     for name, settings, groups in applied_to(case, classes):
-        unread = name not in oracle.LIMITS or name in ("k-map", "delta-presence", "lkc-privacy", "p29")
+        unread = name not in oracle.LIMITS or name in (
+            "k-map",
+            "delta-presence",
+            "lkc-privacy",
+            "subset-k-anonymity",
+            "p29",
+        )
         if unread or needs_population(settings | {"model": name}):
             return []
         if oracle.holds(name, settings, groups):

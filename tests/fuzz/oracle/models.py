@@ -16,14 +16,14 @@ from fuzz.oracle.values import STAR, Column, Key
 
 MORE_IS_SAFER = {
     ("k-anonymity", "k"), ("k-map", "k"), ("l-diversity", "l"), ("normalized-entropy", "h"), ("alpha-k-anonymity", "k"),
-    ("lkc-privacy", "K"), ("km-anonymity", "k"), ("delta-presence", "delta_min"), ("p29", "score"), ("profitability", "payoff"),
+    ("lkc-privacy", "K"), ("subset-k-anonymity", "k"), ("km-anonymity", "k"), ("delta-presence", "delta_min"), ("p29", "score"), ("profitability", "payoff"),
 }  # fmt: skip
 BY_ATTRIBUTE = {
     "l-diversity", "normalized-entropy", "t-closeness", "alpha-k-anonymity", "beta-likeness", "delta-disclosure",
     "lkc-privacy",
 }  # fmt: skip
 LIMITS = {
-    "k-anonymity": ("k",), "km-anonymity": ("k",), "k-map": ("k",), "l-diversity": ("l",), "normalized-entropy": ("h",), "t-closeness": ("t",),
+    "k-anonymity": ("k",), "subset-k-anonymity": ("k",), "km-anonymity": ("k",), "k-map": ("k",), "l-diversity": ("l",), "normalized-entropy": ("h",), "t-closeness": ("t",),
     "alpha-k-anonymity": ("alpha", "k"), "lkc-privacy": ("C", "K"), "beta-likeness": ("beta",),
     "delta-disclosure": ("delta",), "delta-presence": ("delta_max", "delta_min"), "p29": ("score",),
     "maximum-risk": ("risk",), "average-risk": ("risk",), "records-at-risk": ("share",), "profitability": ("payoff",),
@@ -46,6 +46,8 @@ def measure(
     worst = min if safer else max
     if model == "p29":
         return _score(settings, classes)
+    if model == "subset-k-anonymity":
+        return _lkc("K", {"L": settings["of"]}, None, classes)
     if model == "lkc-privacy":
         return _lkc(quantity, settings, attribute, classes)
     if model in ("k-map", "delta-presence"):
