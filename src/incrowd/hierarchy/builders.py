@@ -161,7 +161,7 @@ def _bin(start: Fraction, end: Fraction, *, whole: bool) -> str:
 
 
 class _Numbers(Builder):
-    """A recipe for numbers: what a number becomes hangs on it, and on whether all numbers are whole."""
+    """A recipe for numbers: the bins of a number hang on it, and on whether all numbers are whole."""
 
     ordered: ClassVar[bool] = True
 

@@ -198,13 +198,13 @@ class _Parser:
         return value
 
     def _column(self) -> Any:
-        """Read what stands behind `$`; some rows of a column, as of ``dat[1:9, ]$zip``, are no column."""
+        """Read the name behind `$`; some rows of a column, as of ``dat[1:9, ]$zip``, are no column."""
         whole = self._place >= 2 and self._tokens[self._place - 2].kind == "name"
         token = self._next("name") or self._next("text")
         return Column(token.text.strip("`\"'")) if whole and token else UNKNOWN
 
     def _assigned(self, column: str) -> None:
-        """Read what a column becomes; the call that makes it alone is told of the column."""
+        """Read the new value of a column; the call that makes it alone is told of the column."""
         start = len(self._calls)
         self._expression()
         makers = [at for at in range(start, len(self._calls)) if self._calls[at].name not in _CASTS]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from incrowd.algorithms import CellSuppression, Optimal
 from incrowd.errors import InputError, TableError, named, quoted
@@ -302,7 +302,7 @@ def _recode(script: _Script, call: Call) -> None:
             script.leave(call, f"{quoted(column)}: labels of bins; cells are written as [1-10] here")
 
 
-def _are_breaks(breaks: Any) -> bool:
+def _are_breaks(breaks: Any) -> TypeGuard[list[int | float]]:
     """Say whether breaks are whole numbers, each once; the first and the last may be infinite."""
     if not isinstance(breaks, list) or len(breaks) < 2 or len(set(breaks)) < len(breaks):
         return False

@@ -225,12 +225,8 @@ class ColumnPanel:
             hinted(chosen, _HINTS[kind] if settings["role"] == "quasi" else alike)
             widths = partial(self._numbers, "intervals", "Widths", "each a multiple of the one before")
             cuts = partial(self._numbers, "bands", "Cuts", "where each band begins, in ascending order")
-            forms: dict[str, Callable[[dict[str, Any]], None]] = {
-                "intervals": widths,
-                "bands": cuts,
-                "dates": self._levels,
-                _FILE: self._file,
-            }
+            forms: dict[str, Callable[[dict[str, Any]], None]]
+            forms = {"intervals": widths, "bands": cuts, "dates": self._levels, _FILE: self._file}
             if kind in forms:
                 forms[kind](settings)
             if not _spelled(settings):
