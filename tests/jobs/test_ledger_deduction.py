@@ -8,7 +8,9 @@ from collections import Counter, defaultdict
 
 import polars as pl
 import pytest
+from scipy import optimize
 
+from incrowd.errors import TableError
 from incrowd.jobs.ledger import deduction
 from incrowd.jobs.ledger.deduction import deduced
 from incrowd.jobs.ledger.exposure import Shown
@@ -142,6 +144,37 @@ def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatc
         assert found >= sure
         more += len(found - sure)
     assert more
+
+
+def open_history():
+    """A history whose people are not hidden by exchanges within a cell: the search solves programmes."""
+    records = [(n, {0: n % 3, 1: n % 7}) for n in range(40)]
+    return shown_of(records, list("xyzzx") * 8, [2, 2])
+
+
+@pytest.mark.parametrize(("work", "most"), [(1, 1), (10**9, 2_000)])
+def test_a_search_is_bounded_by_its_size(monkeypatch, work, most):
+    asked, solve = [], optimize.milp
+    monkeypatch.setattr(deduction, "_WORK", work)
+    monkeypatch.setattr(
+        optimize, "milp", lambda *args, **how: asked.append({**how["options"]}) or solve(*args, **how)
+    )
+    deduced(open_history())
+    assert {each["node_limit"] for each in asked} == {most}
+
+
+def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
+    """Also where a world was found until then, as another machine finds another one, or none."""
+    solve = optimize.milp
+
+    def late(*args, **how):
+        found = solve(*args, **how)
+        found.status = 1
+        return found
+
+    monkeypatch.setattr(optimize, "milp", late)
+    with pytest.raises(TableError, match="is not decided.*Nothing is recorded"):
+        deduced(open_history())
 
 
 def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):

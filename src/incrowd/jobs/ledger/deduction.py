@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from incrowd.errors import TableError
 from incrowd.io.columns import column_named
 from incrowd.io.numbering import numbered
 from incrowd.jobs.ledger.exposure import RECORDS, Shown
@@ -35,8 +36,13 @@ _STEPS = 3
 """Classes on the way from this cell to others."""
 _CALLS = 5_000
 """Programmes that are solved at most; what is open then counts as impossible."""
-_SECONDS = 20
 _NODES = 2_000
+"""Nodes of the search of a small programme."""
+_WORK = 2_000_000
+"""Nodes times pairs of a large one. The answer must not depend on a clock, or on what else a machine does."""
+_SECONDS = 200
+"""Twenty times what the largest programmes take. Nothing is decided by it: the job ends with an error."""
+_OUT_OF_TIME = 1
 _PART = 0.9
 """How far from the best a world may be: it only has to show something new."""
 
@@ -53,6 +59,11 @@ def deduced(releases: Sequence[Shown], *, latest: bool = False) -> pl.Series:
         All releases, of which people are found again.
     latest
         Whether only those people are asked for whom the last release tells something about.
+
+    Raises
+    ------
+    TableError
+        A programme took longer than any should: nothing is decided then.
     """
     columns = {name for each in releases for name in each.people.columns} - {"person", "class", RECORDS}
     found = [_deduced(releases, column, latest=latest) for column in sorted(columns)]
@@ -342,7 +353,13 @@ class _Program:
         return cls(sums[totals > 0], totals[totals > 0], records[cell].astype(float))
 
     def world(self, wanted: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return a world with some of the wanted pairs: int64[pairs]; None if none is found."""
+        """Return a world with some of the wanted pairs: int64[pairs]; None if none is found.
+
+        Raises
+        ------
+        TableError
+            It took so long that the time would decide.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import coo_array, hstack
 
@@ -359,8 +376,18 @@ class _Program:
                 LinearConstraint(same.tocsr(), self.totals, self.totals),
                 LinearConstraint(there.tocsr(), 0, np.inf),
             ],
-            options={"mip_rel_gap": _PART, "node_limit": _NODES, "time_limit": _SECONDS},
+            options={
+                "mip_rel_gap": _PART,
+                "node_limit": min(_NODES, max(_WORK // size, 1)),
+                "time_limit": _SECONDS,
+            },
         )
+        if found.status == _OUT_OF_TIME:
+            raise TableError(
+                "whether the releases together expose people is not decided: one step of the deduction took "
+                f"more than {_SECONDS} seconds. Nothing is recorded. Run it again when the machine has less "
+                "to do, or take a coarser recoding"
+            )
         if found.x is None:
             return None
         counts = np.rint(found.x[:size])
