@@ -173,7 +173,7 @@ def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
         return found
 
     monkeypatch.setattr(optimize, "milp", late)
-    with pytest.raises(TableError, match="is not decided.*Nothing is recorded"):
+    with pytest.raises(TableError, match=r"is not decided.*Nothing is recorded"):
         deduced(open_history())
 
 
