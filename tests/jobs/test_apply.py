@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 from dataclasses import replace
 from functools import partial
 
@@ -491,3 +492,25 @@ def test_a_batch_is_judged_by_its_people(tmp_path):
 def without_people(schema):
     kept = [attribute for attribute in schema.attributes if attribute.role != "person"]
     return ic.Schema.of(kept, unlisted="drop")
+
+
+@pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Clustering()])
+def test_known_rows_get_the_class_that_they_had_where_rounded_ranges_overlap(algorithm):
+    draw = random.Random(5)
+    table = pl.DataFrame(
+        {
+            "age": [draw.randint(18, 90) for _ in range(200)],
+            "pay": [draw.randint(900, 5000) for _ in range(200)],
+        }
+    )
+    schema = ic.Schema(quasi={"age": None, "pay": None})
+    settings = Policy(schema, (ic.KAnonymity(4),), algorithm, 1.0, keep_order=True)
+    release = ic.anonymize(table, settings, unanswered="write")
+    again = allowing(release.recoding, table, settings, unanswered="write")
+    assert again.table.equals(release.table)
+    # New rows beside them change nothing, and get a class that satisfies the limits, always the same one.
+    new = pl.DataFrame({"age": [draw.randint(18, 90) for _ in range(90)], "pay": [2500] * 90})
+    both = [allowing(release.recoding, pl.concat([table, new]), settings, unanswered="write") for _ in "ab"]
+    assert both[0].table.equals(both[1].table)
+    assert both[0].table.head(200).equals(release.table)
+    assert min(both[0].table.group_by("age", "pay").len()["len"]) >= 4

@@ -60,14 +60,7 @@ def with_own_cells(found: NewCells, recoding: Recoding, frequency: FrequencyTabl
 
     Rounded ranges overlap, so another class may cover the key as well.
     """
-    first: dict[tuple[int, ...], int] = {}
-    for key, ranks in enumerate(np.column_stack(recoding.keys).tolist()):
-        first.setdefault(tuple(ranks), key)
-    known = [
-        _exactly(*_places(domain, new))[codes]
-        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
-    ]
-    own = np.array([first.get(tuple(ranks), -1) for ranks in np.column_stack(known).tolist()], np.int64)
+    own = _own_keys(recoding, frequency)
     labels: Labels = [
         [
             text if key < 0 else cells.labels[cells.codes[key]]
@@ -77,6 +70,18 @@ def with_own_cells(found: NewCells, recoding: Recoding, frequency: FrequencyTabl
     ]
     unknown = [none & (own < 0) for none in found.unknown]
     return NewCells(labels, found.covered | (own >= 0), unknown)
+
+
+def _own_keys(recoding: Recoding, frequency: FrequencyTable) -> NDArray[np.int64]:
+    """Return the first key of the recoding that has the values of each new one, -1 for none."""
+    first: dict[tuple[int, ...], int] = {}
+    for key, ranks in enumerate(np.column_stack(recoding.keys).tolist()):
+        first.setdefault(tuple(ranks), key)
+    known = [
+        _exactly(*_places(domain, new))[codes]
+        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    ]
+    return np.array([first.get(tuple(ranks), -1) for ranks in np.column_stack(known).tolist()], np.int64)
 
 
 class RecodedBatch(Recoding):
@@ -186,12 +191,20 @@ def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, ND
 
 
 def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Give every key the cells of the class that covers it, as its texts say, and loses least."""
+    """Give every key the cells of a class that covers it, as its texts say: its own, or what loses least.
+
+    Rounded ranges overlap. What loses least may have too few of the known keys.
+    """
     live = np.flatnonzero(~recoding.suppressed)
     entries = np.column_stack([cells.codes[live].astype(np.int64) for cells in recoding.cells])
-    entries = np.unique(entries, axis=0)
+    entries, number = np.unique(entries, axis=0, return_inverse=True)
     loss = [cells.loss[entries[:, j]] for j, cells in enumerate(recoding.cells)]
-    entries = entries[np.argsort(np.sum(loss, axis=0), kind="stable")]
+    order = np.argsort(np.sum(loss, axis=0), kind="stable")
+    entries = entries[order]
+    # The class of each key of the recoding; the last place is that of no key.
+    class_of = np.full(len(recoding.suppressed) + 1, -1)
+    class_of[live] = np.argsort(order)[number.ravel()]
+    own = class_of[_own_keys(recoding, frequency)]
     columns = [
         _Column(said, cells.labels, entries[:, j])
         for j, (said, cells) in enumerate(zip(_said(recoding, frequency), recoding.cells, strict=True))
@@ -204,7 +217,9 @@ def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDA
         inside = np.logical_and.reduce(
             [column.holds(low[here], high[here]) for column, (low, high) in zip(columns, sides, strict=True)]
         )
-        chosen[here] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
+        inside_own = (own[here] >= 0) & inside[np.arange(len(inside)), own[here]]
+        least = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
+        chosen[here] = np.where(inside_own, own[here], least)
     covered = chosen >= 0
     labels: Labels = []
     for j, cells in enumerate(recoding.cells):
