@@ -148,7 +148,7 @@ def check_path(value: Any, argument: str) -> Path:
 
 
 def unreadable(path: Path, error: Exception) -> str:
-    """Say why a file of text cannot be read, and how to write one anew that is not in UTF-8."""
+    """Say why a file of text cannot be read."""
     if isinstance(error, UnicodeDecodeError | EncodingError):
         return (
             f"{path}: the file is not in UTF-8; write it anew, e.g. if it is in Big5 by "

@@ -75,7 +75,7 @@ _ELSEWHERE = {
 
 
 def example(name: str) -> Mapping[str, str]:
-    """Return the files of an interface, which may be written with hyphens.
+    """Return the files of an interface by its name, with hyphens or underscores.
 
     Raises
     ------
@@ -87,8 +87,8 @@ def example(name: str) -> Mapping[str, str]:
     if module in EXAMPLES:
         return EXAMPLES[module]
     if module in _ELSEWHERE:
-        raise ParameterError(f"--example: docs/compat/{module}.md {_ELSEWHERE[module]}")
+        raise ParameterError(f"docs/compat/{module}.md {_ELSEWHERE[module]}")
     known = [*EXAMPLES, *_ELSEWHERE]
     raise ParameterError(
-        f"--example: there is no interface {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
+        f"there is no interface {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
     )

@@ -341,7 +341,7 @@ def no_text(path: Path) -> EncodingError:
 
 
 def naming_of_encoding() -> str:
-    """Say how an encoding is named, and which one is likely where latin-1 would turn texts into others."""
+    """Say how an encoding is named."""
     named = setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
     return f"name the encoding, e.g. with {named}; Chinese texts may be in big5 or gb18030"
 

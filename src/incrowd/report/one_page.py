@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,7 +210,7 @@ def _by_value(runs: Sequence[ComparisonRun], limit: str) -> dict[Any, dict[str, 
 
 
 def conclusions(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
-    """Say in sentences what time buys, which algorithm to prefer when, and whether losses are as expected."""
+    """Weigh time against loss, recommend algorithms, and compare losses with expectations, in sentences."""
     by_value = _by_value(runs, limit)
     names = list(dict.fromkeys(run.algorithm for run in runs if run.utility is not None))
     lines = []
@@ -320,7 +320,7 @@ def _seconds(run: ComparisonRun) -> float:
     return run.seconds
 
 
-def _best(title: _Title, best: dict[Any, tuple[str, ...]], limit: str) -> str:
+def _best(title: _Title, best: Mapping[Any, tuple[str, ...]], limit: str) -> str:
     """Say for which values of a limit which algorithms are the best, neighbours together."""
     spans: list[tuple[tuple[str, ...], list[Any]]] = []
     for value, names in best.items():
