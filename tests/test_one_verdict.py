@@ -296,6 +296,7 @@ PLANTS: dict[str, Plant] = {
 }
 ELSEWHERE = {
     "ledger": "a ledger refuses before there is a file; see tests/jobs/test_ledger.py",
+    "untrue-label": "the policy that is published has no hierarchy files; see tests/accounts/test_nesting.py",
     "unread-column": "columns of a table on Spark whose values cannot be listed",
 }
 """Kinds that no table in memory has, and why."""

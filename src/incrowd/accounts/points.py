@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.accounts.clearance import columns_that_leave, points_of_columns
+from incrowd.accounts.nesting import outside_of
 from incrowd.drafting.functional_dependencies import determined, part_of
 from incrowd.drafting.repeats import repeated_ids
 from incrowd.errors import TableError
 from incrowd.gate import wording
 from incrowd.gate.columns import points_of_texts, texts_of
 from incrowd.gate.points import Point, answered
+from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import np, pl
 from incrowd.privacy.base import SensitiveModel
 from incrowd.privacy.k_anonymity import KAnonymity
@@ -128,6 +130,12 @@ def _repeated(evidence: Evidence) -> Iterator[Point]:
         yield wording.repeated_id(name, ids, _people_of_classes(evidence, name))
 
 
+def _untrue_labels(evidence: Evidence) -> Iterator[Point]:
+    for attribute in evidence.policy.schema.quasi:
+        if isinstance(attribute.hierarchy, Hierarchy) and (outside := outside_of(attribute.hierarchy)):
+            yield wording.untrue_label(attribute.name, len(outside))
+
+
 def _people_of_classes(evidence: Evidence, name: str) -> tuple[int, int, int, int] | None:
     """Count the people of classes, if a column names people.
 
@@ -182,4 +190,4 @@ def _suppressed(evidence: Evidence) -> Iterator[Point]:
         yield wording.nothing_left()
 
 
-_CHECKS = (_columns, _unprotected, _derived, _repeated, _blanked, _suppressed)
+_CHECKS = (_columns, _unprotected, _derived, _untrue_labels, _repeated, _blanked, _suppressed)

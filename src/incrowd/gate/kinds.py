@@ -53,6 +53,7 @@ KINDS = {
     "list-cells": Kind("cells of a sensitive column list several values"),
     "unprotected-sensitive": Kind("no model protects a sensitive column"),
     "derived-column": Kind("a column that is released as it is follows from a generalized one"),
+    "untrue-label": Kind("values stand under an interval of a hierarchy that does not hold them"),
     "repeated-id": Kind("a column looks like the id of people who have several rows"),
     "suppressed-records": Kind("suppressed records leave and satisfy no model"),
     "blanked-column": Kind("most cells of a quasi-identifier stand for every value"),

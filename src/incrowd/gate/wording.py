@@ -307,6 +307,20 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
     )
 
 
+def untrue_label(name: str, labels: int) -> Point:
+    """Return the point of a hierarchy with values or intervals under an interval that does not hold them."""
+    stand = "1 value or interval stands" if labels == 1 else f"{labels:,} values or intervals stand"
+    return Point(
+        "untrue-label",
+        (name,),
+        None,
+        f"In the hierarchy of {name}, {stand} under an interval that does not hold them: cells of the "
+        "release may be untrue.",
+        "Mend the hierarchy (`incrowd hierarchy check` names the first), or rename labels that are no "
+        "intervals.",
+    )
+
+
 def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
     """Return the point of a quasi-identifier whose cells mostly stand for every value.
 

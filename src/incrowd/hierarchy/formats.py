@@ -52,12 +52,9 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
             f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"
         ) from None
     try:
-        tree = reader(text, str(path))
+        return reader(text, str(path))
     except RecursionError:
         raise HierarchyError(f"{path}: nested too deep, or in itself; write it as .csv or .txt") from None
-    if tree.outside:
-        raise HierarchyError(f"{path}: {tree.outside}")
-    return tree
 
 
 def _largest(path: Path) -> int:

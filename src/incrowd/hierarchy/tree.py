@@ -226,13 +226,6 @@ class Hierarchy:
         return {value: rank for rank, value in enumerate(self.values)}
 
     @cached_property
-    def outside(self) -> str:
-        """Which values lie outside an interval above them, as a sentence; empty where none does."""
-        from incrowd.hierarchy.nesting import describe_outside
-
-        return describe_outside(self)
-
-    @cached_property
     def _topmost(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for node, label in enumerate(self.labels):

@@ -478,8 +478,6 @@ def _not_all(column: str, wrong: int, total: int, what: str) -> str:
 def _tree(column: str, hierarchy: Hierarchy | Builder, texts: Sequence[str]) -> Hierarchy:
     """Return a column's tree; a recipe makes it of the values."""
     if not isinstance(hierarchy, Builder):
-        if hierarchy.outside:
-            raise HierarchyError(f"column {column!r}: hierarchy: {hierarchy.outside}")
         return _not_too_deep(column, hierarchy)
     if "" in texts:
         raise HierarchyError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
 from incrowd.gate import wording
@@ -18,11 +19,13 @@ from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows, written
 from incrowd.verification.derived import derived_columns
 from incrowd.verification.groups import GROUP
+from incrowd.verification.intervals import count_outside
 from incrowd.verification.loading import Tables
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.repeats import repeated_ids
 from incrowd.verification.source import Table, literal
 from incrowd.verification.texts import Texts, counts_of
+from incrowd.verification.tree_files import tree_in
 
 FULL_DOMAIN = ("bottom-up", "datafly", "flash", "incognito", "ola", "optimal", "samarati")
 """The algorithms that recode a column to one level."""
@@ -151,6 +154,12 @@ def _derived(of: Subject) -> Iterator[Point]:
         yield from derived_columns(of.con, of.policy, of.released, of.raw)
 
 
+def _untrue_labels(of: Subject) -> Iterator[Point]:
+    for column in of.policy.named("quasi"):
+        if isinstance(column.hierarchy, Path) and (outside := count_outside(tree_in(column.hierarchy))):
+            yield wording.untrue_label(column.name, outside)
+
+
 def _repeated(of: Subject) -> Iterator[Point]:
     yield from repeated_ids(of.con, of.policy, of.tables, of.raw)
 
@@ -223,5 +232,5 @@ def _cell(released: Table, name: str, null_values: Sequence[str]) -> str:
     return f"CAST({cell(released, name, null_values)} AS VARCHAR)"
 
 
-_CHECKS = (_unique, _texts, _unprotected, _derived, _repeated, _blanked)
+_CHECKS = (_unique, _texts, _unprotected, _derived, _untrue_labels, _repeated, _blanked)
 """Every check of a release, one line each."""

@@ -11,7 +11,6 @@ import re
 from fractions import Fraction
 from math import ceil, floor
 
-from incrowd.errors import HierarchyError
 from incrowd.verification.spans import Bounds, bounds_of
 from incrowd.verification.trees import Tree
 
@@ -19,20 +18,9 @@ _DIGITS = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?)?")
 
 
-def require_nested(tree: Tree, source: str) -> None:
-    """Refuse a tree with a value or an interval outside the interval above it.
-
-    Raises
-    ------
-    HierarchyError
-    """
-    for kind in ("number", "date"):
-        outside = _outside(tree, kind)
-        if outside:
-            inner, outer = (tree.labels[node] for node in outside[0])
-            more = f", as do {len(outside) - 1} more" if len(outside) > 1 else ""
-            problem = f"{inner!r} lies outside of {outer!r}, under which it stands{more}"
-            raise HierarchyError(f"{source}: {problem}; nothing is verified")
+def count_outside(tree: Tree) -> int:
+    """Count the values and intervals outside the interval above them."""
+    return len(_outside(tree, "number") or _outside(tree, "date"))
 
 
 def _place(text: str, kind: str) -> Fraction | None:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import HierarchyError, read_as_labels
-from incrowd.verification.intervals import require_nested
 from incrowd.verification.recipes import tree_of
 from incrowd.verification.trees import Tree, TreeError
 
@@ -93,7 +92,6 @@ def tree_in(path: Path) -> Tree:
         raise HierarchyError(f"{path}: nested too deep") from None
     if len(tree.labels) < 2:
         raise HierarchyError(f"{path}: the hierarchy has no leaves")
-    require_nested(tree, str(path))
     return tree
 
 

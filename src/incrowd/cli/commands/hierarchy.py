@@ -26,6 +26,7 @@ File = Annotated[
 @hierarchy.command()
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Hierarchy files.")]) -> None:
     """Say whether files are well-formed hierarchies, and their size; exit status 2 when one is not."""
+    from incrowd.accounts.nesting import outside_of
     from incrowd.errors import HierarchyError
     from incrowd.hierarchy import Hierarchy
 
@@ -36,6 +37,16 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="H
         except HierarchyError as error:
             wrong += 1
             LOG.write("error", "error", str(error), error=type(error).__name__)
+            continue
+        if outside := outside_of(tree):
+            wrong += 1
+            inner, outer = outside[0]
+            more = f" ({len(outside) - 1:,} more do)" if len(outside) > 1 else ""
+            text = (
+                f"{file}: {inner!r} stands under {outer!r}, but lies outside{more}; move it, or rename a "
+                "label that is no interval"
+            )
+            LOG.write("error", "error", text, error="HierarchyError")
             continue
         shallow = int((tree.depths[tree.leaves] < tree.height).sum())
         balance = "balanced" if not shallow else f"unbalanced ({shallow} leaves end early)"

@@ -10,13 +10,13 @@ from incrowd.reading.cells import Span, read_span
 from incrowd.reading.exact import moment_of
 
 if TYPE_CHECKING:
-    from incrowd.hierarchy.tree import Hierarchy
+    from incrowd.hierarchy import Hierarchy
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
 
 
-def describe_outside(tree: Hierarchy) -> str:
-    """Say which values and intervals lie outside the interval above them; empty where none does.
+def outside_of(tree: Hierarchy) -> list[tuple[str, str]]:
+    """Pair each value or interval that lies outside with the interval above it.
 
     Labels are intervals if all values below them are numbers, or all are dates, or intervals of them; below
     the root there may be others. Labels without brackets are intervals only if some value lies within one:
@@ -26,10 +26,10 @@ def describe_outside(tree: Hierarchy) -> str:
     --------
     >>> from incrowd import Hierarchy
     >>> tree = Hierarchy.from_paths([("31", "[30, 40[", "*"), ("50", "[30, 40[", "*")])
-    >>> describe_outside(tree)[:46]
-    "'50' stands under '[30, 40[', but lies outside"
+    >>> outside_of(tree)
+    [('50', '[30, 40[')]
     """
-    return next(filter(None, (_of_kind(tree, kind) for kind in ("number", "date"))), "")
+    return _of_kind(tree, "number") or _of_kind(tree, "date")
 
 
 def _place_of(text: str, kind: str) -> Any:
@@ -38,12 +38,12 @@ def _place_of(text: str, kind: str) -> Any:
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
-def _of_kind(tree: Hierarchy, kind: str) -> str:
+def _of_kind(tree: Hierarchy, kind: str) -> list[tuple[str, str]]:
     labels, parents = tree.labels, tree.parents.tolist()
     leaves = set(tree.leaves.tolist())
     places = {leaf: place for leaf in leaves if (place := _place_of(labels[leaf], kind)) is not None}
     if not places:
-        return ""
+        return []
     spans: dict[int, Span] = {
         node: span
         for node, label in enumerate(labels)
@@ -56,17 +56,10 @@ def _of_kind(tree: Hierarchy, kind: str) -> str:
     for node, parent in enumerate(parents[1:], 1):
         nearest[node] = parent if parent in spans else nearest[parent]
     if any(nearest[leaf] > 0 and leaf not in places and leaf not in spans for leaf in leaves):
-        return ""
+        return []
     at = {leaf: Span(place, place) for leaf, place in places.items()} | spans
     lies = {node: at[node].within(spans[nearest[node]]) for node in sorted(at) if nearest[node] >= 0}
     bracketed = {node for node in spans if labels[node][0] in "[(]"}
     if not any(lies[leaf] for leaf in places if nearest[leaf] >= 0 and nearest[leaf] not in bracketed):
         lies = {node: within for node, within in lies.items() if nearest[node] in bracketed}
-    outside = [node for node, within in lies.items() if not within]
-    if not outside:
-        return ""
-    node, more = outside[0], f" ({len(outside) - 1:,} more do)" if len(outside) > 1 else ""
-    return (
-        f"{labels[node]!r} stands under {labels[nearest[node]]!r}, but lies outside{more}; move it, or "
-        "rename a label that is no interval"
-    )
+    return [(labels[node], labels[nearest[node]]) for node, within in lies.items() if not within]
