@@ -115,6 +115,7 @@ def test_what_is_not_taken_over_is_named_with_its_line(read):
         ("topBotCoding(sdc, value = v, replacement = 1, column = 'age')", "not written out"),
         ("addNoise(sdc, 'x', method = 'correlated2')", "'correlated2': only additive"),
         ("microaggregation(sdc, 'x', method = 'pca')", "'pca' or aggr"),
+        ("microaggregation(sdc, 'x', measure = 'trim')", "measure: has no counterpart"),
         ("rankSwap(sdc, 'x', R0 = 0.95)", "no rank range P"),
         ("pram(sdc, 'x', pd = c(0.8, 0.9))", "no single number"),
         ("pram(sdc, 'x', strata_variables = 'y')", "strata_variables"),
@@ -222,6 +223,8 @@ def test_limits_and_swaps_are_treatments(read):
         )
     )
     treated = {each.name: each.treatment for each in found.policy.schema.attributes if each.treatment}
+    by_median = read(made("microaggregation(sdc, 'x', measure = 'median')")).policy
+    assert by_median.schema["x"].treatment == ic.Microaggregate(3, how="median")
     assert treated == {
         "age": ic.Top(90, -5, limits="value"),
         "n": ic.RankSwap(0.05),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -190,6 +192,19 @@ def test_groups_of_one_column_are_neighbours_of_k_at_least(values, k):
     assert sum(made) == pytest.approx(sum(values), abs=1e-5 * len(values) + 0.05 * len(values))
     pairs = sorted(zip(values, made, strict=True))
     assert [after for _, after in pairs] == sorted(made)
+
+
+@tried(st.lists(st.integers(-99, 99).map(float), min_size=3, max_size=40), st.integers(2, 5))
+def test_medians_of_neighbours(values, k):
+    if len(values) < k:
+        return
+    made = sorted(given(ic.Microaggregate(k, how="median"), values))
+    ordered, groups = sorted(values), max(len(values) // k, 1)
+    ends = [*(k * number for number in range(groups)), len(values)]
+    expected = [
+        statistics.median(ordered[first:last]) for first, last in pairwise(ends) for _ in range(first, last)
+    ]
+    assert made == expected
 
 
 def mdav_reading(points: list[tuple[float, ...]], k: int) -> list[int]:

@@ -38,6 +38,9 @@ _CREATE = (
     "dat", "keyVars", "numVars", "pramVars", "ghostVars", "weightVar", "hhId", "strataVar", "sensibleVar",
     "excludeVars", "options", "seed", "randomizeRecords", "alpha",
 )  # fmt: skip
+_AGGREGATE = (
+    "obj", "variables", "aggr", "strata_variables", "method", "weights", "nc", "clustermethod", "measure",
+)  # fmt: skip
 _ROLES: dict[str, Role] = {
     "keyVars": "quasi",
     "sensibleVar": "sensitive",
@@ -373,14 +376,18 @@ def _code(script: _Script, call: Call) -> None:
 
 
 def _aggregate(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "variables", "aggr", "strata_variables", "method")
+    given = call.matched(*_AGGREGATE)
+    how = given.get("measure", "mean")
+    if how not in ("mean", "median"):
+        script.leave(call, "measure: has no counterpart here; mean and median have")
+        return
     columns, k, method = _treated(script, call, given), given.get("aggr", 3), given.get("method", "mdav")
     if not isinstance(k, int) or method not in ("mdav", "onedims"):
         script.leave(call, f"method {quoted(str(method))} or aggr: has no counterpart here; mdav has")
         return
     for column in columns:
         others = "+".join(name for name in columns if name != column) if method == "mdav" else ""
-        _treat(script, call, column, Microaggregate(k, together=others or None, within=script.within))
+        _treat(script, call, column, Microaggregate(k, others or None, script.within, how))
 
 
 def _noise(script: _Script, call: Call) -> None:

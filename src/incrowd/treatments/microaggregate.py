@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Microaggregate(Perturbing):
-    """Replace numbers by the mean of a group of at least k records that are alike.
+    """Replace numbers by the mean or median of a group of at least k records that are alike.
 
     Groups are made by MDAV, which takes the records farthest from the average first. One column is sorted
     before, so its groups are neighbours. To group by several columns together, name the others with
@@ -36,6 +36,9 @@ class Microaggregate(Perturbing):
         The other columns by which records are alike, with ``+`` between: ``income+savings``.
     within
         A column in whose groups is aggregated; it has to be released as it is.
+    how
+        ``mean``, or ``median``, which a few very large numbers do not move. The median of an odd number of
+        records is the number of one of them.
 
     Examples
     --------
@@ -56,9 +59,12 @@ class Microaggregate(Perturbing):
         "other columns by which records are alike, as income+savings", kind=str, optional=True
     )
     within: str | None = parameter("column in whose groups is aggregated", kind=str, optional=True)
+    how: str = parameter(
+        "the number of a group: its mean or median", kind=str, choices=("mean", "median"), default="mean"
+    )
 
     name: ClassVar[str] = "microaggregate"
-    summary: ClassVar[str] = "replaces numbers by the mean of a group of k records that are alike (MDAV)"
+    summary: ClassVar[str] = "replaces numbers by the mean or median of k records that are alike (MDAV)"
     paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
     unlinked: ClassVar[str] = "it has a way of its own: all columns have microaggregate with together"
     reads: ClassVar[Reads] = "number"
@@ -71,9 +77,9 @@ class Microaggregate(Perturbing):
 
     @property
     def promise(self) -> str:
-        """Say that means of groups replace the numbers."""
+        """Say that means or medians of groups replace the numbers."""
         beside = f", grouped together with {self.together}" if self.together else ""
-        return f"is replaced by means of at least {self.k} records that are alike{beside}"
+        return f"is replaced by {self.how}s of at least {self.k} records that are alike{beside}"
 
     @property
     def _others(self) -> tuple[str, ...]:
@@ -110,12 +116,12 @@ class Microaggregate(Perturbing):
                     f"{self.name}: a group of {self.within} has fewer than {self.k} records; leave within out"
                 )
             if len(rows):
-                found[rows] = self._means(points[rows])
+                found[rows] = self._centres(points[rows])
         made = pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(found)))).to_series()
         return written_to(made, batch.decided["decimals"])
 
-    def _means(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of each record's group in the first column."""
+    def _centres(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean or median of each record's group in the first column."""
         if points.shape[1] == 1:
             order = np.argsort(points[:, 0], kind="stable")
             group = np.empty(len(points), np.int64)
@@ -126,4 +132,11 @@ class Microaggregate(Perturbing):
             spread = points.std(axis=0)
             group = mdav_groups((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0), self.k)
         sizes = np.bincount(group)
+        if self.how == "median":
+            ranked = points[np.lexsort((points[:, 0], group)), 0]
+            last = np.cumsum(sizes) - 1
+            first = last - sizes + 1
+            low, high = ranked[(first + last) // 2], ranked[(first + last + 1) // 2]
+            centres: NDArray[np.float64] = low / 2 + high / 2
+            return centres[group]
         return (np.bincount(group, points[:, 0]) / sizes)[group]

@@ -20,7 +20,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "rank-swap": ("by", "within"),
     "record-swap": ("together", "within"),
     "household-swap": ("together", "within"),
-    "microaggregate": ("together", "within"),
+    "microaggregate": ("together", "within", "how"),
     "pram": ("matrix", "moves", "within"),
     "keep-first": ("keep_length", "linked"),
     "keep-last": ("keep_length", "linked"),
