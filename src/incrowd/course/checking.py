@@ -26,7 +26,7 @@ class NotYetError(IncrowdError, AssertionError):
 
     @property
     def line(self) -> str:
-        """What a notebook shows: a traceback would show no code of the student."""
+        """The line that a notebook shows: a traceback would show no code of the student."""
         return str(self).capitalize() if str(self).startswith(_BLANK) else f"Not yet: {self}"
 
 

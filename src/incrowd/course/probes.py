@@ -1,4 +1,4 @@
-"""Probes of a function that makes pseudonyms: what can be read in them, and what they depend on.
+"""Probes of a function that makes pseudonyms: its traces of the card and the key, and its dependencies.
 
 They are heuristics, which find the mistakes of students. They are no proof that a function is safe.
 """

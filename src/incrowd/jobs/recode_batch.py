@@ -191,7 +191,7 @@ def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, ND
 
 
 def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Give every key the cells of a class that covers it, as its texts say: its own, or what loses least.
+    """Give every key the cells of a class whose texts cover it: its own, or the one that loses least.
 
     Rounded ranges overlap. What loses least may have too few of the known keys.
     """

@@ -147,7 +147,7 @@ class Schema:
         linked: bool = False,
         treatments: Mapping[str, object] | None = None,
     ) -> Schema:
-        """Make a schema from attributes; what names people may be a quasi-identifier, too."""
+        """Make a schema from attributes; a column that names people may be a quasi-identifier, too."""
         merged: dict[str, Attribute] = {}
         for attribute in attributes:
             both = _both(merged[attribute.name], attribute) if attribute.name in merged else attribute

@@ -41,7 +41,7 @@ def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatme
 
 
 def check_key(name: str, role: str, key_of: object, *, treated: bool) -> None:
-    """Refuse a column as a part of what names people or households where its raw values cannot tell them.
+    """Refuse a column as a part of the name of people or households where raw values cannot tell them.
 
     Raises
     ------
