@@ -321,7 +321,7 @@ def test_suda_finds_what_brute_force_finds(table, size):
         return bool(chosen) and values.count(values[row]) == 1
 
     result = suda2(table, list("pqrs"), max_size=size)
-    weights = Counter()
+    weights, by_value = Counter(), Counter()
     for row in range(len(rows)):
         score, sizes = 0.0, [0] * size
         for k in range(1, size + 1):
@@ -332,11 +332,14 @@ def test_suda_finds_what_brute_force_finds(table, size):
                     score += worth
                     sizes[k - 1] += 1
                     weights.update({"pqrs"[j]: worth for j in chosen})
+                    by_value.update({("pqrs"[j], rows[row][j]): worth for j in chosen})
         assert result.scores[row] == score
         assert result.sizes[row].tolist() == sizes
     total = result.scores.sum()
     for name in "pqrs":
         assert result.contributions[name] == pytest.approx(weights[name] / total if total else 0)
+        expected = {value: worth / total for (column, value), worth in by_value.items() if column == name}
+        assert result.value_contributions[name] == pytest.approx(expected)
     assert result.to_dict()["rows_with_one"] == int((result.scores > 0).sum())
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb, prod
 from typing import Any, Literal
@@ -35,6 +36,9 @@ class Suda(InNotebooks):
         int64[rows, max_size]: minimal sample uniques of each size that the row has.
     contributions
         Per quasi-identifier its share of all scores in [0, 1]: that of the minimal sample uniques it is in.
+    value_contributions
+        The same for each of its values that is in one, the largest first; None is the missing value. They are
+        raw values, mostly rare ones: neither `to_dict` nor a report has them.
     """
 
     _shown = (
@@ -53,6 +57,7 @@ class Suda(InNotebooks):
     dis_scores: NDArray[np.float64]
     sizes: NDArray[np.int64]
     contributions: dict[str, float]
+    value_contributions: dict[str, dict[str | None, float]] = field(repr=False)
 
     def __repr__(self) -> str:
         found = int((self.scores > 0).sum())
@@ -136,7 +141,7 @@ def suda2(
     unique: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(frequency.keys, np.bool_)}
     scores = np.zeros(frequency.keys)
     found = np.zeros((frequency.keys, max_size), np.int64)
-    shares = np.zeros(width)
+    shares = np.zeros((width, frequency.keys))
     for size in range(1, max_size + 1):
         if scoring == "product":
             worth = float(prod(width - i for i in range(size, max_size + 1) if width > i))
@@ -153,7 +158,7 @@ def suda2(
                 minimal &= ~unique[chosen[:left_out] + chosen[left_out + 1 :]]
             found[:, size - 1] += minimal
             scores += worth * minimal
-            shares[list(chosen)] += worth * int(minimal.sum())
+            shares[list(chosen)] += worth * minimal
         unique = here
     rows = frequency.key_of_row("suda2")
     dis, dis_scores = _simulated(scores, frequency.weights, width, fraction)
@@ -165,8 +170,22 @@ def suda2(
         dis,
         np.append(dis_scores, 0.0)[rows],
         np.vstack((found, np.zeros((1, max_size), np.int64)))[rows],
-        {name: float(share) / total if total else 0.0 for name, share in zip(names, shares, strict=True)},
+        {
+            name: float(share.sum()) / total if total else 0.0
+            for name, share in zip(names, shares, strict=True)
+        },
+        {
+            domain.name: _by_value(domain.values, np.bincount(codes, share, domain.size), total)
+            for domain, codes, share in zip(frequency.domains, frequency.codes, shares, strict=True)
+        },
     )
+
+
+def _by_value(
+    values: Sequence[str | None], shares: NDArray[np.float64], total: float
+) -> dict[str | None, float]:
+    order = np.argsort(-shares, kind="stable")
+    return {values[rank]: float(shares[rank]) / total for rank in order.tolist() if shares[rank]}
 
 
 def _simulated(
