@@ -181,9 +181,7 @@ def suda2(
     )
 
 
-def _by_value(
-    values: Sequence[str | None], shares: NDArray[np.float64], total: float
-) -> dict[str | None, float]:
+def _by_value(values: Sequence[str | None], shares: NDArray[Any], total: float) -> dict[str | None, float]:
     order = np.argsort(-shares, kind="stable")
     return {values[rank]: float(shares[rank]) / total for rank in order.tolist() if shares[rank]}
 
