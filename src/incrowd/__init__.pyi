@@ -124,6 +124,7 @@ from .treatments import KeepLast as KeepLast
 from .treatments import Mask as Mask
 from .treatments import Microaggregate as Microaggregate
 from .treatments import Noise as Noise
+from .treatments import Other as Other
 from .treatments import Pram as Pram
 from .treatments import Presidio as Presidio
 from .treatments import Pseudonym as Pseudonym

@@ -23,7 +23,14 @@ def test_only_so_many_characters_are_kept(text, characters, keep_length):
 
 
 def test_missing_values_stay_missing():
-    for treatment in (ic.KeepFirst(1), ic.KeepLast(1), ic.Mask("a"), ic.Redact(), ic.EmailDomain(1)):
+    for treatment in (
+        ic.KeepFirst(1),
+        ic.KeepLast(1),
+        ic.Mask("a"),
+        ic.Redact(),
+        ic.EmailDomain(1),
+        ic.Other(2),
+    ):
         assert given(treatment, [None, "a@b"])[0] is None
 
 

@@ -19,6 +19,7 @@ from incrowd.treatments.age_at import AgeAt as AgeAt
 from incrowd.treatments.keep_end import KeepFirst as KeepFirst, KeepLast as KeepLast
 from incrowd.treatments.mask import Mask as Mask
 from incrowd.treatments.email_domain import EmailDomain as EmailDomain
+from incrowd.treatments.other import Other as Other
 from incrowd.treatments.redact import Redact as Redact
 from incrowd.treatments.presidio import Presidio as Presidio
 from incrowd.treatments.constant import Constant as Constant

@@ -22,7 +22,7 @@ from incrowd.verification.treatments import LINKED, Treatment
 
 Form = Callable[[str, int], bool]
 """Says whether a value that so many records have is one that the treatment gives."""
-_FOLLOWED = frozenset({"age-at", "keep-first", "keep-last", "mask", "email-domain", "round"})
+_FOLLOWED = frozenset({"age-at", "keep-first", "keep-last", "mask", "email-domain", "other", "round"})
 """Treatments of which each value goes with one value of a linked column."""
 
 

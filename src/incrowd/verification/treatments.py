@@ -26,6 +26,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "keep-last": ("keep_length", "linked"),
     "mask": ("mark", "linked"),
     "email-domain": ("linked",),
+    "other": ("label", "linked"),
     "redact": (),
     "presidio": (),
     "constant": (),

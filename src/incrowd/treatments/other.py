@@ -1,0 +1,80 @@
+"""Rare categories as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.lazy import pl
+from incrowd.parameters import parameter
+from incrowd.treatments.base import LINKED, Batch, Distinct, Treatment
+
+if TYPE_CHECKING:
+    from incrowd.treatments.keys import Secret
+
+
+@dataclass(frozen=True)
+class Other(Treatment):
+    """Keep the values that enough records have, and replace all others by one text.
+
+    The one beekeeper of a town is known by the job alone. If fewer records than `least` have rare values, the
+    next rarest values join them: the group is not rare itself. Which values are kept is decided once: the
+    next batch gets the same, and a new value is replaced.
+
+    Parameters
+    ----------
+    least
+        How many records a value needs at least.
+    label
+        What stands for the others.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> jobs = pl.Series(["clerk", "clerk", "beekeeper", "mayor", None])
+    >>> other = ic.Other(2)
+    >>> counts = jobs.drop_nulls().value_counts()
+    >>> decided = other.learn(ic.treatments.Distinct("job", counts[""], counts["count"].to_numpy()), None)
+    >>> other.treat(ic.treatments.Batch(jobs, decided=decided)).to_list()
+    ['clerk', 'clerk', 'other', 'other', None]
+
+    References
+    ----------
+    Hundepool et al., Statistical Disclosure Control, 2012, section 3.6.1 (global recoding of categories).
+    """
+
+    least: int = parameter("records that a value needs to be kept", kind=int, low=2, default=20)
+    label: str = parameter("what stands for the others", kind=str, default="other")
+    linked: str | None = LINKED.field(None)
+
+    name: ClassVar[str] = "other"
+    summary: ClassVar[str] = "replaces the values that few records have by one text"
+    paper: ClassVar[str] = "Hundepool et al. 2012"
+    no_promise: ClassVar[str] = "Values that enough records have are released as they are."
+    for_quasi: ClassVar[bool] = True
+
+    @property
+    def promise(self) -> str:
+        """Say which values are kept."""
+        return f"has values of fewer than {self.least} records replaced by {self.label}"
+
+    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
+        """Decide which values are kept."""
+        counted = pl.DataFrame({"value": found.values, "records": found.counts}).sort("records", "value")
+        # Of 3, 4, 25 and 90 records with at least 20, the first two are rare, and the third joins them.
+        before = pl.col("records").cum_sum() - pl.col("records")
+        rare = (pl.col("records") < self.least) | ((before > 0) & (before < self.least))
+        return {"values": sorted(counted.filter(~rare)["value"])}
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Replace the rare values of the rows."""
+        kept = pl.Series(batch.decided["values"], dtype=pl.String)
+        values = pl.lit(batch.values)
+        return pl.select(
+            pl.when(values.is_null() | values.is_in(kept.implode()))
+            .then(values)
+            .otherwise(pl.lit(self.label))
+        ).to_series()
