@@ -218,7 +218,7 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
         (
             'version = 2\n[columns.age]\nrole = "quasi"\nhierarchy = { bins = [5] }\n[[models]]\n'
             'model = "k-anonymity"\nk = 2\n',
-            "name one of intervals, prefix, dates, order, flat",
+            "name one of intervals, bands, prefix, dates, order, flat",
         ),
         (
             'version = 2\n[columns.age]\nrole = "quasi"\nhierarchy = "no.txt"\n[[models]]\n'

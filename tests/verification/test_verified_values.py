@@ -249,7 +249,12 @@ def test_order_hierarchy_in_a_policy(check):
     ("columns", "models", "head", "message"),
     [
         (SIMPLE, [], "", "no models"),
-        (SIMPLE, ['model = "m-invariance"\nm = 3'], "", "verify knows k-anonymity, k-map, l-diversity"),
+        (
+            SIMPLE,
+            ['model = "m-invariance"\nm = 3'],
+            "",
+            "verify knows k-anonymity, subset-k-anonymity, k-map",
+        ),
         (SIMPLE, ["k = 3"], "", "model 1 is None"),
         (SIMPLE, [K2, 'model = "k-anonymity"'], "", "model 2"),
         (SIMPLE, ['model = "k-anonymity"\nk = 0'], "", "whole number from 1"),
