@@ -184,10 +184,10 @@ def test_a_run_ends_after_its_cases_or_when_its_time_is_over():
 
 @pytest.mark.slow
 def test_a_run_of_one_engine_draws_its_cases_alone(capsys):
-    assert main(["--engine", "sqlite", "--cases", "3", "--processes", "1", "--seed", "1", "--no-save"]) == 0
+    assert main(["--engine", "sqlite", "--cases", "8", "--processes", "1", "--seed", "1", "--no-save"]) == 0
     told = capsys.readouterr().out
-    assert "fuzzing for 3 cases of sqlite in 1 processes; SEED=1" in told
-    assert "\n3 cases in " in told
+    assert "fuzzing for 8 cases of sqlite in 1 processes; SEED=1" in told
+    assert "\n8 cases in " in told
     [met] = [line for line in told.splitlines() if line.startswith("frames, files and engines: ")]
     assert met.removeprefix("frames, files and engines: ").split()[0] == "sqlite"
     assert "," not in met.partition(": ")[2]
