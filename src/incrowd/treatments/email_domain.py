@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.lazy import pl
 from incrowd.parameters import parameter
 from incrowd.treatments.base import LINKED, Batch, Distinct, Treatment
+from incrowd.treatments.other import with_label
 
 if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
@@ -73,16 +74,7 @@ class EmailDomain(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Take the domains of the rows."""
-        kept = pl.Series(batch.decided["domains"], dtype=pl.String)
-        domain = pl.lit(_domains(batch.values))
-        known = domain.is_in(kept.implode()).fill_null(value=False)
-        return pl.select(
-            pl.when(pl.lit(batch.values).is_null())
-            .then(None)
-            .when(known)
-            .then(domain)
-            .otherwise(pl.lit(OTHER_DOMAIN))
-        ).to_series()
+        return with_label(batch.values, _domains(batch.values), batch.decided["domains"], OTHER_DOMAIN)
 
 
 def _domains(texts: pl.Series) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -71,10 +72,12 @@ class Other(Treatment):
 
     def treat(self, batch: Batch) -> pl.Series:
         """Replace the rare values of the rows."""
-        kept = pl.Series(batch.decided["values"], dtype=pl.String)
-        values = pl.lit(batch.values)
-        return pl.select(
-            pl.when(values.is_null() | values.is_in(kept.implode()))
-            .then(values)
-            .otherwise(pl.lit(self.label))
-        ).to_series()
+        return with_label(batch.values, batch.values, batch.decided["values"], self.label)
+
+
+def with_label(came: pl.Series, values: pl.Series, kept: Sequence[str], label: str) -> pl.Series:
+    """Return the values that are kept, and a label for all others; missing ones stay missing."""
+    known = pl.lit(values).is_in(pl.Series(kept, dtype=pl.String).implode()).fill_null(value=False)
+    return pl.select(
+        pl.when(pl.lit(came).is_null()).then(None).when(known).then(pl.lit(values)).otherwise(pl.lit(label))
+    ).to_series()
