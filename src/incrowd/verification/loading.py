@@ -202,21 +202,21 @@ def _together(con: Checks, one: Table, other: Table, policy: Policy) -> Table:
 
 def star_cells(con: Checks, table: Table, policy: Policy, marks: Sequence[str]) -> Table:
     """Write stars into the cells of a release that another tool suppressed by some marks."""
-    types = list(table.types)
-    for column in policy.named("quasi"):
-        if not marks or column.name not in table.names:
+    types, cells = list(table.types), []
+    for column in policy.named("quasi") if marks else ():
+        if not table.has(column.name):
             continue
         place = table.place(column.name)
         text = written(con, table, column.name, (), table.name)
         marked = f"coalesce({text}, '') IN ({', '.join(map(literal, marks))})"
         if con.row(f"SELECT count(*) FROM {table.name} WHERE {marked}")[0]:
-            con.execute(
-                f"CREATE OR REPLACE TABLE {table.name} AS SELECT * REPLACE "
-                f"(CASE WHEN {marked} THEN '*' ELSE {text} END AS c{place}) FROM {table.name}"
-            )
+            cells.append(f"CASE WHEN {marked} THEN '*' ELSE {text} END AS c{place}")
             types[place] = "VARCHAR"
-            table = replace(table, types=tuple(types))
-    return table
+    if cells:
+        con.execute(
+            f"CREATE OR REPLACE TABLE {table.name} AS SELECT * REPLACE ({', '.join(cells)}) FROM {table.name}"
+        )
+    return replace(table, types=tuple(types))
 
 
 def point_commas(con: Checks, table: Table, policy: Policy) -> None:
