@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from incrowd.attacks import Attack
+    from incrowd.attacks import Attack, Rate
 
 
 def attack(
@@ -113,18 +113,14 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
 
     from incrowd.cli.tables import number, titled
 
+    def rate_text(rate: Rate, guesses: int) -> str:
+        return f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})" if guesses else "not measured"
+
     successes = ("guesses", "with the release", "without it", "on other people", "risk")
     table = titled("Attacks: success, with 95 % confidence", ("attack",), successes)
     for attack in attacks:
         rates = (attack.main, attack.baseline, attack.control, attack.risk)
-        figures = (
-            "not measured"
-            if rate and not attack.attacks
-            else ""
-            if rate is None
-            else f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})"
-            for rate in rates
-        )
+        figures = ("" if rate is None else rate_text(rate, attack.attacks) for rate in rates)
         table.add_row(attack.name, f"{attack.attacks:,}", *figures)
     out.print(table)
     for attack in attacks:
