@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 
 import polars as pl
@@ -50,6 +51,12 @@ def schema(quasi, sensitive, null_values=NULLS):
     return ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, unlisted="keep")
 
 
+def column_by_column(quasi, sensitive):
+    """The same null values as settings of each column."""
+    plain = schema(quasi, sensitive, ())
+    return plain.with_attributes(replace(each, missing=NULLS) for each in plain.attributes)
+
+
 HALVES = [(NAMES[:6], NAMES[6:]), (NAMES[6:], NAMES[:6])]
 
 
@@ -63,8 +70,9 @@ def test_every_engine_counts_what_means_missing_as_missing(engine, tmp_path):
         expected = (
             MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
         )
-        found = engine_for(made).count(schema(quasi, sensitive)).frequency
-        same(in_order_of_codes(expected), in_order_of_codes(found))
+        for asked in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
+            found = engine_for(made).count(asked).frequency
+            same(in_order_of_codes(expected), in_order_of_codes(found))
 
 
 @pytest.mark.parametrize("frame", ["pandas", "pyarrow"])
@@ -85,8 +93,9 @@ def test_every_database_counts_it_so(kind, request):
     quasi, sensitive = columns[:2], columns[2:]
     expected = MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ())).frequency
     with holding(kind, table().select(columns), url) as held:
-        found = engine_for(held).count(schema(quasi, sensitive)).frequency
-    same(in_order_of_codes(expected), in_order_of_codes(found))
+        for asked in (schema(quasi, sensitive), column_by_column(quasi, sensitive)):
+            found = engine_for(held).count(asked).frequency
+            same(in_order_of_codes(expected), in_order_of_codes(found))
 
 
 def people() -> pl.DataFrame:
@@ -214,3 +223,131 @@ def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
         ic.Policy.read(tmp_path / "policy.toml")
     with pytest.raises(ic.PolicyError, match=r"policy.toml: null_values holds '\*'"):
         ic.verify(tmp_path / "ages.csv", tmp_path / "policy.toml")
+
+
+CODES = """version = 4
+unlisted = "drop"
+max_suppression = 0.1
+[columns.age]
+role = "quasi"
+missing = ["99"]
+hierarchy = { intervals = [10, 20] }
+[columns.sex]
+role = "quasi"
+[columns.pay]
+role = "sensitive"
+missing = ["9", "-9"]
+decimal = ","
+[columns.visits]
+role = "insensitive"
+missing = ["99"]
+treat = { round = 5 }
+[[models]]
+model = "k-anonymity"
+k = 3
+[[models]]
+model = "l-diversity"
+l = 2
+"""
+
+
+def coded(*, blank: bool) -> pl.DataFrame:
+    """Ages of which 99 is missing, sexes of which 9 is a value, pays of which 9 is missing."""
+    ages = [str(20 + n % 30) if n % 7 else "99" for n in range(90)]
+    pays = [f"{n % 5},50" if n % 6 else ("9", "-9,0")[n % 12 == 0] for n in range(90)]
+    visits = [n % 50 if n % 9 else 99 for n in range(90)]
+    gone = {"99": None, "9": None, "-9,0": None, 99: None} if blank else {}
+    return pl.DataFrame(
+        {
+            "age": [gone.get(cell, cell) for cell in ages],
+            "sex": ["129"[n % 3] for n in range(90)],
+            "pay": [gone.get(cell, cell) for cell in pays],
+            "visits": [gone.get(cell, cell) for cell in visits],
+        }
+    )
+
+
+@pytest.mark.parametrize("ending", ["frame", "csv", "parquet", "lazy"])
+def test_codes_of_a_column_are_missing_there_alone(tmp_path, ending):
+    (tmp_path / "policy.toml").write_text(CODES)
+    policy = ic.Policy.read(tmp_path / "policy.toml")
+    policy.write(tmp_path / "again.toml")
+    assert ic.Policy.read(tmp_path / "again.toml").schema["pay"].missing == ("9", "-9")
+
+    def release(*, blank: bool):
+        rows = coded(blank=blank)
+        if ending == "frame":
+            return ic.anonymize(rows, policy)
+        file = tmp_path / f"{blank}.{'parquet' if ending == 'parquet' else 'csv'}"
+        rows.write_parquet(file) if ending == "parquet" else rows.write_csv(file)
+        lazy = pl.scan_csv(file, infer_schema=False) if ending == "lazy" else ic.scan(file)
+        return ic.anonymize(lazy, policy)
+
+    one, other = release(blank=False), release(blank=True)
+    assert figures(one.privacy) == figures(other.privacy)
+    file, raw = tmp_path / "out.csv", tmp_path / "raw.csv"
+    one.write(file)
+    coded(blank=False).write_csv(raw)
+    cells = pl.read_csv(file, infer_schema=False)
+    assert not set(cells["age"].drop_nulls()) & {"99"}
+    assert "9" in cells["sex"].to_list()
+    assert {"9", "-9,0"} <= set(cells["pay"])
+    assert cells["visits"].null_count() == 10
+    checked = verify(file, tmp_path / "policy.toml", against=raw)
+    assert (checked.ok, checked.classes) == (True, one.privacy.classes)
+    assert [finding.reached for finding in checked.findings] == [
+        each.value for each in one.privacy.privacy[:2]
+    ]
+
+
+def test_codes_of_a_column_are_read_by_a_batch_utility_and_attacks(tmp_path):
+    (tmp_path / "policy.toml").write_text(CODES)
+    policy = replace(ic.Policy.read(tmp_path / "policy.toml"), keep_order=True)
+    one, other = (ic.anonymize(coded(blank=blank), policy) for blank in (False, True))
+    losses = [
+        ic.evaluate(coded(blank=blank), each.table, policy.schema, aligned=True).utility["loss"].value
+        for blank, each in ((False, one), (True, other))
+    ]
+    assert losses[0] == losses[1] > 0
+    rates = [
+        ic.attack(coded(blank=blank), each.table, policy.schema)
+        for blank, each in ((False, one), (True, other))
+    ]
+    assert rates[0] == rates[1]
+    recoding = one.recoding
+    late = [ic.apply_recoding(coded(blank=blank), recoding, policy).table["age"] for blank in (False, True)]
+    assert late[0].equals(late[1], null_equal=True)
+
+
+def test_a_cell_that_reads_as_a_code_of_its_column_is_refused():
+    column = ic.Attribute("age", "quasi", output="mean", missing=("35",), ends="exact")
+    schema = ic.Schema.of([column])
+    with pytest.raises(
+        ic.SchemaError, match="'age': a released cell would read as missing, since missing or"
+    ):
+        ic.anonymize(pl.DataFrame({"age": [30, 40]}), schema, [ic.KAnonymity(2)])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"role": "quasi", "missing": ("9", "*")}, "which marks a suppressed cell"),
+        ({"role": "quasi", "missing": (9,)}, "a list of texts"),
+        ({"role": "quasi", "missing": "9"}, "a list of texts"),
+        ({"role": "person", "missing": ("9",)}, "names or weighs people"),
+        ({"role": "quasi", "key_of": ("person",), "missing": ("9",)}, "names or weighs people"),
+    ],
+)
+def test_wrong_codes_of_a_column_are_refused(settings, message, tmp_path):
+    with pytest.raises(ic.SchemaError, match=f"'age': .*{message}"):
+        ic.Attribute("age", **settings)
+    lines = "".join(
+        f"{name} = {list(value) if isinstance(value, tuple) else value!r}\n"
+        for name, value in settings.items()
+    )
+    (tmp_path / "policy.toml").write_text(
+        f'version = 4\n[columns.age]\n{lines}[columns.sex]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    (tmp_path / "out.csv").write_text("age,sex\n1,2\n")
+    with pytest.raises(ic.PolicyError, match="missing"):
+        verify(tmp_path / "out.csv", tmp_path / "policy.toml")

@@ -500,7 +500,11 @@ class Draw:
             found.append(r.choice([_plain(cell, kind), _said(cell, column)])[:19])
         if r.random() < 0.7:
             column["cells"][r.randrange(len(column["cells"]))] = null
-        return list(dict.fromkeys(found))
+        found = list(dict.fromkeys(found))
+        if r.random() < 0.4:
+            column["missing"] = found
+            return []
+        return found
 
     def people(self, case: Case) -> None:
         """Give every quasi-identifier cells of a population that holds the table and others."""

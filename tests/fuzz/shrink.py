@@ -122,6 +122,7 @@ def _plainer_columns(case: Case) -> Iterator[Case]:
             "weight",
             "output",
             "grid",
+            "missing",
             "kind",
             "recipe",
             "paths",

@@ -68,16 +68,24 @@ def test_metadata_of_mu_argus_becomes_a_draft(read):
     schema = found.policy.schema
     assert schema["town"].hierarchy.spec() == {"prefix": True}
     assert (schema["town"].weight, schema["sex"].weight) == (0.5, 1)
-    # 9998 fits into weight and income, X and 9 into others, too: nothing is taken for missing everywhere.
+    # A code means missing in its column alone.
     assert schema.null_values == ()
+    assert (schema["town"].missing, schema["sex"].missing, schema["weight"].missing) == (("X",), ("9",), ())
     told = "\n".join(found.unread)
-    for words in ("'town' <CODELIST>: labels", "missing code '9998': .*'weight'", "fixed width", "k is 3"):
+    for words in (
+        "'town' <CODELIST>: labels",
+        "'hhnum': missing codes are not read; empty",
+        "'province': .* write missing = \\[\"9\"\\]",
+        "fixed width",
+        "k is 3",
+    ):
         assert re.search(words, told), words
 
 
-def test_a_missing_code_that_is_a_value_of_no_other_column_is_a_null_value(read):
+def test_missing_codes_are_those_of_their_columns(read):
     found = read("a 1 3 999\n<RECODABLE>\nb 4 2 99 98\n<RECODABLE>\nc 6 3 999 99\n<RECODABLE>\n")
-    assert found.policy.schema.null_values == ("999",)
+    schema = found.policy.schema
+    assert [schema[name].missing for name in "abc"] == [("999",), ("99", "98"), ("999", "99")]
 
 
 def test_metadata_of_tau_argus_names_its_code_list(read, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import tomllib
 
 import pandas as pd
 import polars as pl
@@ -13,6 +14,7 @@ import incrowd as ic
 from incrowd.errors import TableError
 from incrowd.io.files import CsvFormat, read_table, write_table
 from incrowd.io.kinds.labels import Column, plain, shown
+from incrowd.jobs.draft import draft_policy
 from incrowd.verification.other_kinds import as_parquet
 
 DAYS = [dt.date(2020, 1, 1), None, dt.date(1990, 5, 5), dt.date(2000, 2, 29)] * 3
@@ -429,3 +431,19 @@ def test_a_hierarchy_of_codes_is_told_that_labels_are_read(tmp_path, make):
     released = tmp_path / "out" / f"release{path.suffix}"
     with pytest.raises(ic.HierarchyError, match=r"no leaf of .*codes.csv; .*a code is read as its label"):
         ic.verify(released, tmp_path / "codes.toml", against=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "codes"),
+    [
+        ("a.sav", spss, {"income": ["999", "refused"], "ward": ["not asked"]}),
+        ("a.dta", stata, {"income": [".b", "refused"]}),
+        ("a.xpt", sas, {"INCOME": [".R"]}),
+    ],
+)
+def test_a_draft_names_the_missing_codes_that_occur(tmp_path, name, write, codes):
+    table, csv_format = read_table(write(tmp_path / name))
+    assert csv_format.missing_codes == codes
+    draft = draft_policy(table, name, missing_codes=csv_format.missing_codes)
+    columns = tomllib.loads(draft.text)["columns"]
+    assert {name: each["missing"] for name, each in columns.items() if "missing" in each} == codes

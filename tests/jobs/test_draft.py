@@ -161,7 +161,10 @@ def test_well_known_fillers_are_taken_for_missing_and_numbers_are_only_told():
     assert tomllib.loads(draft.text)["null_values"] == ["?"]
     assert "[columns.weight]" in draft.text
     assert "# \"?\" fills 95% of 'weight' and probably means missing; so it is named here." in draft.text
-    assert "# \"999\" fills 1% of 'age' and probably means missing; add it here if it does." in draft.text
+    assert (
+        '# "999" fills 1% of \'age\' and probably means missing; if it does, write missing = ["999"] below.'
+        in draft.text
+    )
     assert "NA" not in {text for _, text, _ in draft.fillers}, "a code of a country among others"
 
 

@@ -163,3 +163,11 @@ def test_a_population_is_part_of_the_search_and_of_what_makes_it_again(window, t
     window.set_population("")
     assert window.release is None
     assert "--population" not in export.command(window)
+
+
+def test_codes_of_a_column_stay_while_it_is_released():
+    settings = {"role": "quasi", "missing": ["9"]}
+    declared.give_role(settings, "age", "sensitive")
+    assert settings == {"role": "sensitive", "missing": ["9"]}
+    declared.give_role(settings, "age", "person")
+    assert settings == {"role": "person"}

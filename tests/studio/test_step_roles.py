@@ -111,6 +111,10 @@ def test_a_name_opens_a_panel_with_examples_distribution_and_reason(visit, surve
         assert "collapsed" in visit.wait(f"[data-mark=fold-{fold}]").get_attribute("class")
     assert "Hierarchy: intervals 5, 10, 20" in panel.text
     assert "Treatment: none" in panel.text
+    # What means missing in this column alone.
+    visit.click("[data-mark=fold-missing] .q-item")
+    visit.fill("[data-field=missing]", "30, 31")
+    visit.until(lambda: "Missing: 30, 31" in panel.text, "the codes in the line")
     # A role that is given in the panel is that of the head, and has the forms of its own.
     visit.choose('[data-panel="3"] [data-field=role]', "insensitive")
     visit.until(lambda: role(visit, 3) == "insensitive", "the role of the head")

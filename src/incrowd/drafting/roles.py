@@ -88,6 +88,8 @@ class Guess:
         What the file says that the column is; else empty.
     shapes
         The shapes of its most frequent values.
+    missing
+        Texts that mean missing in it, as its file says.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Guess:
     unanswered: bool = False
     label: str = ""
     shapes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def guess_role(column: Profile) -> Guess:

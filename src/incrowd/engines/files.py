@@ -64,12 +64,12 @@ class _Recoded:
             return None
         shown: Shown = []
         gone = np.full(frequency.keys, not starred)
-        for cells in self.recoding.cells:
+        for attribute, cells in zip(asked.quasi, self.recoding.cells, strict=True):
             positions, labels = cells.released
             numbers = positions[cells.codes]
             gone &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
             # A text that means missing means it in the release, too.
-            means = null_values_of(asked.null_values).mean
+            means = null_values_of(attribute.nulls(asked.null_values)).mean
             shown.append((numbers, [None if means(label) else label for label in labels]))
         kept = frequency if joint else replace(frequency, joint=None)
         return together([(shown, ~gone, kept)], asked)[0]

@@ -8,7 +8,7 @@ ending, which are binary.)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from incrowd.hierarchy.builders import Prefix
 from incrowd.hierarchy.foreign import read_hrc
 from incrowd.importers.imported import Imported, read_text
 from incrowd.io.addresses import file_path
-from incrowd.policy.policy import Policy
+from incrowd.policy.policy import Policy, toml_value
 from incrowd.privacy import KAnonymity
 from incrowd.table.schema import Attribute, Role, Schema
 
@@ -96,15 +96,17 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
             questions.append((each.name, "may somebody know it, must nobody learn it, or neither?"))
             continue
         hierarchy = _hierarchy(each, place, unread) if role == "quasi" else None
-        attributes.append(Attribute(each.name, role, hierarchy=hierarchy, weight=weights.get(each.name, 1.0)))
+        codes = tuple(dict.fromkeys(each.missing)) if role == "quasi" else ()
+        weight = weights.get(each.name, 1.0)
+        attributes.append(Attribute(each.name, role, hierarchy=hierarchy, weight=weight, missing=codes))
     if not any(each.role == "quasi" for each in attributes):
         raise TableError(f"{place}: no variable is <RECODABLE>, so there are no quasi-identifiers")
-    nulls = _null_values(variables, unread)
+    unread.extend(_unread_codes(variables, attributes))
     unread.append("metadata has no thresholds: k is 3 in the policy, change it")
     if variables[0].fixed:
         unread.append("places in a file of fixed width: write the data as CSV with these names")
     search = Optimal() if any(each.hierarchy is not None for each in attributes) else CellSuppression()
-    schema = Schema.of(attributes, null_values=nulls)
+    schema = Schema.of(attributes)
     policy = Policy(schema, (KAnonymity(3),), search, ends="exact", suppressed="keep")
     return Imported(policy, unread=tuple(unread), questions=tuple(questions))
 
@@ -179,16 +181,15 @@ def _hierarchy(each: _Variable, place: Path, unread: list[str]) -> Hierarchy | P
     return Prefix() if each.has("TRUNCABLE") else None
 
 
-def _null_values(variables: list[_Variable], unread: list[str]) -> tuple[str, ...]:
-    """Return the missing codes that mean missing wherever they fit; null values are those of every column."""
-    found = []
-    for code in dict.fromkeys(code for each in variables for code in each.missing):
-        others = [each.name for each in variables if code not in each.missing and each.length >= len(code)]
-        if not others:
-            found.append(code)
-        else:
-            unread.append(
-                f"missing code {quoted(code)}: may be a value of {quoted(others[0])}, and null_values "
-                "are those of every column; empty it in the data, or name it in null_values"
+def _unread_codes(variables: list[_Variable], attributes: list[Attribute]) -> Iterator[str]:
+    """Say of which columns the missing codes are not taken."""
+    taken = {each.name for each in attributes if each.missing}
+    known = {each.name for each in attributes}
+    for each in variables:
+        if each.missing and each.name not in taken:
+            way = (
+                "empty them in the data"
+                if each.name in known
+                else f"with a role write missing = {toml_value(list(dict.fromkeys(each.missing)))}"
             )
-    return tuple(found)
+            yield f"line {each.line}: {quoted(each.name)}: missing codes are not read; {way}"

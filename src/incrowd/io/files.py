@@ -104,6 +104,15 @@ class CsvFormat:
         found = {name: getattr(column, "label", None) for name, column in columns.items()}
         return {name: label for name, label in found.items() if label}
 
+    @property
+    def missing_codes(self) -> dict[str, list[str]]:
+        """Cells of missing codes by the names of columns; only files of SPSS, Stata and SAS have some."""
+        columns = {} if self.kept is None else self.kept.columns
+        found: dict[str, list[str]] = {
+            name: getattr(column, "missing_texts", list)() for name, column in columns.items()
+        }
+        return {name: codes for name, codes in found.items() if codes}
+
 
 def has_parquet_ends(start: bytes, end: bytes, size: int) -> bool:
     """Say whether a file is Parquet by its first 4 and last 8 bytes: marks at both ends, and a footer inside.

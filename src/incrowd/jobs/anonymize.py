@@ -331,7 +331,7 @@ def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, S
     """Search a recoding, refuse cells that must not leave, and note the decisions of treatments in it."""
     with clock.stage("search"):
         solution = _search(start, policy, clock)
-        check_cells(solution.recoding, policy.schema.null_values)
+        check_cells(solution.recoding, policy.schema)
         check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
     return replace(solution.recoding, treated=start.treating.decided), solution.lattice
 

@@ -420,7 +420,7 @@ def apply_recoding(  # noqa: PLR0913
     if policy.keep_order:
         telling_columns(batch.counted, batch.leaving, force=force)
     carried = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
-    check_cells(carried, policy.schema.null_values)
+    check_cells(carried, policy.schema)
     made = batch.made(carried, policy, alone=not published_as_one)
     released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
     judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)

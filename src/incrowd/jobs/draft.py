@@ -140,6 +140,7 @@ def draft_policy(
     ask: bool = True,
     answered: Callable[[list[Question]], Mapping[str, Role]] | None = None,
     labels: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[str]] | None = None,
 ) -> Draft:
     """Draft a policy file with comments, and try it unless there are questions.
 
@@ -158,6 +159,8 @@ def draft_policy(
         What asks somebody the questions, and returns the roles of columns that were answered.
     labels
         What a file says of its columns, by name, as files of SPSS and Stata do. They are read as names are.
+    missing_codes
+        Texts that mean missing in single columns, by name, as such files declare them.
 
     Raises
     ------
@@ -174,7 +177,11 @@ def draft_policy(
         )
     refuse_double_header(table, source)
     said = {} if labels is None else labels
-    profiles = [profile_of(table[name], name, null_values, said.get(name, "")) for name in table.columns]
+    own = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
+    profiles = [
+        profile_of(table[name], name, (*null_values, *own.get(name, ())), said.get(name, ""))
+        for name in table.columns
+    ]
     fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
     sure = {text for _, text, _ in fillers if text in _SURE}
     missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
@@ -182,7 +189,7 @@ def draft_policy(
         # Without its fillers a column may turn out to hold numbers or dates.
         again = {name for name, text, _ in fillers if text in sure}
         profiles = [
-            profile_of(table[column.name], column.name, missing, column.label)
+            profile_of(table[column.name], column.name, (*missing, *own.get(column.name, ())), column.label)
             if column.name in again
             else column
             for column in profiles
@@ -195,7 +202,7 @@ def draft_policy(
             if text not in sure
         ]
     guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
-    guesses = joined_questions(guesses)
+    guesses = tuple(replace(guess, missing=own.get(guess.name, ())) for guess in joined_questions(guesses))
     if answered is not None:
         roles = answered(questions_of(guesses))
         guesses = tuple(
@@ -357,6 +364,9 @@ def _column(guess: Guess) -> list[str]:
         f"[columns.{toml_key(guess.name)}]",
         f"role = {toml_value(guess.mark or guess.role)}  # {_plain(guess.reason)}",
     ]
+    if guess.missing and guess.role not in UNRELEASED:
+        codes = toml_value(list(guess.missing))
+        lines.append(f"missing = {codes}  # its file says so; without this line they are values")
     if guess.treatment is not None:
         return [*lines, f"treat = {toml_value(guess.treatment)}  # {guess.recipe}", *_spelling(guess.ways)]
     if guess.hierarchy is not None:
@@ -459,8 +469,12 @@ def _filler_lines(fillers: Sequence[tuple[str, str, float]], null_values: tuple[
         columns = [(column, share) for column, found, share in fillers if found == text]
         first, share = max(columns, key=lambda each: each[1])
         where = f"{share:.0%} of {first!r}" + (f" and {len(columns) - 1} more columns" if columns[1:] else "")
-        meant = "so it is named here" if text in null_values else "add it here if it does"
-        line = f"# {toml_value(text)} fills {where} and probably means missing; {meant}."
+        shown = toml_value(text)
+        elsewhere = (
+            "add it here if it does" if columns[1:] else f"if it does, write missing = [{shown}] below"
+        )
+        meant = "so it is named here" if text in null_values else elsewhere
+        line = f"# {shown} fills {where} and probably means missing; {meant}."
         lines.append(line.replace("\n", " "))
     return lines
 

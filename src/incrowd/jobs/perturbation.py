@@ -237,7 +237,7 @@ class _Reading(NamedTuple):
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
         from incrowd.reading.missing import null_values_of
 
-        given = () if self.schema is None else self.schema.null_values
+        given = () if self.schema is None else self.schema.nulls(name)
         series = null_values_of((*given, *self.null_values)).without(series)
         known = {} if self.schema is None else {each.name: each for each in self.schema.attributes}
         if name in known and (spelling := known[name].spelling) and series.dtype == pl.String:

@@ -46,10 +46,9 @@ def map_by_key(
         raise ParameterError(
             f"{job}: give {asked} or the row map ({setting('row_map=', '--row-map')}), not both"
         )
-    nulls = () if schema is None else schema.null_values
-    [raw] = read_columns(table, [by], "the raw table", nulls, job)
+    [raw] = read_columns(table, [by], "the raw table", schema, job)
     _refuse_identifying(released, by, schema, job)
-    [mine] = read_columns(released, [by], "the released table", nulls, job)
+    [mine] = read_columns(released, [by], "the released table", schema, job)
     return pl.DataFrame({"row": _matched(raw, mine, f"{job}: column {by!r} ({asked})")})
 
 
@@ -106,7 +105,7 @@ def moved_values(table: Any, released: Any, schema: Schema, job: str) -> dict[st
         if attribute.treatment is not None or attribute.name not in there:
             continue
         raw, mine = (
-            read_columns(each, [attribute.name], where, schema.null_values, job)[0].alias("")
+            read_columns(each, [attribute.name], where, schema, job)[0].alias("")
             for each, where in ((table, "the raw table"), (released, "the released table"))
         )
         apart = int(raw.ne_missing(mine).sum()) if len(raw) == len(mine) else 0
@@ -116,12 +115,19 @@ def moved_values(table: Any, released: Any, schema: Schema, job: str) -> dict[st
 
 
 def read_columns(
-    table: Any, columns: Sequence[str], where: str, null_values: Sequence[str], job: str
+    table: Any,
+    columns: Sequence[str],
+    where: str,
+    schema: Schema | None,
+    job: str,
+    null_values: Sequence[str] = (),
 ) -> list[pl.Series]:
-    """Return columns of categories as texts, missing ones as null."""
+    """Return columns of categories as texts, missing ones as null; more texts may mean missing."""
     from incrowd.table.treated_columns import as_texts
 
-    return [as_texts(each, tuple(null_values)) for each in columns_of(table, columns, where, job)]
+    read = columns_of(table, columns, where, job)
+    nulls = [(*(() if schema is None else schema.nulls(name)), *null_values) for name in columns]
+    return [as_texts(each, own) for each, own in zip(read, nulls, strict=True)]
 
 
 def columns_of(table: Any, columns: Sequence[str], where: str, job: str) -> list[pl.Series]:

@@ -151,10 +151,10 @@ def transitions(
     treated = _treated(compared.schema, columns)
     if not treated:
         return []
-    missing = (*(() if compared.schema is None else compared.schema.null_values), *null_values)
     needed = list(dict.fromkeys(each for name, pram in treated.items() for each in (name, *pram.columns)))
-    raw = read_columns(table, needed, "the raw table", missing, "transitions")
-    after = read_columns(compared.released, list(treated), "the released table", missing, "transitions")
+    schema, job, there = compared.schema, "transitions", list(treated)
+    raw = read_columns(table, needed, "the raw table", schema, job, null_values)
+    after = read_columns(compared.released, there, "the released table", schema, job, null_values)
     places = rows_before(len(raw[0]), len(after[0]), compared.row_map, "transitions")
     before = {name: series.gather(places) for name, series in zip(needed, raw, strict=True)}
     found: list[Transitions] = []

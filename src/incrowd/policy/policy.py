@@ -233,6 +233,7 @@ class Policy:
                         thousands=column.thousands,
                         parts=column.parts,
                         key_of=tuple(column.key_of),
+                        missing=tuple(column.missing),
                         treatment=None
                         if column.treat is None
                         else treatment_of(column.treat, name, TREATMENTS),
@@ -443,6 +444,8 @@ def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[
         lines.append(f"parts = {toml_value(attribute.parts)}")
     if attribute.key_of:
         lines.append(f"key_of = {toml_value(attribute.key_of)}")
+    if attribute.missing:
+        lines.append(f"missing = {toml_value(list(attribute.missing))}")
     if isinstance(attribute.hierarchy, Builder):
         lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
     elif attribute.hierarchy is not None:

@@ -92,6 +92,7 @@ class ColumnTable(BaseModel):
     key_of: list[Party] = Field(
         [], description="whose name the column is a part of, besides its role: a person, a household"
     )
+    missing: list[StrictStr] = Field([], description="texts that mean missing in this column alone")
     levels: list[StrictInt] | None = Field(
         None, min_length=1, max_length=2, description="least and largest level of full-domain recoding"
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
 
 FORMAT_VERSION = 1
 
@@ -193,21 +194,24 @@ class Recoding(ABC):
         return {}
 
 
-def check_cells(recoding: Recoding, null_values: tuple[str, ...]) -> None:
+def check_cells(recoding: Recoding, schema: Schema) -> None:
     """Refuse cells that would read as missing and are not, as a mean of 99 where ``99`` means missing.
 
     Raises
     ------
     SchemaError
     """
-    if not null_values:
-        return
-    means = null_values_of(null_values).mean
     for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
+        nulls = schema.nulls(domain.name)
+        if not nulls:
+            continue
+        means = null_values_of(nulls).mean
         labels = {cells.labels[entry] for entry in np.unique(cells.codes).tolist()}
         if any(label is not None and means(label) for label in [*labels, *domain.written([*labels])]):
+            own = nulls != schema.null_values
+            named_by = f"missing or {null_values_setting()}" if own else null_values_setting()
             raise SchemaError(
-                f"column {domain.name!r}: {READS_AS_MISSING}, since {null_values_setting()} "
+                f"column {domain.name!r}: {READS_AS_MISSING}, since {named_by} "
                 "names its text; take another output style for it, other labels in its hierarchy or another "
                 "null value"
             )

@@ -11,6 +11,7 @@ from incrowd.errors import InputError
 from incrowd.parameters import Configured, Parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
+from incrowd.table.attribute import UNRELEASED
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments.base import treatment_of
 
@@ -134,6 +135,8 @@ def give_role(settings: dict[str, Any], column: str, role: str) -> None:
         del settings["treat"]
     if role != "sensitive":
         settings.pop("parts", None)
+    if role in UNRELEASED:
+        settings.pop("missing", None)
 
 
 def write_treatment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:

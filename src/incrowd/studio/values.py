@@ -58,7 +58,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     found, places = dictionary(counted.to_series(), name, schema.null_values)
     by_place = np.bincount(places, records, len(found.texts) + 1).astype(np.int64)
     attribute = schema[name].as_counted()
-    if not attribute.spelling:
+    if not (attribute.spelling or attribute.missing):
         return dict(zip(found.texts, by_place.tolist(), strict=False))
     domain, ranks = Domain.build(attribute, found, schema.null_values)
     by_rank = np.bincount(np.where(ranks < 0, domain.size, ranks), by_place, domain.size + 1).astype(np.int64)

@@ -235,7 +235,8 @@ class Work:
                 return Choices(document, path.parent, f"from {self.policy_name}", {}, {}, groups)
             origin = f"drafted, since this table lacks {named(unknown, 5)} of {self.policy_name}"
         labels = None if csv_format is None else csv_format.labels
-        draft = draft_policy(table, source.name, labels=labels)
+        codes = None if csv_format is None else csv_format.missing_codes
+        draft = draft_policy(table, source.name, labels=labels, missing_codes=codes)
         document = tomllib.loads(draft.text)
         _groups(document)
         if not draft.having("sensitive"):

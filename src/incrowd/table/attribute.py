@@ -13,7 +13,7 @@ from incrowd.parameters import Parameter, check_fields
 from incrowd.reading.spellings import Spelling, check_spelling
 from incrowd.table.grids import ENDS, Ends, check_grid
 from incrowd.table.parts import check_parts
-from incrowd.table.treatment_rules import check_key, check_treatment
+from incrowd.table.treatment_rules import check_key, check_missing, check_treatment
 from incrowd.treatments.base import Treatment
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ class Attribute:
         Whose name the column is a part of, besides its role: ``person``, ``household`` or both. A region and
         a number may name a household together while the region is a quasi-identifier. People and households
         are told apart by the raw values.
+    missing
+        Texts that mean missing in this column, besides the `null_values` of the schema: ``("9", "99")``. They
+        mean the numbers and days, too. The column is one that is released.
     """
 
     name: str
@@ -108,6 +111,7 @@ class Attribute:
     grid: float | str | None = None
     parts: str | None = None
     key_of: tuple[Party, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -150,8 +154,13 @@ class Attribute:
             others = [what for what, declared in beside.items() if declared]
             check_parts(self.name, self.role, self.kind, self.parts, others)
         check_key(self.name, self.role, self.key_of, treated=self.treatment is not None)
+        check_missing(self.name, self.role, self.missing, names_people=bool(self.key_of))
         if self.treatment is not None:
             check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
+
+    def nulls(self, common: tuple[str, ...]) -> tuple[str, ...]:
+        """Return all texts that mean missing in it, given those that do so in every column."""
+        return (*common, *self.missing)
 
     @property
     def rounded(self) -> bool:

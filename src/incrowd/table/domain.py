@@ -194,6 +194,8 @@ class Domain:
         SchemaError
             When the column was declared a number or a date and has a value that is none.
         """
+        if attribute.missing:
+            return cls._without_codes(attribute, found, null_values)
         if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
             return cls._spelled(attribute, found, null_values)
         if isinstance(attribute, WithCommas):
@@ -238,6 +240,25 @@ class Domain:
         commas = isinstance(attribute, WithCommas)
         domain = cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas)
         return (domain if attribute.parts is None else replace(domain, separator=attribute.parts)), ranks
+
+    @classmethod
+    def _without_codes(
+        cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...]
+    ) -> tuple[Domain, NDArray[np.int64]]:
+        """Rank texts of which some mean missing in this column alone."""
+        mean = null_values_of(attribute.missing).mean
+        kept = np.array([not mean(text) for text in found.texts], np.bool_)
+        known = replace(
+            found,
+            texts=picked(found.texts, np.flatnonzero(kept)),
+            has_missing=found.has_missing or not kept.all(),
+            numbers=None if found.numbers is None else found.numbers[kept],
+        )
+        plain = replace(attribute, missing=())
+        domain, ranks = cls.build(plain, known, attribute.nulls(null_values))
+        # What means missing has the last place, that of the missing value.
+        place = np.where(kept, np.cumsum(kept) - 1, len(known.texts))
+        return domain, ranks[np.append(place, len(known.texts))]
 
     @classmethod
     def _spelled(

@@ -171,6 +171,10 @@ class Schema:
         """Return a schema of other columns with the same settings."""
         return Schema.of(attributes, null_values=self.null_values, unlisted=self.unlisted, linked=self.linked)
 
+    def nulls(self, name: str) -> tuple[str, ...]:
+        """Return the texts that mean missing in a column."""
+        return self._attributes[name].nulls(self.null_values) if name in self else self.null_values
+
     def __getitem__(self, name: str) -> Attribute:
         return self._attributes[name]
 

@@ -41,7 +41,7 @@ class TreatedColumn:
     treatment
         What becomes of it.
     null_values
-        Texts that mean missing.
+        Texts that mean missing in every column.
     person, household
         The columns that say whose row it is, and who lives together.
     secret
@@ -68,6 +68,11 @@ class TreatedColumn:
     def name(self) -> str:
         """The column's name."""
         return self.attribute.name
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """Texts that mean missing in it."""
+        return self.attribute.nulls(self.null_values)
 
     @property
     def columns(self) -> list[str]:
@@ -103,7 +108,9 @@ class TreatedColumn:
         """
         read = {"value": self._read(nameless(found.to_series()), Codes()).values}
         if self.treatment.strata is not None:
-            read["group"] = as_texts(nameless(found.to_series(1)), self.null_values)
+            own = [each.missing for each in self.others if each.name == self.treatment.strata]
+            nulls = (*self.null_values, *(own[0] if own else ()))
+            read["group"] = as_texts(nameless(found.to_series(1)), nulls)
         rows = pl.DataFrame({**read, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
         if self.treatment.reads == "text" and len(read) == 1 and rows["value"].n_unique() == len(rows):
             return Distinct(self.name, rows["value"], rows["records"].to_numpy())
@@ -250,18 +257,16 @@ def _refuse(column: TreatedColumn, wrong: int, what: str) -> SchemaError:
 
 def _texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
     def coded() -> Coded:
-        return codes.of(column.name, series).read(lambda found: as_texts(found, column.null_values))
+        return codes.of(column.name, series).read(lambda found: as_texts(found, column.nulls))
 
     codes.offer_texts(column.name, coded)
-    return _Read(as_texts(series, column.null_values), series, column)
+    return _Read(as_texts(series, column.nulls), series, column)
 
 
 def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, read: _Reader) -> pl.Series:
     """Read each distinct text of a column."""
     coded = codes.of(column.name, series)
-    return coded.read(lambda found: as_texts(found, column.null_values)).each(
-        lambda texts: read(texts, column)
-    )
+    return coded.read(lambda found: as_texts(found, column.nulls)).each(lambda texts: read(texts, column))
 
 
 # --- numbers -----------------------------------------------------------------------------------------
@@ -270,7 +275,7 @@ def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, read: _Rea
 def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
     kind = series.dtype
     if kind.is_numeric():
-        values = null_values_of(column.null_values).without(series).cast(pl.Float64).fill_nan(None)
+        values = null_values_of(column.nulls).without(series).cast(pl.Float64).fill_nan(None)
         found = values.abs().max()
         if kind.is_integer() and found is not None and float(found) > _EXACT:  # type: ignore[arg-type]
             raise SchemaError(
@@ -322,14 +327,14 @@ def _number(value: float, spelling: Spelling) -> str:
 def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
     kind = series.dtype
     if kind == pl.Date or isinstance(kind, pl.Datetime):
-        known = null_values_of(column.null_values).without(series)
+        known = null_values_of(column.nulls).without(series)
         local = known.dt.replace_time_zone(None) if isinstance(kind, pl.Datetime) else known
         return _Read(local.cast(pl.Date).cast(pl.Int32).cast(pl.Int64), known, column)
     if kind.is_numeric():
         raise _refuse(column, series.n_unique(), "dates")
     read = _plain_days if column.attribute.format is None else _spelled_days
     days = _by_value(series, column, codes, read)
-    return _Read(days, as_texts(series, column.null_values), column)
+    return _Read(days, as_texts(series, column.nulls), column)
 
 
 def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:

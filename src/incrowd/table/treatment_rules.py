@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Literal
 
-from incrowd.errors import SchemaError, setting
+from incrowd.errors import SchemaError, null_values_setting, setting
 from incrowd.reading.spellings import Spelling
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments._linked import Linked
@@ -57,6 +57,24 @@ def check_key(name: str, role: str, key_of: object, *, treated: bool) -> None:
         raise SchemaError(
             f"column {name!r} names people or households together with others, by its raw values, so it has "
             "no treatment; make a copy of the column to treat"
+        )
+
+
+def check_missing(name: str, role: str, missing: object, *, names_people: bool) -> None:
+    """Refuse texts that mean missing in one column where they are no texts or the column names people.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if not isinstance(missing, tuple) or not all(isinstance(text, str) for text in missing):
+        raise SchemaError(f'column {name!r}: missing must be a list of texts, as ["9", "99"]')
+    if "*" in missing:
+        raise SchemaError(f"column {name!r}: missing names '*', which marks a suppressed cell; take it out")
+    if missing and (role not in ("quasi", "sensitive", "insensitive") or names_people):
+        raise SchemaError(
+            f"column {name!r}: missing is a setting of columns that are released, and this one names or "
+            f"weighs people; name the texts with {null_values_setting()}"
         )
 
 

@@ -23,12 +23,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from incrowd.verification.checks import Checks
-from incrowd.verification.policy import SUPPRESSED
+from incrowd.verification.policy import NO_NULLS, SUPPRESSED, Nulls
 from incrowd.verification.source import Table, group_of, literal
 from incrowd.verification.spellings import means_missing
 
 
-def cell(table: Table, name: str, null_values: Sequence[str], alias: str = "") -> str:
+def cell(table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "") -> str:
     """Write the SQL of a column's cells, NULL where missing; texts as they are, numbers and dates typed.
 
     Parameters
@@ -45,14 +45,15 @@ def cell(table: Table, name: str, null_values: Sequence[str], alias: str = "") -
             value = f"CASE WHEN isnan({read}) THEN NULL ELSE {read} + 0 END"
         case _:
             value = f"CAST({read} AS VARCHAR)"
-    if not null_values:
+    nulls = null_values.of(name)
+    if not nulls:
         return value
     # A time with a zone is what a clock in UTC shows, whatever the session's zone.
     shown = f"timezone('UTC', {read})" if declared == "TIMESTAMP WITH TIME ZONE" else read
-    return f"CASE WHEN {means_missing(f'CAST({shown} AS VARCHAR)', null_values)} THEN NULL ELSE {value} END"
+    return f"CASE WHEN {means_missing(f'CAST({shown} AS VARCHAR)', nulls)} THEN NULL ELSE {value} END"
 
 
-def written(con: Checks, table: Table, name: str, null_values: Sequence[str], alias: str = "t") -> str:
+def written(con: Checks, table: Table, name: str, null_values: Nulls = NO_NULLS, alias: str = "t") -> str:
     """Write the SQL of a column's cells as the texts that a release has for them; NULL where missing.
 
     Parameters
@@ -89,7 +90,7 @@ def group(
     table: Table,
     quasi: Sequence[str],
     sensitive: Sequence[str],
-    null_values: Sequence[str],
+    null_values: Nulls,
     *,
     by_person: bool = False,
 ) -> None:

@@ -50,7 +50,7 @@ def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) ->
 
 def _derived(con: Checks, raw: Table, quasi: Sequence[str], plain: Sequence[str]) -> Iterator[Point]:
     names = [*quasi, *plain]
-    texts = ", ".join(f"{written(con, raw, name, ())} AS v{n}" for n, name in enumerate(names))
+    texts = ", ".join(f"{written(con, raw, name)} AS v{n}" for n, name in enumerate(names))
     # Multiples of the golden ratio choose rows that are spread evenly, and in no rhythm that rows may have.
     share = min(_ROWS / max(count_rows(con, raw), 1), 1.0)
     chosen = f"t.rowid * 2654435761 % 4294967296 < {int(share * 2**32)}"

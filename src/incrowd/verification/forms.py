@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from incrowd.errors import named
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.classes import written
-from incrowd.verification.policy import Column, Policy
+from incrowd.verification.policy import NO_NULLS, Column, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.spellings import Spelling
 from incrowd.verification.treatments import LINKED, Treatment
@@ -39,7 +39,7 @@ def check_form(con: Checks, column: Column, policy: Policy, released: Table) -> 
     if form is None:
         return
     is_constant = treatment.name == "constant"
-    text = written(con, released, name, () if is_constant else policy.null_values)
+    text = written(con, released, name, NO_NULLS if is_constant else policy.null_values)
     counted = f"(SELECT {text} AS v, count(*) AS n FROM {released.name} AS t GROUP BY ALL)"
     may_lack = not is_constant or treatment.first == ""
     fits, odd = [], []

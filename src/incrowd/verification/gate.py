@@ -21,7 +21,7 @@ from incrowd.verification.derived import derived_columns
 from incrowd.verification.groups import GROUP
 from incrowd.verification.intervals import count_outside
 from incrowd.verification.loading import Tables
-from incrowd.verification.policy import SUPPRESSED, Column, Policy
+from incrowd.verification.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd.verification.repeats import repeated_ids
 from incrowd.verification.source import Table, literal
 from incrowd.verification.texts import Texts, counts_of
@@ -228,7 +228,7 @@ def _for_all(
     return [text for text in cells if text is not None and all(covers(text, value) for value in values)]
 
 
-def _cell(released: Table, name: str, null_values: Sequence[str]) -> str:
+def _cell(released: Table, name: str, null_values: Nulls) -> str:
     return f"CAST({cell(released, name, null_values)} AS VARCHAR)"
 
 

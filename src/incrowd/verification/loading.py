@@ -12,7 +12,7 @@ from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.double_header import refuse_double_header
 from incrowd.verification.groups import GROUP
-from incrowd.verification.policy import Column, Policy
+from incrowd.verification.policy import Column, Nulls, Policy
 from incrowd.verification.source import CsvFormat, Table, group_of, literal
 from incrowd.verification.spellings import is_spelled, means_missing, point_cells
 from incrowd.verification.tables import Wanted, base_of, load
@@ -207,7 +207,7 @@ def star_cells(con: Checks, table: Table, policy: Policy, marks: Sequence[str]) 
         if not table.has(column.name):
             continue
         place = table.place(column.name)
-        text = written(con, table, column.name, (), table.name)
+        text = written(con, table, column.name, alias=table.name)
         marked = f"coalesce({text}, '') IN ({', '.join(map(literal, marks))})"
         if con.row(f"SELECT count(*) FROM {table.name} WHERE {marked}")[0]:
             cells.append(f"CASE WHEN {marked} THEN '*' ELSE {text} END AS c{place}")
@@ -245,7 +245,7 @@ def write_plainly(
     cell: str,
     declared: str,
     column: Column,
-    nulls: Sequence[str],
+    nulls: Nulls,
     *,
     in_script: bool = True,
 ) -> str:
@@ -270,7 +270,8 @@ def write_plainly(
         # Whole numbers are written without a fraction.
         text = f"regexp_replace(CAST({cell} AS VARCHAR), '[.]0$', '')"
         con.execute(f"ALTER TABLE {table} ALTER {cell} TYPE VARCHAR USING nullif({text}, 'nan')")
-    missing = means_missing(cell, nulls) if nulls else "false"
+    own = nulls.of(name)
+    missing = means_missing(cell, own) if own else "false"
     has_value = f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
     rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {has_value}").fetchall()
     texts = sorted(text for (text,) in rows)
@@ -293,7 +294,7 @@ def write_plainly(
             f"SELECT count(*) FROM {table} WHERE {has_value} AND {cell} NOT IN (SELECT raw FROM respelled)",
             column=name,
         )
-    gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
+    gone = f"CASE WHEN {means_missing('plain', own)} THEN NULL ELSE plain END" if own else "plain"
     con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
     con.execute("DROP TABLE respelled")
     return "VARCHAR"

@@ -21,7 +21,7 @@ from incrowd.errors import TableError
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import written
-from incrowd.verification.policy import SUPPRESSED, Column
+from incrowd.verification.policy import SUPPRESSED, Column, Nulls
 from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
 
@@ -100,7 +100,7 @@ class Coverage:
         return self._count(everybody & ~_union(self.sets.values()))
 
 
-def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
+def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
     """Count in a population whom the cells of each class cover: make the tables `covered` and `uncovered`."""
     names = [column.name for column in quasi]
     rows = con.execute(alike(con, table, names, null_values)).fetchall()
@@ -130,7 +130,7 @@ def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Seque
     con.execute("CREATE TABLE uncovered AS SELECT ?::HUGEINT AS people", [hidden + coverage.outside()])
 
 
-def alike(con: Checks, table: Table, quasi: Sequence[str], null_values: Sequence[str]) -> str:
+def alike(con: Checks, table: Table, quasi: Sequence[str], null_values: Nulls) -> str:
     """Write the question for the combinations of people's values q0, q1, ..., and how many, n, have each."""
     columns = ", ".join(f"{written(con, table, name, null_values)} AS q{at}" for at, name in enumerate(quasi))
     keys = ", ".join(f"q{at}" for at in range(len(quasi)))

@@ -20,7 +20,7 @@ from incrowd.errors import TableError, named, row_map_setting, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
 from incrowd.verification.loading import Tables
-from incrowd.verification.policy import Policy
+from incrowd.verification.policy import Nulls, Policy
 from incrowd.verification.source import Table
 
 SHARED = "SELECT count(*) - count(DISTINCT person) FROM whose"
@@ -101,9 +101,7 @@ def refuse_several_rows(con: Checks, population: Table, policy: Policy) -> None:
     con.check("rows of the population of somebody who has another", SHARED)
 
 
-def _number(
-    con: Checks, table: Table, columns: Sequence[str], null_values: Sequence[str]
-) -> tuple[int, int, int]:
+def _number(con: Checks, table: Table, columns: Sequence[str], null_values: Nulls) -> tuple[int, int, int]:
     """Make the table `whose`; return the number of records, of people, and of records without a person."""
     values = ", ".join(f"{cell(table, name, null_values, 't')} AS p{n}" for n, name in enumerate(columns))
     keys = [f"p{n}" for n in range(len(columns))]

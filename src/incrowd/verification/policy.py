@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ _SETTINGS = (
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
-    "thousands", "treat", "parts", "key_of",
+    "thousands", "treat", "parts", "key_of", "missing",
 )  # fmt: skip
 ENDS = ("outward", "exact")
 CALENDAR = ("day", "month", "year")
@@ -47,6 +47,22 @@ USUAL = "usual"
 """The grid where the policy names none: two significant digits, whole years, multiples of five, months."""
 _LARGEST = 1 << 24
 """Bytes of a policy that is read."""
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """Texts that mean missing: those of every column, and those of each alone."""
+
+    common: tuple[str, ...] = ()
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """Return the texts that mean missing in a column."""
+        return (*self.common, *self.own.get(name, ()))
+
+
+NO_NULLS = Nulls()
+"""Where only empty cells are missing."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,8 @@ class Column:
         The text between the parts of cells that hold lists; None where cells are no lists.
     key_of
         Whose name the column is a part of, besides its role: ``person`` or ``household``.
+    missing
+        Texts that mean missing in this column alone.
     """
 
     name: str
@@ -81,6 +99,7 @@ class Column:
     grid: Fraction | str | None = None
     parts: str | None = None
     key_of: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def is_by_number(self) -> bool:
@@ -149,7 +168,7 @@ class Policy:
     demands: tuple[Demand, ...]
     attackers: tuple[Attacker, ...]
     max_suppression: float
-    null_values: tuple[str, ...]
+    null_values: Nulls
     unlisted: str | None
     keep_order: bool | None
     set_limit: int | None
@@ -267,7 +286,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         demands=demands,
         attackers=attackers,
         max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
-        null_values=tuple(nulls),
+        null_values=Nulls(tuple(nulls), {column.name: column.missing for column in columns}),
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
         keep_order=_keep_order(data, version),
         set_limit=_set_limit(data, version),
@@ -397,6 +416,7 @@ def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column,
                 grid=_grid(entry, ends, where),
                 parts=_parts(entry, where),
                 key_of=_key_of(entry, where),
+                missing=_missing(entry, where),
             )
         )
     return _with_linked(columns)
@@ -469,6 +489,19 @@ def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:
     role = entry.get("role")
     if found and ("treat" in entry or role in found or role not in ("quasi", "person", "household")):
         raise PolicyError(f"{where}: key_of is a setting of quasi-identifiers without a treatment")
+    return tuple(found)
+
+
+def _missing(entry: dict[str, Any], where: str) -> tuple[str, ...]:
+    """Read the texts that mean missing in this column alone."""
+    found = entry.get("missing", [])
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise PolicyError(f"missing of {where} must be a list of texts")
+    if SUPPRESSED in found:
+        raise PolicyError(f"missing of {where} holds {SUPPRESSED!r}, which marks a suppressed cell")
+    released = entry.get("role") in ("quasi", "sensitive", "insensitive")
+    if found and (not released or entry.get("key_of")):
+        raise PolicyError(f"{where}: missing is a setting of released columns that name nobody")
     return tuple(found)
 
 

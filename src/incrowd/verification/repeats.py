@@ -106,7 +106,7 @@ def _people_of_classes(
     released = tables.released
     quasi = [cell(released, column.name, policy.null_values, "r") for column in policy.named("quasi")]
     kept = " OR ".join(f"CAST({each} AS VARCHAR) IS DISTINCT FROM '{SUPPRESSED}'" for each in quasi)
-    person = f"coalesce('v' || CAST({cell(table, name, (), 'w')} AS VARCHAR), 'm')"
+    person = f"coalesce('v' || CAST({cell(table, name, alias='w')} AS VARCHAR), 'm')"
     sizes = (
         f"SELECT count(*) AS records, count(DISTINCT {person}) AS people FROM {released.name} AS r "
         f"JOIN {table.name} AS w ON r.rowid = w.rowid WHERE {kept} GROUP BY {', '.join(quasi)}"

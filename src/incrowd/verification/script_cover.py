@@ -21,14 +21,14 @@ from incrowd.errors import ParameterError
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.people import Covers, alike
-from incrowd.verification.policy import SUPPRESSED, Column
+from incrowd.verification.policy import SUPPRESSED, Column, Nulls
 from incrowd.verification.source import Table
 
 _MOST_PAIRS = 2_000_000_000
 """Classes times combinations that a script may look through."""
 
 
-def cover(script: Checks, population: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
+def cover(script: Checks, population: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
     """Write whom the classes cover in the population.
 
     Raises

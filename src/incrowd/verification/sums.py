@@ -22,7 +22,7 @@ from incrowd.verification.checks import Checks, Script
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.forms import decimal_of
 from incrowd.verification.loading import Tables
-from incrowd.verification.policy import Column, Policy
+from incrowd.verification.policy import Column, Nulls, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.treatments import Treatment
 
@@ -101,7 +101,7 @@ def _untold(treatment: Treatment, wanted: Sequence[str], released: Table, raw: T
     return ""
 
 
-def _rows(con: Checks, table: Table, wanted: Sequence[str], null_values: Sequence[str]) -> str:
+def _rows(con: Checks, table: Table, wanted: Sequence[str], null_values: Nulls) -> str:
     """Write the query of the texts of a column, v, and of the groups, g."""
     value, *others = (written(con, table, name, null_values) for name in wanted)
     group = others[0] if others else "NULL::VARCHAR"

@@ -53,7 +53,7 @@ class TextColumn:
 
 def counts_of(con: Checks, released: Table, *names: str) -> tuple[int, int]:
     """Return how many combinations of values only one record has, and how many there are."""
-    cells = ", ".join(f"CAST({cell(released, name, ())} AS VARCHAR)" for name in names)
+    cells = ", ".join(f"CAST({cell(released, name)} AS VARCHAR)" for name in names)
     groups = f"SELECT count(*) AS n FROM {released.name} GROUP BY {cells}"
     single, different = con.row(f"SELECT count(*) FILTER (n = 1), count(*) FROM ({groups})")
     return int(single), int(different)
@@ -113,7 +113,7 @@ class Texts:
         import polars as pl
 
         table = self.con.narrow(self.released, name)
-        shown = f"CAST({cell(table, name, ())} AS VARCHAR)"
+        shown = f"CAST({cell(table, name)} AS VARCHAR)"
         rows = self.con.execute(
             f"SELECT {shown} AS v, count(*) FROM {table.name} GROUP BY v ORDER BY v"
         ).fetchall()

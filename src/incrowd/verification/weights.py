@@ -19,7 +19,7 @@ from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
 from incrowd.verification.loading import Tables, write_plainly
 from incrowd.verification.persons import Persons, raw_wanted
-from incrowd.verification.policy import Policy
+from incrowd.verification.policy import Nulls, Policy
 from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
 
@@ -84,7 +84,7 @@ def stood_for(quasi: int, wildcards: str) -> str:
 
 
 def _add_up(
-    con: Checks, released: Table, raw: Table, quasi: Sequence[str], null_values: Sequence[str], number: str
+    con: Checks, released: Table, raw: Table, quasi: Sequence[str], null_values: Nulls, number: str
 ) -> None:
     """Make the table `standing`; sums of millionths are exact."""
     keys = ", ".join(

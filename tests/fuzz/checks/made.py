@@ -118,6 +118,7 @@ def policy_of(case: Case) -> Policy:
                 column.get("weight", 1.0), None if levels is None else (levels[0], levels[1]),
                 column.get("format"), column.get("decimal"), column.get("thousands"),
                 TREATMENTS.parse(column["treat"]) if "treat" in column else None, grid=column.get("grid"),
+                missing=tuple(column.get("missing", ())),
             )
         )  # fmt: skip
     algorithm = dict(case["algorithm"])
@@ -150,6 +151,7 @@ def spec_of(case: Case, column: dict[str, Any]) -> Spec:
         tuple(map(tuple, column["paths"])) if column.get("paths") else None,
         output if column["role"] == "quasi" else "auto", spelling_of(column),
         "outward" if "grid" in column else case.get("ends", "exact"), column.get("grid"),
+        tuple(column.get("missing", ())),
     )  # fmt: skip
 
 
@@ -231,7 +233,7 @@ def met_in(case: Case) -> list[tuple[str, str]]:
     quasi = [column for column in case["columns"] if column["role"] == "quasi"]
     met += [("style", style) for style in {column.get("output") or case["output"] for column in quasi}]
     kinds = {column["type"] for column in case["columns"] if column["role"] in ("quasi", "sensitive")}
-    if case["null_values"]:
+    if case["null_values"] or any("missing" in column for column in case["columns"]):
         met += [("null", column["type"]) for column in case["columns"] if _has_null(case, column)]
     if any(spelling_of(column) is not None for column in case["columns"]):
         met.append(("spelled", case["source"]))
@@ -255,7 +257,8 @@ def _has_null(case: Case, column: dict[str, Any]) -> bool:
     if column["role"] not in ("quasi", "sensitive"):
         return False
     raws = frame_of([column]).to_series(0).to_list()
-    return any(raw is not None and oracle.is_missing(raw, case["null_values"]) for raw in raws)
+    nulls = [*case["null_values"], *column.get("missing", [])]
+    return any(raw is not None and oracle.is_missing(raw, nulls) for raw in raws)
 
 
 def raw_columns(case: Case, seen: pl.DataFrame) -> tuple[dict[str, Column], dict[str, Column], list[bool]]:

@@ -49,6 +49,7 @@ class Spec:
     spelling: Spelling | None = None
     ends: str = "exact"
     grid: float | str | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass
@@ -214,6 +215,7 @@ def _number(raw: Raw, kind: str) -> Fraction:
 
 def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]) -> Column:
     """Read a column; rows that are not live do not shape it."""
+    null_values = [*null_values, *spec.missing]
     if spec.spelling is not None:
         spec, raws = _plainly(spec, raws, null_values, live)
     present = [

@@ -115,6 +115,7 @@ def init(
         ask=not no_questions,
         answered=_answers if ask else None,
         labels=None if csv_format is None else csv_format.labels,
+        missing_codes=None if csv_format is None else csv_format.missing_codes,
     )
     text = draft.text + "".join(f"{line}\n" for line in rules)
     if target is None:

@@ -41,6 +41,8 @@ class Column:
         Codes that mean missing, from and to.
     letters
         Missing codes that are letters, of those that its cells have.
+    codes
+        All missing codes that its cells have.
     categories
         Whether all its values have labels, apart from missing codes.
     """
@@ -52,6 +54,7 @@ class Column:
     labels: Mapping[Code, str] = field(default_factory=dict)
     missing: Sequence[tuple[Any, Any]] = ()
     letters: frozenset[str] = frozenset()
+    codes: frozenset[Code] = frozenset()
     categories: bool = False
 
     def is_missing(self, code: Any) -> bool:
@@ -59,6 +62,17 @@ class Column:
         if self.kind != "text" and isinstance(code, str):
             return True
         return any(type(code) is type(least) and least <= code <= most for least, most in self.missing)
+
+    def missing_texts(self) -> list[str]:
+        """Return the cells of its missing codes: labels, and numbers or letters that have none.
+
+        Examples
+        --------
+        >>> Column("number", labels={9.0: "refused"}, codes=frozenset([8.0, 9.0])).missing_texts()
+        ['8', 'refused']
+        """
+        texts = self.texts()
+        return sorted(texts.get(code) or _unlabelled(code, self) for code in self.codes)
 
     def texts(self) -> dict[Code, str]:
         """Return the text of each labelled code; where two would have one text, the code is in it."""
@@ -68,6 +82,11 @@ class Column:
             code: text if often[text] == 1 and not _is_other(text, code) else f"{text} ({plain(code)})"
             for code, text in found.items()
         }
+
+
+def _unlabelled(code: Any, column: Column) -> str:
+    """Write a code that has no label; letters that mean missing have a point in front."""
+    return f".{code}" if isinstance(code, str) and column.kind != "text" else plain(code)
 
 
 def _is_other(text: str, code: Code) -> bool:
@@ -104,7 +123,7 @@ def shown(values: Sequence[Any], column: Column) -> pl.Series:
         whole = (numbers == numbers.round(0)).all() and (numbers.abs() < 2**53).all()
         return numbers.cast(pl.Int64) if whole else numbers
     for value in set(values).difference(texts):
-        texts[value] = f".{value}" if isinstance(value, str) else plain(value)
+        texts[value] = _unlabelled(value, column)
     return pl.Series([texts[value] for value in values], dtype=pl.String)
 
 

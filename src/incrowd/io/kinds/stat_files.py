@@ -127,7 +127,7 @@ def _about(name: str, values: list[Any], said: Any) -> Column:
         missing,
         frozenset() if text else frozenset(value for value in values if isinstance(value, str)),
     )
-    occurring = (
-        {value for value in values if value is not None and not column.is_missing(value)} if labels else ()
-    )
-    return replace(column, categories=bool(occurring) and all(value in labels for value in occurring))
+    occurring = {value for value in values if value is not None}
+    codes = frozenset(filter(column.is_missing, occurring))
+    rest = occurring - codes if labels else ()
+    return replace(column, codes=codes, categories=bool(rest) and all(value in labels for value in rest))

@@ -79,6 +79,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
     engine = SparkEngine(table)
     frame, _ = positional(table)
     quasi = [attribute.name for attribute in policy.schema.quasi]
+    nulls = [attribute.nulls(policy.schema.null_values) for attribute in policy.schema.quasi]
     sensitive = [attribute.name for attribute in policy.schema.sensitive]
     frame = frame.select(
         *(engine.column(name).alias(f"q{j}") for j, name in enumerate(quasi)),
@@ -94,7 +95,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
     models = policy.models
 
     def check(part: Any) -> Any:
-        return check_part((scale, models, quasi, policy.schema.null_values), part)
+        return check_part((scale, models, quasi, nulls), part)
 
     schema = st.StructType([st.StructField(FIGURES, st.StringType())])
     people = None if scale.people is None else _Found.of(grouped.filter("not gone"), cells, scale.people)
@@ -172,7 +173,7 @@ def check_part(shared: Any, table: Any) -> Any:
     """Measure whole classes, given as an Arrow table of combinations; runs on the executors."""
     from incrowd.kernels.grouping.grouping import group_columns
 
-    scale, models, quasi, null_values = shared
+    scale, models, quasi, nulls = shared
     frame = pl.DataFrame(pl.from_arrow(table))
     suppressed = int(frame.filter(frame["gone"])["n"].sum())
     frame = frame.filter(~frame["gone"])
@@ -183,7 +184,7 @@ def check_part(shared: Any, table: Any) -> Any:
         rows = frame["n"].to_numpy()
         domains, codes = [], []
         for j, name in enumerate(quasi):
-            distinct, places = dictionary(frame[f"q{j}"], name, null_values)
+            distinct, places = dictionary(frame[f"q{j}"], name, nulls[j])
             domain, ranks = Domain.build(Attribute(name, "quasi", kind="category"), distinct)
             domains.append(domain)
             codes.append(smallest_codes(ranks[places], max(domain.size, 1)))

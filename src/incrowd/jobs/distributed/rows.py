@@ -99,7 +99,7 @@ def recode_block(shared: Any, table: Any) -> Any:
         recoding = policy.algorithm.search(
             search_problem(policy, frequency, policy.schema.quasi, Silent())
         ).recoding
-        check_cells(recoding, policy.schema.null_values)
+        check_cells(recoding, policy.schema)
         lost = {
             name: {"per_attribute": found.per_attribute}
             for name, found in losses(frequency, recoding).items()

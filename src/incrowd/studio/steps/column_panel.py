@@ -107,6 +107,9 @@ class ColumnPanel:
                 with self._fold("treatment", lambda: self._treatment_now()[0]):
                     self._treating = ui.element("div").classes("fields")
                 self._draw_treatment(*self._treatment_now())
+            if role not in UNRELEASED:
+                with self._fold("missing", lambda: ", ".join(settings.get("missing", ())) or "empty cells"):
+                    self._codes()
             if role not in UNRELEASED and (self.name in choices.ways or _spelled(settings)):
                 asked = set(_spelled(settings).values()) <= {OPEN_ROLE}
                 with self._fold("spelling", lambda: _way_in_words(_spelled(settings)), opened=asked):
@@ -149,6 +152,20 @@ class ColumnPanel:
         for key in {"format", "decimal"} & settings.keys():
             asked = text_field(f"{key} of its values", key, settings[key], on_change=self._changed)
             asked.bind_value_to(settings, key, lambda text: text or OPEN_ROLE).classes("w-full")
+
+    def _codes(self) -> None:
+        """Ask which texts mean missing in this column alone."""
+
+        def take(event: Any) -> None:
+            codes = [text.strip() for text in event.value.split(",") if text.strip()]
+            self._settings.pop("missing", None)
+            if codes:
+                self._settings["missing"] = codes
+            self._changed()
+
+        now = ", ".join(self._settings.get("missing", ()))
+        asked = text_field("Texts that mean missing here", "missing", now, on_change=take)
+        hinted(asked, "separated by commas, as 9, 99").classes("w-full")
 
     # --- treatments -------------------------------------------------------------------------------
 
