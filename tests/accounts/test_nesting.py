@@ -13,6 +13,7 @@ from incrowd.accounts.nesting import outside_of
 from incrowd.cli import app
 from incrowd.errors import HierarchyError, InfeasibleError
 from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.builders import Flat
 from incrowd.verification.intervals import count_outside
 from incrowd.verification.tree_files import tree_in
 
@@ -126,7 +127,27 @@ def test_the_way_out_where_a_root_counts_as_suppressed():
     rows = [("31", "a"), ("32", "b")]
     ages = pl.DataFrame({"age": ["31", "32", "31", "32", "31"]})
     star, named = (Hierarchy.from_paths([(*row, root) for row in rows]) for root in ("*", "Any"))
-    with pytest.raises(InfeasibleError, match="root other than"):
-        ic.anonymize(ages, ic.Schema(quasi={"age": star}), ic.KAnonymity(4))
-    release = ic.anonymize(ages, ic.Schema(quasi={"age": named}), ic.KAnonymity(4))
-    assert release.table["age"].to_list() == ["Any"] * 5
+    for beside in ({}, {"sex": Flat()}):
+        table = ages.with_columns(sex=pl.Series(["f", "m"] * 2 + ["m"]))
+        for algorithm in ("mondrian", "optimal", "samarati"):
+            with pytest.raises(InfeasibleError, match="root other than"):
+                ic.anonymize(
+                    table,
+                    ic.Schema(quasi={"age": star, **beside}, unlisted="drop"),
+                    ic.KAnonymity(4),
+                    algorithm,
+                )
+            release = ic.anonymize(
+                table, ic.Schema(quasi={"age": named, **beside}, unlisted="drop"), ic.KAnonymity(4), algorithm
+            )
+            assert release.table["age"].to_list() == ["Any"] * 5
+    # Where a root has another name, this is no way out.
+    with pytest.raises(InfeasibleError) as told:
+        ic.anonymize(
+            table,
+            ic.Schema(quasi={"age": named, "sex": Flat()}),
+            ic.KAnonymity(4),
+            "optimal",
+            levels={"age": 1, "sex": 0},
+        )
+    assert "root" not in str(told.value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import Configured
 from incrowd.progress import Silent
@@ -221,6 +222,17 @@ def _people(frequency: FrequencyTable) -> str:
 def least_size(models: Sequence[PrivacyModel]) -> int:
     """Return the number of records below which no class can satisfy all models that look at classes."""
     return max((model.least_size for model in models if not model.of_table), default=1)
+
+
+STARRED_ROOT = "a root other than * (such as Any)"
+"""What helps where `names_starred_root` says so."""
+
+
+def names_starred_root(attributes: Sequence[Attribute]) -> bool:
+    """Say whether the roots of all hierarchies are `*`, and one of these could have another name."""
+    trees = [attribute.hierarchy for attribute in attributes]
+    named = [tree.labels[0] == "*" for tree in trees if isinstance(tree, Hierarchy)]
+    return None not in trees and bool(named) and all(named)
 
 
 def all_hold(models: Sequence[PrivacyModel], classes: EquivalenceClasses) -> NDArray[np.bool_]:

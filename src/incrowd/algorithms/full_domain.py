@@ -7,7 +7,14 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold
+from incrowd.algorithms.base import (
+    STARRED_ROOT,
+    Algorithm,
+    SearchProblem,
+    Solution,
+    all_hold,
+    names_starred_root,
+)
 from incrowd.errors import InfeasibleError, ParameterError, listed, setting
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
@@ -266,6 +273,9 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
     fewer = asked and 1 <= k < asked[0].limit
     if fewer and algorithm.finds(replace(quiet, models=[KAnonymity(k)]), least.levels):
         words.append(f"{setting(f'k={k}', f'-k {k}')} alone would do without")
+    # What fails for all records as one class was refused before.
+    if names_starred_root(problem.attributes):
+        words.append(f"at the top {STARRED_ROOT} would do: a class of * alone is suppressed")
     return "; ".join(words)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incrowd.algorithms.base import STARRED_ROOT, names_starred_root
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
-from incrowd.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from incrowd.engines import Counted
@@ -94,10 +94,9 @@ def _wide_ranges(policy: Policy) -> str:
 
 def _starred_roots(policy: Policy) -> str:
     """Say which change helps where classes at the roots of hierarchies look like suppressed records."""
-    trees = [each.hierarchy for each in policy.schema.quasi]
-    if not all(isinstance(tree, Hierarchy) and tree.labels[0] == "*" for tree in trees):
+    if not names_starred_root(policy.schema.quasi):
         return ""
-    return ", give a root other than * (such as Any) to a hierarchy, since a class of * alone is suppressed,"
+    return f", give {STARRED_ROOT} to a hierarchy, since a class of * alone is suppressed,"
 
 
 def shortfall(measured: ModelResult) -> str:
