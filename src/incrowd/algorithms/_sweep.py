@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.algorithms.lattice.limits import Budget
 from incrowd.kernels.clusters.costs import cell_costs
-from incrowd.kernels.grouping.grouping import group_codes
+from incrowd.kernels.grouping.company import group_with_company
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
@@ -99,14 +99,11 @@ def sweep(
     left = np.arange(len(weights))
     class_of = np.full(len(weights), -1, np.int64)
     found: list[tuple[int, ...]] = []
-    alone: dict[tuple[int, ...], NDArray[np.uint8]] = {}
-    alike = {id(rung): _alike(rung) for ladder in ladders for rung in ladder}
+    company = _Company(ladders, weights.astype(np.int64, copy=False), least)
     for rungs in chosen:
         if progress is not None:
             progress.advance(len(class_of) - len(left), len(class_of))
-        some, ids, count = _with_company(
-            sorted(rungs, key=lambda rung: alike[id(rung)]), left, weights, least, alone
-        )
+        some, ids, count = company.of(rungs, left)
         if not count:
             continue
         if accept is not None:
@@ -123,47 +120,53 @@ def sweep(
     return Sweep(class_of, found)
 
 
+class _Company:
+    """Finds the keys whose group under a combination of rungs has enough records.
+
+    Keys are first grouped by the few columns that tell most of them apart. Who has too little company by
+    these has too little by all, and later, too, when fewer are left. So they are remembered: a bit for each
+    key and combination of such rungs.
+    """
+
+    def __init__(self, ladders: list[list[Rung]], weights: NDArray[np.int64], least: int) -> None:
+        rungs = [rung for ladder in ladders for rung in ladder]
+        self._codes = np.array([rung.groups for rung in rungs], np.int64).reshape(len(rungs), len(weights))
+        self._row = {id(rung): number for number, rung in enumerate(rungs)}
+        self._alike = [_alike(rung) for rung in rungs]
+        self._weights, self._least = weights, least
+        self._alone: dict[tuple[int, ...], NDArray[np.uint8]] = {}
+        self._kept, self._ids = np.empty((2, len(weights)), np.int64)
+
+    def of(
+        self, rungs: Sequence[Rung], left: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return those of the keys that are left, the group of each, and how many groups there are."""
+        columns = sorted((self._row[id(rung)] for rung in rungs), key=self._alike.__getitem__)
+        few = tuple(columns[:_AT_ONCE])
+        if few in self._alone:
+            left = left[np.unpackbits(self._alone[few])[left] == 0]
+            return self._grouped(columns, left)
+        some, ids, count = self._grouped(few, left)
+        alone = np.zeros(len(self._weights), np.bool_)
+        alone[left] = True
+        alone[some] = False
+        self._alone[few] = np.packbits(alone)
+        return (some, ids, count) if len(few) == len(columns) else self._grouped(columns, some)
+
+    def _grouped(
+        self, columns: Sequence[int], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        asked = np.array(columns, np.int64)
+        kept, groups = group_with_company(
+            self._codes, asked, rows, self._weights, self._least, self._kept, self._ids
+        )
+        return self._kept[:kept].copy(), self._ids[:kept].copy(), groups
+
+
 def _alike(rung: Rung) -> float:
     """Return how many pairs of keys share a group, which is least where groups tell most keys apart."""
     counts = np.unique(rung.groups, return_counts=True)[1].astype(np.float64)
     return float(counts @ counts)
-
-
-def _with_company(
-    rungs: list[Rung],
-    left: NDArray[np.int64],
-    weights: NDArray[np.integer],
-    least: int,
-    alone: dict[tuple[int, ...], NDArray[np.uint8]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the keys whose group has enough records, the group of each, and how many groups there are.
-
-    A few columns at a time are grouped. Who has too little company by these has too little by all.
-
-    Parameters
-    ----------
-    alone
-        Who had too little by the first columns of earlier combinations, in bits; it is the same later, when
-        fewer are left. This adds to it: a bit for each key and combination at most.
-    """
-    few = tuple(id(rung) for rung in rungs[:_AT_ONCE])
-    if few in alone:
-        left = left[np.unpackbits(alone[few])[left] == 0]
-    ids, count = np.zeros(len(left), np.int64), 1
-    for start in range(0, len(rungs), _AT_ONCE):
-        columns = [ids, *(rung.groups[left] for rung in rungs[start : start + _AT_ONCE])]
-        groups, first = group_codes(columns, len(left))
-        large = np.bincount(groups, weights[left], len(first)) >= least
-        count = int(large.sum())
-        stays = large[groups]
-        if few not in alone:
-            without = np.zeros(len(weights), np.bool_)
-            without[left[~stays]] = True
-            alone[few] = np.packbits(without)
-        left, ids = left[stays], (np.cumsum(large) - 1)[groups[stays]]
-        if not count:
-            break
-    return left, ids, count
 
 
 def _rungs(keys: PricedKeys, j: int) -> list[Rung]:
