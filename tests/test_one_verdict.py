@@ -262,6 +262,9 @@ PLANTS: dict[str, Plant] = {
         {"height": RNG.integers(0, 80, ROWS), "weight": RNG.integers(0, 70, ROWS)},
         {"columns": plain("height")["columns"] + plain("weight")["columns"]},
     ),
+    "outlying-value": Plant(
+        {"pay": [*(20_000 + 100 * RNG.integers(0, 50, ROWS - 1)), 2_000_000]}, plain("pay")
+    ),
     "personal-text": Plant({"note": NOTES}, plain("note")),
     "free-text": Plant({"note": SENTENCES}, plain("note")),
     "list-cells": Plant(

@@ -137,6 +137,29 @@ def test_6_an_income_to_the_cent_is_a_point_and_its_draft_rounds_it(call):
     assert pl.read_csv("out.csv")["income"].n_unique() < ROWS / 4
 
 
+def test_one_income_far_from_all_others_is_a_point_until_it_is_cut_off_or_accepted(call):
+    raw = written(income=[*(20_000 + 1_000 * RNG.integers(0, 20, ROWS - 1)), 2_345_678])
+    asked = ["anonymize", raw, *QUASI, "-l", "2", "--sensitive", "dx,income", "-o", "out.csv"]
+    status, said = call(*asked)
+    assert (status, Path("out.csv").exists()) == (1, False)
+    assert "outlying-value: The largest number of income belongs to one record" in said
+    assert "Cut off its largest values (--treat income=top:0.95)" in said
+    assert "Or accept it: --accept outlying-value:income=" in said
+    assert "2345678" not in said.replace(",", "")
+    status, assessed = call("assess", raw, *QUASI, "--sensitive", "dx,income")
+    assert "outlying-value: The largest number of income belongs to one record" in assessed
+    status, said = call(*asked, "--treat", "income=top:0.95", "--save-policy", "policy.toml")
+    assert status == 0, said
+    assert call("verify", "out.csv", "--policy", "policy.toml")[0] == 0
+    reason = "--accept=outlying-value:income=The income of our director is public."
+    status, said = call(*asked, reason, "--save-policy", "accepted.toml", "--force")
+    assert status == 0
+    status, checked = call("verify", "out.csv", "--policy", "accepted.toml")
+    assert (status, "Accepted: The income of our director is public." in checked) == (0, True)
+    assert call("init", raw, "--no-questions", "-o", "draft.toml")[0] == 0
+    assert call("anonymize", raw, "--policy", "draft.toml", "-o", "drafted.csv")[0] == 0
+
+
 def test_7_an_id_that_repeats_is_asked_about_although_it_does_not_leave(call):
     people = [f"K{number:05}" for number in range(ROWS - 20)]
     raw = written(pid=[*people, *people[:20]])

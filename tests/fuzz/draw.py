@@ -195,6 +195,13 @@ STORED: dict[str, dict[str, Stored]] = {
     },
 }  # fmt: skip
 """Types of databases beside the plain ones, by a name each: collations for which `a` is `A`, short texts."""
+FEW = 25
+"""Rows up to which no value counts as far from the others."""
+FAR: dict[str, tuple[str, dict[str, str]]] = {
+    "int": ("{}", {}), "int32": ("{}", {}), "float": ("{}.5", {}), "decimal": ("{}.25", {}), "numeric": ("{}", {}),
+    "text": ("{}", {}), "amount": ("{},5", {"decimal": ","}),
+}  # fmt: skip
+"""How the numbers of a column are written of which one is far from the others, by type, and its spelling."""
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -263,6 +270,8 @@ class Draw:
         columns = self.columns(rows, algorithm, source)
         if persons:
             give_persons(r, columns, source in CASELESS)
+        if rows > FEW and r.random() < (0.15 if self.met["point", "outlying-value"] else 0.4):
+            self.outlier(columns)
         case: Case = {
             "source": source,
             "columns": columns,
@@ -292,6 +301,25 @@ class Draw:
             self.perturb(case)
         self.store(case)
         return case
+
+    def outlier(self, columns: list[dict[str, Any]]) -> None:
+        """Give a column that leaves many values, of which one is far from all others."""
+        r = self.random
+        able = [
+            column for column in columns
+            if column["role"] in ("sensitive", "insensitive", "other") and column["type"] in FAR
+            and not {"recipe", "paths", "people", "rid"} & column.keys()
+        ]  # fmt: skip
+        if able:
+            column = r.choice(able)
+            written, spellings = FAR[column["type"]]
+            column["cells"] = [
+                None if cell is None else written.format(r.randrange(10, 99)) for cell in column["cells"]
+            ]
+            for name in ("format", "decimal", "thousands"):
+                column.pop(name, None)
+            column |= spellings
+            column["cells"][r.randrange(len(column["cells"]))] = written.format(r.choice([-900, 9000]))
 
     def store(self, case: Case) -> None:
         """Give columns of a database a type of its own, where their cells can be held as that."""

@@ -430,7 +430,7 @@ def _print(tally: Tally, seconds: float) -> None:
               "spelled": "declared spellings by place", "person": "people with several rows by place",
               "attacker": "models against attackers", "power": "powers of km-anonymity",
               "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "series": "series of releases", "perturbed": "perturbed sensitive columns",
-              "ledger": "overlapping releases in a ledger",
+              "point": "points of verdicts", "ledger": "overlapping releases in a ledger",
               "stopped": "runs that were stopped", "forged": "ledgers that were forged",
               "script": "scripts of checks for DuckDB"}  # fmt: skip
     for what, title in titles.items():
@@ -468,6 +468,7 @@ def _lacking(tally: Tally) -> list[str]:
         "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
         "spelled": SOURCES, "person": SOURCES, "attacker": ABOUT,
         "wildcards": WILDCARDS, "ends": ("outward", "exact"), "batch": BATCHES, "series": SERIES, "perturbed": PERTURBING,
+        "point": ("outlying-value",),
     }  # fmt: skip
     absent = {reason.partition(":")[0] for reason in tally.skipped} if not REQUIRED else set()
     return [

@@ -555,6 +555,15 @@ def test_numbers_that_single_out_records_together_are_rounded():
     assert (steps - steps.round()).abs().max() < 1e-9
 
 
+def test_the_number_far_from_all_others_is_cut_off():
+    """Hours of work that many records share, and those of one record."""
+    hours = [*(20 + RNG.integers(0, 30, ROWS - 1)), 400]
+    draft, release = tried_draft(income=hours)
+    assert draft.trial.remedies == ("income is cut off: top = 0.99",)
+    assert tomllib.loads(draft.text)["columns"]["income"]["treat"] == {"top": 0.99}
+    assert (release.verdict.state, "400" in draft.text) == ("holds", False)
+
+
 def test_texts_that_single_out_records_are_left_out():
     """Codes of illnesses that half of the records have for their own."""
     codes = texts("code {}", RNG.integers(0, 1_500, ROWS))

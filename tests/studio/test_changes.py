@@ -23,6 +23,7 @@ COLUMNS = {
     "decade": [(20 + row % 20) // 10 for row in range(ROWS)],
     "cost": [1_000 + 37 * row for row in range(ROWS)],
     "badge": [f"b{row * 7 % ROWS:03}" for row in range(ROWS)],
+    "pay": [*(20_000 + 1_000 * (row % 40) for row in range(ROWS - 1)), 2_000_000],
     "height": [150 + row % 30 for row in range(ROWS)],
     "weight": [50 + row // 4 for row in range(ROWS)],
     "ill": [DRAWN.choice(["flu", "HIV", "cold"]) for row in range(ROWS)],
@@ -44,6 +45,7 @@ def opened(tmp_path, roles: dict[str, str], models=None) -> Work:
 CASES = {
     "unique-column": {"age": "quasi", "cost": "insensitive"},
     "unique-together": {"age": "quasi", "height": "insensitive", "weight": "insensitive"},
+    "outlying-value": {"age": "quasi", "pay": "insensitive"},
     "personal-text": {"age": "quasi", "mail": "insensitive"},
     "unprotected-sensitive": {"age": "quasi", "ill": "sensitive"},
     "derived-column": {"age": "quasi", "decade": "insensitive"},
@@ -54,6 +56,9 @@ TRIED = [
     ("unique-column", "identifying"),
     ("unique-together", "round"),
     ("unique-together", "identifying"),
+    ("outlying-value", "limit"),
+    ("outlying-value", "quasi"),
+    ("outlying-value", "identifying"),
     ("personal-text", "identifying"),
     ("unprotected-sensitive", "protect"),
     ("unprotected-sensitive", "identifying"),
@@ -80,6 +85,26 @@ def test_a_change_removes_its_point(tmp_path, kind, change):
         # What a click changed can be undone.
         assert work.undo() == [point.columns[0]]
         assert work.chosen.columns[point.columns[0]] == {"role": CASES[kind][point.columns[0]]}
+    work.close()
+
+
+@pytest.mark.parametrize(
+    ("treat", "then"),
+    [
+        ({"round": 1000}, {"round": 1000, "top": 0.9}),
+        ({"bottom": 0.1}, {"top": 0.9, "bottom": 0.1}),
+        ({"noise": 0.001}, None),
+    ],
+)
+def test_a_limit_is_added_to_a_treatment_that_can_have_it(tmp_path, treat, then):
+    work = opened(tmp_path, CASES["outlying-value"])
+    work.chosen.columns["pay"]["treat"] = treat
+    (point,) = (each for each in work.anonymize(Silent()).verdict.open if each.name == "outlying-value")
+    made = {each.name: each for each in changes_of(point, work, head_of(work))}
+    assert ("limit" in made) == (then is not None)
+    if then is not None:
+        made["limit"].make()
+        assert work.chosen.columns["pay"]["treat"] == then
     work.close()
 
 

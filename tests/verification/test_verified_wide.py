@@ -70,9 +70,9 @@ def test_parts_of_a_wide_table_tell_what_the_whole_tells(tmp_path, monkeypatch, 
 def test_the_wide_table_is_not_asked_about_each_column(tmp_path, monkeypatch):
     asked = []
 
-    def row(self, sql):
+    def row(self, sql, parameters=None):
         asked.append(sql)
-        return tuple(self.con.execute(sql).fetchone())
+        return tuple(self.con.execute(sql, parameters).fetchone())
 
     monkeypatch.setattr(checks.Checks, "row", row)
     counts = []

@@ -7,6 +7,7 @@ from itertools import accumulate, chain, combinations, repeat
 from operator import mul
 from typing import TYPE_CHECKING
 
+from incrowd.accounts.outlying import outlying_value
 from incrowd.errors import IncrowdError
 from incrowd.gate import wording
 from incrowd.gate.columns import are_numbers, points_of_texts, texts_of
@@ -70,7 +71,10 @@ def points_of_columns(engine: Engine, schema: Schema, rows: int) -> Iterator[Poi
             sizes[name] = len(column)
         if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
             yield wording.unread_column(name, "its values are neither texts, numbers nor dates")
-        elif (texts := texts_of(column, counts)) is not None:
+            continue
+        if (point := outlying_value(name, column, counts, rows, schema)) is not None:
+            yield point
+        if (texts := texts_of(column, counts)) is not None:
             records = int(counts.sum())
             yield from points_of_texts(name, *texts, records, quasi=False, compared=name in compared)
     yield from _unique_pairs(engine, sizes, rows)

@@ -47,6 +47,7 @@ KINDS = {
     "not-checked": Kind("a limit could not be checked with what was given", accepted=False),
     "unique-column": Kind("many records have a value of their own in a column"),
     "unique-together": Kind("two columns single out many records together"),
+    "outlying-value": Kind("one record has a number or date far beyond all others of a column"),
     "personal-text": Kind("a column has texts that name or reach people"),
     "free-text": Kind("a column has sentences that people wrote"),
     "unread-column": Kind("a column was not searched for texts about people"),

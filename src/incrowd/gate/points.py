@@ -31,6 +31,8 @@ class Point:
         A sentence on the change that removes the point.
     why
         Why the policy accepts it; None where it does not.
+    limit
+        The setting that cuts off what the point is about, as ``("top", 0.99)``; None where none does.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Point:
     text: str = field(repr=False)
     way_out: str = field(repr=False)
     why: str | None = field(default=None, repr=False)
+    limit: tuple[str, float] | None = field(default=None, repr=False)
 
     @property
     def state(self) -> State:

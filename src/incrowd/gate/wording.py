@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 
-from incrowd.errors import listed, setting
+from incrowd.errors import listed, null_values_setting, setting
 from incrowd.gate.points import Point
 
 NAMED_COLUMNS = 6
 """Columns that a sentence names."""
+_BEYOND = 7
+"""Records beyond a limit that is the mean of ten around it, so that the last record is none of these."""
 
 
 def percent(share: float) -> str:
@@ -139,10 +141,7 @@ def unique_column(name: str, share: float, *, numbers: bool) -> Point:
 
 def way_out_of_values(name: str, *, numbers: bool) -> str:
     """Name the changes after which values of a column, which may be numbers, single no record out."""
-    rounding = setting(
-        f"treatments={{{name!r}: 'round:1000'}}", f"--treat {name}=round:1000", "treat = { round = 1000 }"
-    )
-    first = f"Round it ({rounding})" if numbers else "Give it a treatment"
+    first = f"Round it ({_treat(name, 'round', '1000')})" if numbers else "Give it a treatment"
     return f"{first}, make it a quasi-identifier, or leave it out."
 
 
@@ -175,6 +174,54 @@ def unique_together(pairs: Mapping[tuple[str, str], float]) -> Iterator[Point]:
             f"Make {first} a quasi-identifier, give it a treatment, or leave it out.",
         )
         left = {pair: share for pair, share in left.items() if first not in pair}
+
+
+def outlying_value(
+    name: str, share: float, records: int, *, largest: bool, dates: bool, rounded: bool
+) -> Point:
+    """Return the point of a column in which one record is far beyond all others.
+
+    Parameters
+    ----------
+    records
+        Records of which the number or date is known.
+    largest
+        Whether it is the largest value or the smallest.
+    dates, rounded
+        Whether the values are dates, and whether a treatment rounds them.
+    """
+    ends = ("earliest", "latest") if dates else ("smallest", "largest")
+    limit = None if dates else _limit_beside(records, largest=largest)
+    way_out = "Make it a quasi-identifier, or leave it out."
+    if limit is not None:
+        word, quantile = limit
+        added = f"add {word} = {quantile:g} to its rounding"
+        cut = added if rounded else _treat(name, word, f"{quantile:g}")
+        way_out = f"Cut off its {ends[largest]} values ({cut}), make it a quasi-identifier, or leave it out."
+    return Point(
+        "outlying-value",
+        (name,),
+        share,
+        f"The {ends[largest]} {'date' if dates else 'number'} of {name} belongs to one record, and is "
+        "farther from the next than all others are from each other. Whoever has heard of it finds the "
+        "record.",
+        f"{way_out} If it stands for a missing value, say so with {null_values_setting()}.",
+        limit=limit,
+    )
+
+
+def _limit_beside(records: int, *, largest: bool) -> tuple[str, float]:
+    """Return the treatment and the quantile that cut off one value: the ten records around it are others."""
+    part = next((part for part in (0.01, 0.05, 0.1, 0.25) if part * records >= _BEYOND), 0.5)
+    return ("top", 1 - part) if largest else ("bottom", part)
+
+
+def _treat(name: str, treatment: str, value: str) -> str:
+    return setting(
+        f"treatments={{{name!r}: '{treatment}:{value}'}}",
+        f"--treat {name}={treatment}:{value}",
+        f"treat = {{ {treatment} = {value} }}",
+    )
 
 
 def personal_text(name: str, shares: Mapping[str, tuple[int, float]], share: float) -> Point:

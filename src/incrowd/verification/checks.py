@@ -87,9 +87,9 @@ class Checks:
         """Run a statement."""
         return self.con.execute(sql, parameters)
 
-    def row(self, sql: str) -> tuple[Any, ...]:
+    def row(self, sql: str, parameters: Any = None) -> tuple[Any, ...]:
         """Run a query whose answer is one row."""
-        row = self.con.execute(sql).fetchone()
+        row = self.con.execute(sql, parameters).fetchone()
         assert row is not None  # an aggregate always has one row
         return tuple(row)
 

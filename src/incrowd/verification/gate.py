@@ -21,6 +21,7 @@ from incrowd.verification.derived import derived_columns
 from incrowd.verification.groups import GROUP
 from incrowd.verification.intervals import count_outside
 from incrowd.verification.loading import Tables
+from incrowd.verification.outlying import outlying_value
 from incrowd.verification.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd.verification.repeats import repeated_ids
 from incrowd.verification.source import Table, literal
@@ -82,6 +83,11 @@ def _unique(of: Subject) -> Iterator[Point]:
     for name, share in alone.items():
         if share >= _A_FIFTH:
             yield wording.unique_column(name, share, numbers=of.texts.are_numbers(name))
+    declared = {column.name: column for column in of.policy.columns}
+    for name in names:
+        point = outlying_value(con, released, name, declared.get(name), of.policy.null_values)
+        if point is not None:
+            yield point
     sizes = {name: counts[name][1] for name in names if alone[name] < _A_FIFTH}
     most = sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED]
     pairs = {}

@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ from fuzz.sources import Placed, Services, csv_bytes, fetched, read_csv
 from incrowd.engines import engine_for
 from incrowd.policy.policy import Policy
 from incrowd.recoding import Recoding
+
+SHOWN = ("unique-column", "unique-together", "outlying-value", "personal-text", "free-text", "list-cells")
+"""Points that are found in the released file, whatever the raw table is."""
 
 
 def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
@@ -192,6 +196,7 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     if not verified.keeps_limits and not doubtful and not unjudged:
         failed = [finding for finding in verified.findings if not finding.holds]
         yield Finding("verify", f"{failed} {verified.problems} {verified.unchecked}")
+    yield from _points_of(made, verified, outcome)
     if verified.people is not None:
         found = verified.people
         counted = (found.people, found.unnamed, found.suppressed, found.smallest)
@@ -268,6 +273,21 @@ def _figures_of(made: Made, verified: ic.Verification) -> Iterator[Finding]:
         reached = found[each.model, each.quantity, each.attribute]
         if reached is None or not math.isclose(each.value, reached, rel_tol=1e-9, abs_tol=1e-9):
             yield Finding(f"measured {each.model}", f"{each.quantity} is {each.value}, to verify {reached}")
+
+
+def _points_of(made: Made, verified: ic.Verification, outcome: Outcome) -> Iterator[Finding]:
+    """The points that the file alone shows are those of the release, in the same words.
+
+    Values that are drawn may be drawn anew for a file.
+    """
+    here, there = (
+        sorted(point.sentence() for point in verdict.points if point.name in SHOWN)
+        for verdict in (made.release.verdict, verified.verdict)
+    )
+    outcome.met += [("point", point.name) for point in made.release.verdict.points]
+    if here != there and not made.perturbed:
+        one, other = next(pair for pair in zip_longest(here, there) if pair[0] != pair[1])
+        yield Finding("verify points", f"the release says {one}, and verify says {other}")
 
 
 def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> Path:
