@@ -510,3 +510,15 @@ def test_the_first_rows_do_not_hide_what_the_others_tell(tmp_path, of_files):
         row_map=place / "internal" / "rows.parquet",
     )
     assert [p.text for p in verified.verdict.points] == [p.text for p in release.verdict.points]
+
+
+def test_numbers_that_are_none_are_rounded_in_a_file_too(tmp_path):
+    """A frame holds NaN among its numbers, and a CSV the text of it: both say that rounding helps."""
+    table = TABLE.with_columns(cost=pl.Series([*(number / 7 for number in range(ROWS - 1)), float("nan")]))
+    release = write(table, schema("cost"), K)
+    release.save(tmp_path / "out")
+    checked = verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert [each.sentence() for each in checked.verdict.points] == [
+        each.sentence() for each in release.verdict.points
+    ]
+    assert "round:1000" in release.verdict.points[0].way_out

@@ -41,15 +41,19 @@ def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, N
 
 
 def _are_decimals(texts: pl.Series) -> bool:
+    return _are_numbers(texts) and bool(texts.str.contains(_DECIMAL).any())
+
+
+def _are_numbers(texts: pl.Series) -> bool:
     numbers = texts.str.contains(_NUMBER) | texts.str.contains(r"(?i)^[+-]?(nan|inf)$")
-    return bool(numbers.all()) and bool(texts.str.contains(_DECIMAL).any())
+    return bool(numbers.all())
 
 
 def are_numbers(values: pl.Series) -> bool:
     """Say whether all known values are numbers, or texts of plain numbers."""
     if values.dtype.is_numeric():
         return True
-    return values.dtype == pl.String and bool(values.drop_nulls().str.contains(_NUMBER).all())
+    return values.dtype == pl.String and _are_numbers(values.drop_nulls())
 
 
 def ungeneralized(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.int64]]:
