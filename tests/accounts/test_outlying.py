@@ -131,6 +131,12 @@ def test_a_null_value_is_no_number(tmp_path):
     column = with_last(SALARIES, FAR)
     release = released(column, null_values=[str(FAR)])
     assert of_kind(release.verdict.points) == verified(release, tmp_path) == []
+    table = pl.DataFrame({"age": AGES, "x": column})
+    coded = ic.Schema.of(
+        [ic.Attribute("age", "quasi"), ic.Attribute("x", "insensitive", missing=(str(FAR),))]
+    )
+    release = ic.anonymize(table, coded, "k-anonymity:5", unanswered="write")
+    assert of_kind(release.verdict.points) == verified(release, tmp_path) == []
 
 
 def test_declared_spellings_are_read(tmp_path):
@@ -195,7 +201,7 @@ def test_a_date_has_no_limit_and_another_way_out():
     assert point.limit is None
     assert point.way_out == (
         "Make it a quasi-identifier, or leave it out. If it stands for a missing value, say so with "
-        "null_values."
+        "null_values, or in the policy with missing of the column."
     )
 
 

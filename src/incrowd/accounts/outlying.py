@@ -41,7 +41,7 @@ def outlying_value(
     ----------
     Dixon, Analysis of extreme values, Annals of Mathematical Statistics 21(4), 1950.
     """
-    values = null_values_of(schema.null_values).without(values)
+    values = null_values_of(schema.nulls(name)).without(values)
     known = values.is_not_null()
     spelling = schema[name].spelling if name in schema else Spelling()
     numbers, dates = _numbers_in(values.filter(known), spelling)

@@ -205,7 +205,8 @@ def outlying_value(
         f"The {ends[largest]} {'date' if dates else 'number'} of {name} belongs to one record, and is "
         "farther from the next than all others are from each other. Whoever has heard of it finds the "
         "record.",
-        f"{way_out} If it stands for a missing value, say so with {null_values_setting()}.",
+        f"{way_out} If it stands for a missing value, say so with {null_values_setting()}, or in the policy "
+        "with missing of the column.",
         limit=limit,
     )
 

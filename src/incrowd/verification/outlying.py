@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from incrowd.gate import wording
 from incrowd.gate.points import Point
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
-from incrowd.verification.policy import Column
+from incrowd.verification.policy import Column, Nulls
 from incrowd.verification.source import Table, literal
 from incrowd.verification.spellings import Spelling
 
@@ -21,7 +20,7 @@ _DAYS = "CAST(date_diff('day', DATE '1970-01-01', CAST({} AS DATE)) AS DOUBLE)"
 
 
 def outlying_value(
-    con: Checks, released: Table, name: str, column: Column | None, null_values: Sequence[str]
+    con: Checks, released: Table, name: str, column: Column | None, null_values: Nulls
 ) -> Point | None:
     """Return the point of a released column; None where no value is so far from the others.
 
