@@ -10,6 +10,8 @@ from incrowd.reading.cells import Span, read_span
 from incrowd.reading.exact import moment_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from incrowd.hierarchy import Hierarchy
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
@@ -41,14 +43,19 @@ def _place_of(text: str, kind: str) -> Any:
 def _of_kind(tree: Hierarchy, kind: str) -> list[tuple[str, str]]:
     labels, parents = tree.labels, tree.parents.tolist()
     leaves = set(tree.leaves.tolist())
+
+    def spans_of(nodes: Iterable[int]) -> dict[int, Span]:
+        shown = ((node, labels[node]) for node in nodes if re.search("[0-9]", labels[node]))
+        return {node: span for node, label in shown if (span := read_span(label, kind))}
+
+    # Few nodes are above others, and mostly none of these is an interval.
+    spans = spans_of(set(parents[1:]))
+    if not spans:
+        return []
     places = {leaf: place for leaf in leaves if (place := _place_of(labels[leaf], kind)) is not None}
     if not places:
         return []
-    spans: dict[int, Span] = {
-        node: span
-        for node, label in enumerate(labels)
-        if node not in places and re.search("[0-9]", label) and (span := read_span(label, kind))
-    }
+    spans |= spans_of(leaves - places.keys())
     if kind == "number" and all(place == place.to_integral_value() for place in places.values()):
         spans = {node: span.of_whole_numbers() for node, span in spans.items()}
     # Parents come before their children.
