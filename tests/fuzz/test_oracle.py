@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,13 +16,14 @@ import pytest
 
 import incrowd as ic
 from fuzz import checks, mutations, oracle, shrink
-from fuzz.checks.again import into
+from fuzz.checks.again import into, written
 from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
 from fuzz.checks.overlaps import deduced, overlaps
 from fuzz.checks.released import types
 from fuzz.checks.series import series
+from fuzz.draw import FAR, Draw
 from fuzz.sources import Placed, Services, frame_of, placed, read_csv
 from people_readings import Reading, people_table
 
@@ -413,6 +415,26 @@ def test_numbers_that_are_not_those_of_the_texts_are_found(tmp_path):
         )
         read, _ = read_release(asked, tampered.policy, tampered, place, services)
         assert [each.check for each in types(read, services, checks.Outcome("released"))] == expected
+
+
+@pytest.mark.parametrize("kind", sorted(FAR))
+def test_a_number_far_from_all_others_is_drawn_and_has_to_be_told_by_the_verifier(
+    tmp_path, monkeypatch, kind
+):
+    columns = [each | {"cells": each["cells"] * 10} for each in case()["columns"]]
+    columns[0]["cells"] = [f"r{n:02}" for n in range(80)]
+    columns.append({"name": "pay", "type": kind, "role": "insensitive", "cells": ["0"] * 80})
+    Draw(4, [], [], [], Counter()).outlier(columns)
+    asked = case(columns=columns, models=[{"model": "k-anonymity", "k": 2}])
+    frame = frame_of(asked["columns"])
+    place, services = Placed(frame, frame), Services(tmp_path)
+    release = checks.anonymized(asked, checks.policy_of(asked), place)
+    read, _ = read_release(asked, release.policy, release, place, services)
+    outcome = checks.Outcome("released")
+    assert list(written(read, services, outcome)) == []
+    assert ("point", "outlying-value") in outcome.met
+    monkeypatch.setattr("incrowd.verification.gate.outlying_value", lambda *_: None)
+    assert [each.check for each in written(read, services, outcome)] == ["verify points"]
 
 
 def batches(**asked):
