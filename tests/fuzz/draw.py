@@ -294,7 +294,7 @@ class Draw:
         if any(needs_population(model) for model in case["models"]):
             self.people(case)
         self.batch(case)
-        if r.random() < 0.3 and source != "spark":
+        if r.random() < (0.9 if algorithm == "cell-suppression" else 0.3) and source != "spark":
             self.wildcards(case)
         lacking = any(not self.met["perturbed", name] for name in PERTURBING)
         if r.random() < self.perturbed * (2.5 if lacking else 1):

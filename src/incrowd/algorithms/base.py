@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
+    from incrowd.table.wildcards import Wildcards
 
 
 _MOST_PAIRS = 2**38
@@ -66,6 +67,8 @@ class SearchProblem:
         Seed of random choices.
     set_limit
         Largest number of values that a cell may list which could be ``*``.
+    wildcards
+        What a ``*`` or a missing cell matches where the release is judged; most searches count by ``value``.
     """
 
     frequency: FrequencyTable
@@ -75,6 +78,7 @@ class SearchProblem:
     progress: Progress = field(default_factory=Silent)
     seed: int = 0
     set_limit: int = 0
+    wildcards: Wildcards = "value"
 
     @property
     def least(self) -> int:
@@ -128,12 +132,15 @@ class Algorithm(Configured, ABC):
     by_record
         Whether it may put records with equal quasi-identifiers into different classes
         (`FrequencyTable.by_record`).
+    wildcards
+        What a ``*`` matches where it counts the records of a class; see `WILDCARDS`.
     """
 
     full_domain: ClassVar[bool] = False
     weighted: ClassVar[bool] = True
     seeded: ClassVar[bool] = False
     by_record: ClassVar[bool] = False
+    wildcards: ClassVar[Sequence[Wildcards]] = ("value",)
 
     @property
     def predicts(self) -> str | None:

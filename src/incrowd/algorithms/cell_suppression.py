@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.base import SearchProblem, Solution
 from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from incrowd.table.schema import Attribute, Style
+    from incrowd.table.wildcards import Wildcards
 
 _SUBSETS = 4096
 
@@ -37,7 +38,9 @@ class CellSuppression(LocalAlgorithm):
     find.
 
     A suppressed cell ``*`` is a value of its own: an equivalence class has the same cells suppressed.
-    sdcMicro's ``kAnon`` reads ``*`` as matching any value, so the same table has larger classes there.
+    sdcMicro's ``kAnon`` reads ``*`` as matching any value. Where the policy does so (``wildcards``), fewer
+    cells are suppressed, record by record. That protects less: a person may be the only one who fits a record
+    of which a cell is suppressed.
 
     A quasi-identifier with an output style of its own gets a cell of that style instead of ``*``.
 
@@ -54,6 +57,16 @@ class CellSuppression(LocalAlgorithm):
     paper: ClassVar[str] = "Templ et al. 2015"
     joins: ClassVar[bool] = False
     by_record: ClassVar[bool] = False
+    wildcards: ClassVar[Sequence[Wildcards]] = ("value", "matches-any")
+
+    def search(self, problem: SearchProblem) -> Solution:
+        """Search by value, then for fewer cells where ``*`` matches any; see `Algorithm.search`."""
+        from incrowd.algorithms._stars import with_fewer_stars
+
+        solution = super().search(problem)
+        if problem.wildcards != "matches-any":
+            return solution
+        return Solution(with_fewer_stars(problem, solution.recoding, self.name))
 
     def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
         """Return ``suppress`` where the policy asks for nothing else."""

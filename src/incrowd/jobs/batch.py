@@ -252,6 +252,7 @@ def _failing(
     """Say which keys of a batch have to go, until each class holds whatever the batch is judged beside."""
     from incrowd.algorithms.base import all_hold
     from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.matching import matched
 
     shown, kept, frequency = batch
     small = np.zeros(len(kept), np.bool_)
@@ -259,7 +260,8 @@ def _failing(
     def failing(beside: tuple[Part, ...]) -> NDArray[np.bool_]:
         parts = [(shown, kept & ~small, frequency), *beside]
         counted, keys = together(parts, policy.schema, people if beside else None)
-        good = np.append(all_hold(policy.models, EquivalenceClasses.of_keys(counted)), True)
+        classes = matched(EquivalenceClasses.of_keys(counted), policy.wildcards)
+        good = np.append(all_hold(policy.models, classes), True)
         return np.asarray(~good[keys[0]] & kept & ~small)
 
     while True:

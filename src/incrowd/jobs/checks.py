@@ -59,10 +59,10 @@ def judge(assessment: Assessment, policy: Policy, suppression: Suppression | Non
         Which says what failed, by how much, and what would help.
     """
     problems = [shortfall(measured) for measured in assessment.results.asked if measured.holds is False]
-    if problems and assessment.wildcards != "value":
+    if problems and assessment.wildcards not in policy.algorithm.wildcards:
         problems.append(
-            f"wildcards are {assessment.wildcards!r}, and a search counts * as a value: use a full-domain "
-            "algorithm on a table without missing cells, name fewer quasi-identifiers, or set "
+            f"wildcards are {assessment.wildcards!r}, and {policy.algorithm.name} counts * as a value: use a "
+            "full-domain algorithm on a table without missing cells, name fewer quasi-identifiers, or set "
             f"{setting('wildcards', '--wildcards')} to 'value'"
         )
     left_out = 0 if suppression is None else suppression.left_out

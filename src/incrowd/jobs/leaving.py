@@ -151,8 +151,9 @@ class _Seen:
     def good(self) -> NDArray[np.bool_]:
         """bool[classes]: whether a class satisfies every model."""
         from incrowd.algorithms.base import all_hold
+        from incrowd.table.matching import matched
 
-        return all_hold(_concerned(self.policy), self.classes)
+        return all_hold(_concerned(self.policy), matched(self.classes, self.policy.wildcards))
 
     @property
     def failing(self) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.accounts.statements import versions
 from incrowd.engines import engine_for, read_classes
-from incrowd.errors import TableError, visible
+from incrowd.errors import ParameterError, TableError, setting, visible
 from incrowd.gate.points import Point, answered
 from incrowd.gate.verdict import Verdict
 from incrowd.io.kinds.files import usual_suffix
@@ -236,10 +236,24 @@ class Release:
         SchemaError
             When the attribute is not a sensitive one, or there are several and none is named.
         ParameterError
-            When the recoding is not local, so that it has no classes of its own.
+            When the recoding is not local, so that it has no classes of its own. Or when the models hold only
+            since ``*`` matches any value: the summary of such a class would tell the values behind ``*``.
         """
+        from incrowd.algorithms.base import all_hold
+        from incrowd.recoding import Local
         from incrowd.recoding.class_table import class_table
+        from incrowd.table.classes import EquivalenceClasses
 
+        made = self.recoding
+        if self.policy.wildcards == "matches-any" and isinstance(made, Local):
+            classes = EquivalenceClasses.from_assignment(self.frequency, made.class_of_key, made.count)
+            models = [each for model in self.policy.models for each in model.for_classes()]
+            if not all_hold(models, classes).all():
+                raise ParameterError(
+                    "a summary of classes would tell values of fewer people than the models ask for, as they "
+                    "hold only where * matches any value; release the table with "
+                    + setting("wildcards='value'", "--wildcards value")
+                )
         return class_table(self.frequency, self.recoding, sensitive)
 
     def row_map(self) -> pl.DataFrame:

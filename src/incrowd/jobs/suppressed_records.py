@@ -248,6 +248,7 @@ def settled(frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, al
         When nothing would be left, or more would be suppressed than the policy allows.
     """
     from incrowd.algorithms.base import all_hold
+    from incrowd.table.matching import matched
 
     if policy.suppressed == "keep" or not (frequency.suppressed or recoding.starred.any()):
         return recoding
@@ -263,7 +264,8 @@ def settled(frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, al
         if not alone:
             return recoding
         classes = kept.classes(left)
-        good = all_hold(models, classes)
+        texts = [cells.released[1] for cells in kept.cells]
+        good = all_hold(models, matched(classes, policy.wildcards, texts))
         if good.all():
             return recoding
         gone = np.zeros(left.keys, np.bool_)

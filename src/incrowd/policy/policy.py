@@ -502,5 +502,12 @@ def search_problem(
 ) -> SearchProblem:
     """Return the search problem of a table's keys under a policy."""
     return SearchProblem(
-        frequency, policy.models, attributes, policy.max_suppression, progress, policy.seed, policy.set_limit
+        frequency,
+        policy.models,
+        attributes,
+        policy.max_suppression,
+        progress,
+        policy.seed,
+        policy.set_limit,
+        policy.wildcards,
     )

@@ -87,6 +87,28 @@ class Local(Recoding):
         suppressed |= starred(cells)
         return cls(frequency.domains, frequency.codes, cells, suppressed, class_of_key, count, algorithm)
 
+    @classmethod
+    def of_stars(cls, frequency: FrequencyTable, stars: NDArray[np.bool_], algorithm: str) -> Local:
+        """Suppress single cells of keys, and leave all others as they are.
+
+        Parameters
+        ----------
+        stars
+            bool[columns, keys]: the cells that become ``*``. A class has the keys with the same cells.
+        """
+        from incrowd.kernels.grouping.grouping import group_columns
+
+        columns = []
+        for domain, codes, hidden in zip(frequency.domains, frequency.codes, stars, strict=True):
+            ranks = np.arange(domain.size, dtype=np.int32)
+            depths = depths_of(domain, ranks, ranks)
+            values = ValueCells(ranks, list(domain.values), ranks, ranks, np.zeros(domain.size), depths)
+            columns.append(with_suppressed(np.where(hidden, -1, codes.astype(np.int64)), values, domain.size))
+        cells, sizes = tuple(columns), [len(column.labels) for column in columns]
+        of_key, first = group_columns([column.codes for column in cells], sizes, frequency.keys)
+        suppressed = starred(cells)
+        return cls(frequency.domains, frequency.codes, cells, suppressed, of_key, len(first), algorithm)
+
     def decisions(self) -> dict[str, Any]:
         """Return the algorithm and the number of classes."""
         return {"algorithm": self.algorithm, "classes": self.count}

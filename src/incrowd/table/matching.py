@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from incrowd.kernels.grouping.counting import Counts
 
 
-def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
+def are_wildcards(texts: Sequence[str | None]) -> NDArray[np.bool_]:
+    """Say which cells are `*` or missing: bool[texts]."""
+    return np.array([text is None or text == "*" for text in texts], np.bool_)
+
+
+def matched(
+    classes: EquivalenceClasses, wildcards: str, texts: Sequence[Sequence[str | None]] | None = None
+) -> EquivalenceClasses:
     """Return the classes as they are counted where `*` and missing cells match as `wildcards` says.
 
     Example: four records have the cells (30, M), (30, M), (30, *) and (*, M). By ``value`` the classes have
@@ -30,6 +37,8 @@ def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
         Classes whose cells are known, as those of a table as it stands.
     wildcards
         One of `WILDCARDS`.
+    texts
+        The cells of each quasi-identifier, where they are not the values of its domain.
 
     Notes
     -----
@@ -41,12 +50,13 @@ def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
     """
     if wildcards == "value" or classes.codes is None:
         return classes
-    domains = {domain.name: domain for domain in classes.frequency.domains}
-    columns = []
-    for name, codes in zip(classes.names, classes.codes, strict=True):
-        telling = domains[name].values
-        hidden = np.array([text is None or text == "*" for text in telling], np.bool_)
-        columns.append(_Column(codes, len(telling), hidden))
+    if texts is None:
+        values = {domain.name: domain.values for domain in classes.frequency.domains}
+        texts = [values[name] for name in classes.names]
+    columns = [
+        _Column(codes, len(cells), are_wildcards(cells))
+        for cells, codes in zip(texts, classes.codes, strict=True)
+    ]
     if not any(column.hidden[column.codes].any() for column in columns):
         return classes
     if wildcards == "conservative":

@@ -176,12 +176,14 @@ def _lm(made: Made) -> float | None:
         return None
     total = Fraction(0)
     levels = made.release.recoding.decisions().get("levels", {})
-    for name, column in made.quasi.items():
+    for j, (name, column) in enumerate(made.quasi.items()):
         lost = Fraction(made.classes.suppressed)
-        for rows in made.classes.rows:
+        for cells, rows in zip(made.classes.cells, made.classes.rows, strict=True):
             keys = {column.keys[row] for row in rows}
             if made.kind == "local":
-                lost += len(rows) * oracle.spread(column, keys, made.live)
+                # `narrow` says whether a cell has to be starred.
+                starred = (column.style, cells[j]) == ("suppress", STAR)
+                lost += len(rows) * (1 if starred else oracle.spread(column, keys, made.live))
             elif column.paths is None:
                 lost += len(rows) * levels[name]
             else:

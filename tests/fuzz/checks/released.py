@@ -99,8 +99,12 @@ def narrow(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
     """Local recoding gives a class the narrowest cells, and means are the means."""
     if made.kind != "local":
         return
+    case = made.case
+    singly = (case["algorithm"]["name"], case.get("wildcards")) == ("cell-suppression", "matches-any")
     for cells, rows in zip(made.classes.cells, made.classes.rows, strict=True):
         for (name, column), cell in zip(made.quasi.items(), cells, strict=True):
+            if singly and cell == STAR:
+                continue  # even of a single record, for the sake of another
             problem = oracle.narrowest(column, [column.keys[row] for row in rows], cell)
             if problem is not None:
                 values = sorted({repr(column.keys[row]) for row in rows})
