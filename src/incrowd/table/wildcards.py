@@ -18,7 +18,8 @@ WILDCARD = Parameter(str, "what a * or a missing cell matches", choices=WILDCARD
 
 _SENTENCES: dict[str, str] = {
     "value": "A * or a missing cell counts as a value.",
-    "matches-any": "A * or a missing cell matches any: a class counts every record that could be in it.",
+    "matches-any": "A * or a missing cell matches any: a class counts every record that could be in it. "
+    "Somebody who knows a suppressed value may find that one record alone fits.",
     "conservative": "A * or a missing cell matches nothing: a record that has one counts alone.",
 }
 
