@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from database_tables import holding
+from database_tables import PLACES, holding
 from incrowd.engines import engine_for
 from incrowd.errors import PolicyError, SchemaError
 from incrowd.policy.policy import Policy
@@ -37,10 +37,14 @@ def homes():
 
 
 @contextlib.contextmanager
-def stored(frame, kind, folder):
-    if kind in ("relation", "sqlite"):
-        with holding(kind, frame) as table:
+def stored(frame, kind, folder, request):
+    if kind in PLACES:
+        url = request.getfixturevalue("postgres") if kind == "postgresql" else None
+        with holding(kind, frame, url) as table:
             yield table
+        return
+    if kind == "spark":
+        yield request.getfixturevalue("spark").createDataFrame(frame.to_arrow())
         return
     if kind in ("csv", "parquet"):
         getattr(frame, f"write_{kind}")(folder / f"t.{kind}")
@@ -49,9 +53,11 @@ def stored(frame, kind, folder):
     yield frame.lazy() if kind == "lazy" else frame
 
 
-@pytest.mark.parametrize("kind", ["frame", "lazy", "csv", "parquet", "relation", "sqlite"])
-def test_every_engine_counts_by_the_raw_values(homes, tmp_path, kind):
-    with stored(homes, kind, tmp_path) as table:
+@pytest.mark.parametrize(
+    "kind", ["frame", "lazy", "csv", "parquet", *PLACES, pytest.param("spark", marks=pytest.mark.slow)]
+)
+def test_every_engine_counts_by_the_raw_values(homes, tmp_path, kind, request):
+    with stored(homes, kind, tmp_path, request) as table:
         people, lived = (
             [ic.assess(table, schema_of(party, key), MODELS) for key in (["region", "number"], "home")]
             for party in ("person", "household")
