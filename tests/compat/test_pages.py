@@ -84,6 +84,14 @@ def test_an_example_needs_the_files_of_the_command_alone(page, tmp_path, monkeyp
     page_runner.same(printed[2], shown.getvalue(), page)
 
 
+def test_the_first_example_of_the_chinese_page_needs_the_files_of_the_command_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page_runner.shell("incrowd list interfaces --example petworks", "petworks")
+    text = (PAGES.parent / "zh-TW" / "petworks.md").read_text(encoding="utf-8")
+    assert "`incrowd list interfaces --example petworks`" in text
+    assert run_python(next(page_runner.FENCE.finditer(text))[2], "zh-TW/petworks", {}) == 1
+
+
 @pytest.mark.parametrize("page", FILES)
 def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch):
     for name, source in FILES[page].items():
