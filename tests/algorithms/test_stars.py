@@ -302,3 +302,11 @@ def test_where_perturbed_values_fail_only_those_who_match_too_few_are_suppressed
     )
     assert release.privacy.suppressed == 5
     assert Rows(release.table, ["age", "zip"], "matches-any").distinct("s") == 2
+
+
+def test_a_refusal_says_which_search_counts_otherwise_than_the_policy():
+    table = pl.DataFrame({"age": [*"3344"], "zip": [*"1255"]})
+    with pytest.raises(
+        ic.InfeasibleError, match=r"'conservative', and cell-suppression counts \* as a value"
+    ):
+        suppressed(table, "k-anonymity:2", wildcards="conservative")
