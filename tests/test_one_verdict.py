@@ -287,6 +287,7 @@ PLANTS: dict[str, Plant] = {
         {"sex": [*TABLE["sex"][:-1], "unknown"]},
         {"algorithm": "optimal", "suppression": '0.01\nsuppressed = "keep"'},
     ),
+    "few-matches": Plant(settings={"algorithm": "cell-suppression", "head": 'wildcards = "matches-any"'}),
     "much-suppressed": Plant(
         settings={
             "algorithm": "optimal",

@@ -14,10 +14,12 @@ from incrowd.gate import wording
 from incrowd.gate.columns import points_of_texts, texts_of
 from incrowd.gate.points import Point, answered
 from incrowd.hierarchy import Hierarchy
-from incrowd.lazy import np, pl
+from incrowd.kernels.grouping.grouping import group_columns
+from incrowd.lazy import NDArray, np, pl
 from incrowd.privacy.base import SensitiveModel
 from incrowd.privacy.k_anonymity import KAnonymity
-from incrowd.recoding import BLANKED_ABOVE, blanked_shares
+from incrowd.recoding import BLANKED_ABOVE, Local, blanked_shares
+from incrowd.table.matching import are_wildcards
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -190,4 +192,48 @@ def _suppressed(evidence: Evidence) -> Iterator[Point]:
         yield wording.nothing_left()
 
 
-_CHECKS = (_columns, _unprotected, _derived, _untrue_labels, _repeated, _blanked, _suppressed)
+def _few_matches(evidence: Evidence) -> Iterator[Point]:
+    policy, frequency, recoding = evidence.policy, evidence.frequency, evidence.recoding
+    if policy.wildcards != "matches-any" or not isinstance(recoding, Local) or not _is_starred(recoding):
+        return
+    least = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=2)
+    fits = records_that_fit(frequency, recoding)
+    few = int(frequency.weights[(fits > 0) & (fits < least)].sum())
+    if few:
+        yield wording.few_matches(few, few / max(frequency.rows, 1), least)
+
+
+def _is_starred(recoding: Local) -> bool:
+    """Say whether every cell is one value or `*`."""
+    return all(
+        bool((are_wildcards(cells.labels) | (cells.lo == cells.hi))[cells.codes].all())
+        for cells in recoding.cells
+    )
+
+
+def records_that_fit(frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.int64]:
+    """Return how many released records fit the values of each key: int64[keys].
+
+    A cell fits a value if it is the value, or if it is `*` or missing. Suppressed records fit nobody. Keys
+    are grouped by the columns that a record shows, once for each set of such columns::
+
+        keys (30, 1), (30, 2), (30, 3) with cells 30,* / 30,2 / 30,3: they fit 1, 2 and 2 records
+    """
+    hidden = [are_wildcards(cells.labels)[cells.codes] for cells in recoding.cells]
+    pattern = np.zeros(frequency.keys, np.int64)
+    for column, of_key in enumerate(hidden):
+        pattern |= of_key.astype(np.int64) << column
+    fits = np.zeros(frequency.keys, np.int64)
+    kept = ~recoding.suppressed
+    for each in np.unique(pattern[kept]).tolist():
+        shown = [column for column in range(len(hidden)) if not each >> column & 1]
+        sizes = [max(frequency.domains[column].size, 1) for column in shown]
+        ids, first = group_columns([frequency.codes[column] for column in shown], sizes, frequency.keys)
+        of = kept & (pattern == each)
+        fits += np.bincount(ids[of], frequency.weights[of], len(first)).astype(np.int64)[ids]
+    return fits
+
+
+_CHECKS = (
+    _columns, _unprotected, _derived, _untrue_labels, _repeated, _blanked, _suppressed, _few_matches,
+)  # fmt: skip

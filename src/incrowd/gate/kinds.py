@@ -57,6 +57,7 @@ KINDS = {
     "untrue-label": Kind("values stand under an interval of a hierarchy that does not hold them"),
     "repeated-id": Kind("a column looks like the id of people who have several rows"),
     "suppressed-records": Kind("suppressed records leave and satisfy no model"),
+    "few-matches": Kind("records with suppressed cells fit fewer released ones than k"),
     "blanked-column": Kind("most cells of a quasi-identifier stand for every value"),
     "much-suppressed": Kind("more than a fifth of the records are suppressed"),
 }

@@ -437,6 +437,21 @@ def suppressed_records(records: int, share: float, models: Sequence[str]) -> Poi
     )
 
 
+def few_matches(records: int, share: float, least: int) -> Point:
+    """Return the point of people with suppressed cells whom too few released records fit."""
+    value = setting("wildcards='value'", "--wildcards value", 'wildcards = "value"')
+    whom = "1 record of the table has" if records == 1 else f"{records:,} records of the table have"
+    return Point(
+        "few-matches",
+        (),
+        share,
+        f"{whom} values that fit fewer than {least} released records, since a * counts as any value "
+        "there. Whoever knows all values of such a person finds the record with a probability above "
+        f"1/{least}.",
+        f"Let a * count as a value ({value}), so that everybody fits {least} records.",
+    )
+
+
 def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
     """Return the point of a clause of a profile that is not met, or that lacks an answer (`unanswered`)."""
     return Point(

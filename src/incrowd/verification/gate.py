@@ -18,6 +18,7 @@ from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows, written
 from incrowd.verification.derived import derived_columns
+from incrowd.verification.fits import few_matches
 from incrowd.verification.groups import GROUP
 from incrowd.verification.intervals import count_outside
 from incrowd.verification.loading import Tables
@@ -166,6 +167,11 @@ def _untrue_labels(of: Subject) -> Iterator[Point]:
             yield wording.untrue_label(column.name, outside)
 
 
+def _few_matches(of: Subject) -> Iterator[Point]:
+    if of.raw is not None and (point := few_matches(of.con, of.policy, of.released, of.raw)) is not None:
+        yield point
+
+
 def _repeated(of: Subject) -> Iterator[Point]:
     yield from repeated_ids(of.con, of.policy, of.tables, of.raw)
 
@@ -238,5 +244,5 @@ def _cell(released: Table, name: str, null_values: Nulls) -> str:
     return f"CAST({cell(released, name, null_values)} AS VARCHAR)"
 
 
-_CHECKS = (_unique, _texts, _unprotected, _derived, _untrue_labels, _repeated, _blanked)
+_CHECKS = (_unique, _texts, _unprotected, _derived, _untrue_labels, _repeated, _few_matches, _blanked)
 """Every check of a release, one line each."""
