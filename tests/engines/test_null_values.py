@@ -315,7 +315,7 @@ def test_codes_of_a_column_are_read_by_a_batch_utility_and_attacks(tmp_path):
     ]
     assert rates[0] == rates[1]
     recoding = one.recoding
-    late = [ic.apply_recoding(coded(blank=blank), recoding, policy).table["age"] for blank in (False, True)]
+    late = [ic.apply_recoding(recoding, coded(blank=blank), policy).table["age"] for blank in (False, True)]
     assert late[0].equals(late[1], null_equal=True)
 
 

@@ -80,14 +80,14 @@ class MemoryEngine(Engine):
         if not rows:
             raise TableError("the table has no rows")
         suppressed = np.full(rows, not self.settings.starred)
-        encoded = {}
-        for attribute in schema.attributes:
-            if attribute.role not in ("quasi", "sensitive"):
-                continue
-            series = self._series(attribute.name)
-            encoded[attribute.name] = series
-            if attribute.role == "quasi" and suppressed.any():
-                suppressed &= _is_suppressed(series)
+        names = [each.name for each in (*schema.quasi, *schema.sensitive)]
+        # Columns in many pieces are put together here.
+        encoded = dict(
+            zip(names, at_once(rows, *(partial(self._series, name) for name in names)), strict=True)
+        )
+        for attribute in schema.quasi:
+            if suppressed.any():
+                suppressed &= _is_suppressed(encoded[attribute.name])
         live = None if not suppressed.any() else ~suppressed
         read = [(encoded[each.name], each, live) for each in schema.quasi]
         read += [(encoded[each.name], each, None) for each in schema.sensitive]
