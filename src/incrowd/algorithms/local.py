@@ -97,6 +97,12 @@ def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
     found = max(gone + limits.before - limits.allowed, 0)
     for attribute, domain, cells in zip(problem.attributes, recoding.domains, recoding.cells, strict=True):
         if domain.size > problem.set_limit and effective_style(attribute.output or "auto", domain) == "set":
-            long = [entry for entry, size in set_sizes(domain, cells).items() if size > problem.set_limit]
-            found += int(frequency.weights[np.isin(cells.codes, long)].sum())
+            if domain.hierarchy is None and not domain.ordered:
+                # Each value after the first costs as much, so no label has to be read.
+                sizes = np.rint(cells.loss * (domain.size - 1)).astype(np.int64) + 1
+                long = np.flatnonzero(sizes > max(problem.set_limit, 1))
+            else:
+                each = set_sizes(domain, cells).items()
+                long = np.array([entry for entry, size in each if size > problem.set_limit], np.int64)
+            found += int(frequency.weights[np.isin(cells.codes, long) & ~cells.starred].sum())
     return found

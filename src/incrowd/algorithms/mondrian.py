@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from incrowd.kernels.mondrian.partition_arrays import Axes, Partitions, Sides
     from incrowd.table.domain import Domain
 
-_TRIED = 1_000_000
-"""Keys times quasi-identifiers up to which several rules are tried."""
+_LONG = 10_000
+"""Keys of a run that one core cuts alone, however few there are."""
+
+_BATCH = 4_000_000
+"""Keys that are cut before progress is told."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,7 @@ class Mondrian(LocalAlgorithm):
     - **Missing values** of a number are cut off first.
 
     If no rule is named, both ``choose="range"`` and ``choose="loss"`` are tried, and the result that loses
-    less by LM is taken, of those that blank the fewest columns for most of the records. Where keys times
-    quasi-identifiers are more than 1,000,000, only the first is tried.
+    less by LM is taken, of those that blank the fewest columns for most of the records.
 
     Strict Mondrian never puts records with the same quasi-identifiers into different classes. No record is
     suppressed: the whole table is the first class.
@@ -124,8 +126,7 @@ class Mondrian(LocalAlgorithm):
         from incrowd.utility import Loss
 
         frequency = problem.frequency
-        cells = frequency.keys * len(problem.attributes)
-        if self.by_record or any((self.choose, self.median, self.categories)) or cells > _TRIED:
+        if self.by_record or any((self.choose, self.median, self.categories)):
             return super().search(problem)
         found = [super().search(problem)]
         # Sets that are too long refuse a recoding, and another one may have none.
@@ -198,6 +199,7 @@ class _Search:
         known = self.saves or (self.where == partition.BALANCED and not self.axes.by_span)
         plain = by_order and known and not self.checked
         self.by_numpy = plain and so_few(frequency.keys)
+        self.by_level = self.by_numpy or self.target is not None or bool(self.checked)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
         self.keys = Keys(
@@ -210,8 +212,48 @@ class _Search:
     def run(self) -> tuple[NDArray[np.int32], int]:
         """Cut until nothing can be cut: class of each key, number of classes.
 
-        Classes are numbered in the order in which a queue of partitions finishes them.
+        Classes are numbered in the order in which a queue of partitions finishes them: those of fewer cuts
+        first, and of as many from left to right.
         """
+        begins, depths = self._by_level() if self.by_level else self._at_once()
+        number = np.empty(len(begins), np.int32)
+        number[np.argsort(depths, kind="stable")] = np.arange(len(begins), dtype=np.int32)
+        lengths = np.diff(np.append(begins, self.frequency.keys))
+        class_of_key = np.empty(self.frequency.keys, np.int32)
+        class_of_key[self.keys.numbers] = np.repeat(number, lengths)
+        return class_of_key, len(begins)
+
+    def _at_once(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Cut by one kernel: where each class begins, in order, and how many cuts led to it."""
+        from incrowd.kernels.jit import over_ranges, thread_count
+        from incrowd.kernels.mondrian.descent import descend
+
+        keys = self.frequency.keys
+        deepest = keys if self.max_depth is None else self.max_depth
+        # Long runs are cut once and looked at again, so that no core has to cut most of the table alone.
+        long = max(min(keys, _BATCH) // (8 * thread_count()), _LONG)
+        ends, depths = np.zeros((2, keys), np.int32)
+        ends[0] = keys
+        begins = open_ = np.zeros(1, np.int64)
+        while len(open_):
+            lengths = ends[open_] - open_
+            if (lengths > long).any():
+                some = open_[lengths > long]
+                upto = min(int(depths[some[0]]) + 1, deepest)
+            else:
+                some = open_[: max(int(np.searchsorted(np.cumsum(lengths), _BATCH)), 1)]
+                upto = deepest
+            work = _work(some, ends[some].astype(np.int64))
+            runs = some, ends, depths
+            over_ranges(descend, work, self.keys, runs, self.axes, self.where, self.least, upto)
+            begins = np.flatnonzero(ends)
+            open_ = begins[(depths[begins] >= 0) & (depths[begins] < deepest)]
+            self.problem.progress.advance(keys - int((ends[open_] - open_).sum()), keys)
+        depths = depths[begins]
+        return begins, np.where(depths < 0, -1 - depths, depths)
+
+    def _by_level(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Cut level by level, so that the models judge all sides of a level together; the same."""
         starts = np.zeros(1, np.int64)
         stops = np.array([self.frequency.keys], np.int64)
         totals = np.array([self.frequency.records], np.int64)
@@ -225,16 +267,12 @@ class _Search:
             (starts, stops, totals), uncut = self._level(starts[open_], stops[open_], totals[open_])
             closed.append(uncut[0])
             done += int((uncut[1] - uncut[0]).sum())
-            # What a level closes stands in the table from left to right as it stands in the queue.
-            finished.append(np.sort(np.concatenate(closed)))
+            finished.append(np.concatenate(closed))
             self.problem.progress.advance(done, self.frequency.keys)
             depth += 1
-        by_queue = np.concatenate(finished)
-        by_place = np.argsort(by_queue)
-        lengths = np.diff(np.append(by_queue[by_place], self.frequency.keys))
-        class_of_key = np.empty(self.frequency.keys, np.int32)
-        class_of_key[self.keys.numbers] = np.repeat(by_place.astype(np.int32), lengths)
-        return class_of_key, len(by_queue)
+        begins, levels = np.concatenate(finished), [len(closed) for closed in finished]
+        order = np.argsort(begins)
+        return begins[order], np.repeat(np.arange(depth, dtype=np.int32), levels)[order]
 
     def _sums(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add up the records of each run of keys."""
@@ -260,13 +298,15 @@ class _Search:
         parts = self._opened(starts, stops, totals)
         if self.by_numpy:
             numpy_fallback.spans(self.keys, parts, self.axes)
+            if self.saves:
+                numpy_fallback.order_by_saving(self.keys, parts, self.axes, self.least)
+        elif self.saves:
+            from incrowd.kernels.mondrian.savings import order_by_saving
+
+            over_ranges(order_by_saving, _work(starts, stops), self.keys, parts, self.axes, self.least)
         else:
             over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
-        if self.saves:
-            from incrowd.algorithms._savings import order_by_saving
-
-            order_by_saving(self.keys, parts, self.axes, self.frequency.domains, self.least)
-        elif self.target is not None:
+        if self.target is not None:
             from incrowd.kernels.mondrian.gains import order_by_gain
 
             values = self.target.domain.size

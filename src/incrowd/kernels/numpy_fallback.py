@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian.partition_arrays import Axes, Keys, Partitions, Sides
 
+_DENSE = 16
+"""Ranks of all partitions, per key, up to which records are counted in an array and not sorted."""
+
 
 def shape(
     parents: NDArray[np.int32], last: NDArray[np.int32]
@@ -193,16 +196,80 @@ def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:
     codes = np.vstack((keys.codes, keys.codes[-1:]))
     parts.lows[:] = np.minimum.reduceat(codes, borders)[::2]
     parts.highs[:] = np.maximum.reduceat(codes, borders)[::2]
-    width = np.zeros(parts.lows.shape)
+    width = np.empty(parts.lows.shape)
     for j in range(len(axes.weight)):
-        places = axes.positions[axes.offset[j] : axes.offset[j + 1]]
-        cut = parts.lows[:, j] != parts.highs[:, j]
-        absent = cut & (parts.highs[:, j].astype(np.int64) == axes.missing[j])
-        cut &= ~absent
-        width[cut, j] = (places[parts.highs[cut, j]] - places[parts.lows[cut, j]]) / axes.extent[j]
-        width[absent, j] = 1.0
-        width[:, j] *= axes.weight[j]
+        low, high = (ends[:, j].astype(np.int64) for ends in (parts.lows, parts.highs))
+        width[:, j] = _span(axes, j, low, high) * axes.weight[j]
     parts.order[:] = np.argsort(-width, axis=1, kind="stable")
+
+
+def order_by_saving(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
+    """Order the attributes of each partition by the loss that a cut saves; see `savings.order_by_saving`."""
+    places, owner, _ = members_of_runs(parts.starts, parts.stops)
+    saved = np.full(parts.lows.shape, -1.0)
+    for j, size in enumerate(axes.size.tolist() if len(owner) else ()):
+        words = owner * size + keys.codes[places, j].astype(np.int64)
+        room = len(parts.starts) * size
+        if room <= _DENSE * len(words):
+            sums = np.bincount(words, keys.weights[places], room)
+            values = np.flatnonzero(sums)
+            sums = sums[values]
+        else:
+            values, which = np.unique(words, return_inverse=True)
+            sums = np.bincount(which, keys.weights[places])
+        _save_between(values, sums.astype(np.int64), parts, axes, j, least, saved[:, j])
+        saved[:, j] *= axes.weight[j]
+    parts.order[:] = np.argsort(-saved, axis=1, kind="stable")
+
+
+def _save_between(
+    values: NDArray[np.int64],
+    records: NDArray[np.int64],
+    parts: Partitions,
+    axes: Axes,
+    j: int,
+    least: int,
+    most: NDArray[np.float64],
+) -> None:
+    """Write the loss saved by the best cut of each partition between two values, and the rank right of it.
+
+    Parameters
+    ----------
+    values, records
+        The partition and rank of each value, as one number, and its records there: int64[values].
+    """
+    owner, rank = np.divmod(values, axes.size[j])
+    first = np.flatnonzero(np.diff(owner, prepend=-1))
+    before = np.cumsum(records) - records
+    before -= before[first][owner]
+    right = np.flatnonzero(owner[1:] == owner[:-1]) + 1
+    right = right[(before[right] >= least) & (parts.totals[owner[right]] - before[right] >= least)]
+    if not len(right):
+        return
+    whose, left, total = owner[right], before[right], parts.totals[owner[right]]
+    if axes.counted[j]:
+        # Such cells are sets, and each value after the first costs as much.
+        held = np.diff(first, append=len(owner))[whose]
+        below = right - first[whose]
+        spans = [(each - 1) / max(axes.size[j] - 1, 1) for each in (held, below, held - below)]
+    else:
+        low, high = (ends[whose, j].astype(np.int64) for ends in (parts.lows, parts.highs))
+        pairs = (low, high), (low, rank[right - 1]), (rank[right], high)
+        spans = [_span(axes, j, *pair) for pair in pairs]
+    saved = total * spans[0] - left * spans[1] - (total - left) * spans[2]
+    order = np.lexsort((-saved, whose))
+    best = order[np.flatnonzero(np.diff(whose[order], prepend=-1))]
+    most[whose[best]], parts.cuts[whose[best], j] = saved[best], rank[right[best]]
+
+
+def _span(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share of an attribute that intervals of ranks cover; 1 where they join the missing one."""
+    places = axes.positions[axes.offset[j] : axes.offset[j + 1]]
+    width, absent = np.zeros(len(lo)), hi == axes.missing[j]
+    if axes.extent[j] > 0:
+        width[~absent] = (places[hi[~absent]] - places[lo[~absent]]) / axes.extent[j]
+    width[absent & (lo != hi)] = 1.0
+    return width
 
 
 def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:

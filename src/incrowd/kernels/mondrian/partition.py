@@ -9,127 +9,105 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.kernels.grouping.sorting import sort_run
-from incrowd.kernels.jit import compiled, inner
+from incrowd.kernels.jit import compiled, inlined, inner
 from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER
-from incrowd.kernels.mondrian.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
+from incrowd.kernels.mondrian.runs import (
+    ancestor,
+    largest_size,
+    longest_run,
+    most_nodes,
+    room_for_values,
+    share_of,
+    span_of,
+    values_of,
+    widest_first,
+)
 
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
 """Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
 halves that part records with the median; at a given rank."""
 
 
-@compiled
-def spans(start, stop, keys, parts, axes):
-    """Find each partition's extent, and the order in which to try its attributes (widest first)."""
-    codes, starts, stops = keys.codes, parts.starts, parts.stops
-    lows, highs = parts.lows, parts.highs
-    attributes = codes.shape[1]
-    width = np.empty(attributes)
-    largest = 0
-    for j in range(attributes):
-        largest = max(largest, axes.size[j])
-    seen = np.full(largest if axes.by_span else 0, -1, np.int64)
-    for p in range(start, stop):
-        first = starts[p]
-        for j in range(attributes):
-            low = high = codes[first, j]
-            for i in range(first + 1, stops[p]):
-                low = min(low, codes[i, j])
-                high = max(high, codes[i, j])
-            lows[p, j], highs[p, j] = low, high
-        for j in range(attributes):
-            lo, hi = lows[p, j], highs[p, j]
-            if lo == hi:
-                width[j] = 0.0
-            elif axes.by_span:
-                if axes.counted[j]:
-                    found = 0
-                    mark = p * attributes + j
-                    for i in range(first, stops[p]):
-                        if seen[codes[i, j]] != mark:
-                            seen[codes[i, j]] = mark
-                            found += 1
-                    width[j] = found
-                elif hi == axes.missing[j]:
-                    width[j] = axes.extent[j]
-                else:
-                    base = axes.offset[j]
-                    width[j] = axes.positions[base + hi] - axes.positions[base + lo]
-            elif axes.is_tree[j]:
-                node = axes.nodes[j] + ancestor(axes, j, lo, hi)
-                width[j] = (axes.node_hi[node] - axes.node_lo[node] - 1) / (axes.size[j] - 1)
+@inlined
+def extents_of(p, keys, parts, axes, width, seen):
+    """Find a partition's extent, and the order in which to try its attributes (widest first)."""
+    codes, first, last = keys.codes, parts.starts[p], parts.stops[p]
+    for j in range(width.size):
+        low = high = codes[first, j]
+        for i in range(first + 1, last):
+            low = min(low, codes[i, j])
+            high = max(high, codes[i, j])
+        parts.lows[p, j], parts.highs[p, j] = low, high
+    for j in range(width.size):
+        lo, hi = parts.lows[p, j], parts.highs[p, j]
+        if lo == hi:
+            width[j] = 0.0
+        elif axes.by_span:
+            if axes.counted[j]:
+                found = 0
+                for i in range(first, last):
+                    if not seen[codes[i, j]]:
+                        seen[codes[i, j]] = True
+                        found += 1
+                for i in range(first, last):
+                    seen[codes[i, j]] = False
+                width[j] = found
             elif hi == axes.missing[j]:
-                width[j] = 1.0
+                width[j] = axes.extent[j]
             else:
                 base = axes.offset[j]
-                width[j] = (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
-            width[j] *= axes.weight[j]
-        widest_first(width, parts.order[p])
+                width[j] = axes.positions[base + hi] - axes.positions[base + lo]
+        elif axes.is_tree[j]:
+            width[j] = share_of(axes, j, ancestor(axes, j, lo, hi))
+        else:
+            width[j] = span_of(axes, j, np.int64(lo), np.int64(hi))
+        width[j] *= axes.weight[j]
+    widest_first(width, parts.order[p])
 
 
-@inner
-def _balanced_cut(keys, first, last, j, lo, hi, total, histogram):
+@inlined
+def room_for_extents(axes):
+    """Make room for `extents_of`."""
+    return np.empty(axes.size.size), np.zeros(largest_size(axes) if axes.by_span else 0, np.bool_)
+
+
+@compiled
+def spans(start, stop, keys, parts, axes):
+    """Find the extents of some partitions, and the order in which to try their attributes."""
+    width, seen = room_for_extents(axes)
+    for p in range(start, stop):
+        extents_of(p, keys, parts, axes, width, seen)
+
+
+@inlined
+def _balanced_cut(found, total, values):
     """Rank at which the right side begins so that both sides weigh as nearly alike as can be.
 
     Returns the rank and the weight left of it. Ties go to the lower rank.
     """
-    codes, weights = keys.codes, keys.weights
-    best = np.int64(hi)
-    best_left = np.int64(0)
+    ranks, records = values
+    best, best_left = ranks[found - 1], np.int64(0)
     best_gap = np.int64(9223372036854775807)
     before = np.int64(0)
-    extent = np.int64(hi) - np.int64(lo) + 1
-    rows = last - first
-    if extent <= 4 * rows + 64 and extent <= histogram.size:
-        for r in range(extent):
-            histogram[r] = 0
-        for i in range(first, last):
-            histogram[np.int64(codes[i, j]) - lo] += weights[i]
-        for r in range(extent):
-            if histogram[r] > 0:
-                if before > 0:
-                    gap = abs(total - 2 * before)
-                    if gap < best_gap:
-                        best_gap = gap
-                        best = r + lo
-                        best_left = before
-                before += histogram[r]
-                if 2 * before >= total and best_left > 0 and 2 * best_left >= total:
-                    break
-        return best, best_left
-    # Few rows over a wide extent: sort them instead; rank and place share one word.
-    words = np.empty(rows, np.int64)
-    sort_ranks(codes, first, last, j, words)
-    for i in range(rows):
-        rank = words[i] >> 32
-        if i > 0 and rank != words[i - 1] >> 32:
-            gap = abs(total - 2 * before)
-            if gap < best_gap:
-                best_gap = gap
-                best = rank
-                best_left = before
-        before += weights[first + (words[i] & 0xFFFFFFFF)]
+    for v in range(1, found):
+        before += records[v - 1]
+        gap = abs(total - 2 * before)
+        if gap >= best_gap:
+            break
+        best, best_left, best_gap = ranks[v], before, gap
     return best, best_left
 
 
-@inner
-def _median_cut(codes, weights, first, last, j, total):
+@inlined
+def _median_cut(found, total, values):
     """Rank of the upper one of the middle records, and the weight below it."""
-    rows = last - first
-    words = np.empty(rows, np.int64)
-    sort_ranks(codes, first, last, j, words)
+    ranks, records = values
     left = np.int64(0)
-    i = 0
-    while i < rows:
-        rank = words[i] >> 32
-        here = np.int64(0)
-        while i < rows and words[i] >> 32 == rank:
-            here += weights[first + (words[i] & 0xFFFFFFFF)]
-            i += 1
-        if left + here > total // 2:
-            return rank, left
-        left += here
-    return np.int64(codes[first, j]), np.int64(0)
+    for v in range(found):
+        if left + records[v] > total // 2:
+            return ranks[v], left
+        left += records[v]
+    return ranks[0], np.int64(0)
 
 
 @inner
@@ -184,14 +162,15 @@ def _cut_off(keys, run, j, value, least):
     return here >= least and total - here >= least
 
 
-@inner
-def _middle(keys, run, j, lo, hi, where, histogram):
+@inlined
+def _middle(keys, run, j, size, where, values):
     """Return the rank where the right side begins, the records left of it, and how many of it join them."""
     first, last, total = run
+    found = values_of(keys, first, last, j, size, values)
     if where == BALANCED:
-        cut, left = _balanced_cut(keys, first, last, j, lo, hi, total, histogram)
+        cut, left = _balanced_cut(found, total, values[:2])
         return cut, left, np.int64(0)
-    cut, left = _median_cut(keys.codes, keys.weights, first, last, j, total)
+    cut, left = _median_cut(found, total, values[:2])
     if where == HALVES:
         # Keys are single records here: some of those at the median go to the left.
         return cut, total // 2, total // 2 - left
@@ -272,9 +251,9 @@ def _divide(keys, run, j, child_of, least, room):
 
 
 @inner
-def _cut(keys, run, j, bounds, given, where, least, histogram):
+def _cut(keys, run, j, bounds, given, where, least, values):
     """Part a run by the order of an attribute; say whether both sides have enough records."""
-    lo, hi, missing = bounds
+    hi, missing, size = bounds
     if hi == missing and _cut_off(keys, run, j, hi, least):
         _put_right(keys.codes, keys.groups, run, j, hi, np.int64(0))
         return True
@@ -282,11 +261,53 @@ def _cut(keys, run, j, bounds, given, where, least, histogram):
         if given >= 0:
             _put_right(keys.codes, keys.groups, run, j, given, np.int64(0))
         return given >= 0
-    cut, left, shared = _middle(keys, run, j, lo, hi, where, histogram)
+    cut, left, shared = _middle(keys, run, j, size, where, values)
     good = left >= least and run[2] - left >= least
     if good:
         _put_right(keys.codes, keys.groups, run, j, cut, shared)
     return good
+
+
+@inlined
+def room_for_cuts(axes, longest):
+    """Make room for `cut_of` in partitions of at most so many keys."""
+    largest = 0
+    for j in range(axes.size.size):
+        if axes.way[j] == APPEARANCE:
+            largest = max(largest, axes.size[j])
+    earliest = np.full(largest, -1, np.int64)
+    nodes = most_nodes(axes)
+    below = np.zeros(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    return earliest, below, room_for_values(axes, longest)
+
+
+@inlined
+def cut_of(p, keys, parts, axes, where, least, room):
+    """Propose the next cut of a partition; see `propose`."""
+    earliest, below, values = room
+    tried, many = parts.tried, parts.many
+    many[p] = 0
+    run = parts.starts[p], parts.stops[p], parts.totals[p]
+    if run[2] < 2 * least:
+        return
+    while tried[p] < axes.size.size and many[p] == 0:
+        j = parts.order[p, tried[p]]
+        tried[p] += 1
+        lo, hi = np.int64(parts.lows[p, j]), np.int64(parts.highs[p, j])
+        if lo == hi:
+            continue
+        down = axes.way[j] == DOWN or (axes.way[j] == EITHER and parts.cuts[p, j] < 0)
+        parts.binary[p] = not down
+        if down:
+            depth = axes.node_depth[axes.nodes[j] + ancestor(axes, j, lo, hi)] + 1
+            child_of = axes.at_depth[axes.ladder[j] + depth * axes.size[j] :]
+            many[p] = _divide(keys, run, j, child_of, least, below)
+        elif axes.way[j] == APPEARANCE:
+            many[p] = 2 if _halve(keys, run, j, least, earliest) else 0
+        else:
+            bounds = hi, axes.missing[j], axes.size[j]
+            given = parts.cuts[p, j] if where == GIVEN else np.int64(-1)
+            many[p] = 2 if _cut(keys, run, j, bounds, given, where, least, values) else 0
 
 
 @compiled
@@ -297,83 +318,58 @@ def propose(start, stop, keys, parts, axes, where, least):
     `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; ``parts.cuts`` matters to the last. What may be cut either way is
     cut down the hierarchy where it has no rank there.
     """
-    tried, many, binary = parts.tried, parts.many, parts.binary
-    attributes = keys.codes.shape[1]
-    largest = 0
-    for j in range(attributes):
-        if axes.way[j] == APPEARANCE:
-            largest = max(largest, axes.size[j])
-    earliest = np.full(largest, -1, np.int64)
-    histogram = np.empty(4 * longest_run(start, stop, parts) + 64, np.int64)
-    deepest = most_nodes(axes)
-    room = np.zeros(deepest, np.int64), np.empty(deepest, np.int64), np.empty(deepest, np.int64)
+    room = room_for_cuts(axes, longest_run(start, stop, parts))
     for p in range(start, stop):
-        many[p] = 0
-        run = parts.starts[p], parts.stops[p], parts.totals[p]
-        if parts.totals[p] < 2 * least:
-            continue
-        while tried[p] < attributes and many[p] == 0:
-            j = parts.order[p, tried[p]]
-            tried[p] += 1
-            lo, hi = np.int64(parts.lows[p, j]), np.int64(parts.highs[p, j])
-            if lo == hi:
-                continue
-            down = axes.way[j] == DOWN or (axes.way[j] == EITHER and parts.cuts[p, j] < 0)
-            binary[p] = not down
-            if down:
-                depth = axes.node_depth[axes.nodes[j] + ancestor(axes, j, lo, hi)] + 1
-                child_of = axes.at_depth[axes.ladder[j] + depth * axes.size[j] :]
-                many[p] = _divide(keys, run, j, child_of, least, room)
-            elif axes.way[j] == APPEARANCE:
-                many[p] = 2 if _halve(keys, run, j, least, earliest) else 0
-            else:
-                bounds = lo, hi, axes.missing[j]
-                given = parts.cuts[p, j] if where == GIVEN else np.int64(-1)
-                many[p] = 2 if _cut(keys, run, j, bounds, given, where, least, histogram) else 0
+        cut_of(p, keys, parts, axes, where, least, room)
+
+
+@inlined
+def room_for_order(keys, longest, widest):
+    """Make room for `arrange_run` in runs of so many keys, cut into so many sides."""
+    codes = np.empty((longest, keys.codes.shape[1]), keys.codes.dtype)
+    return codes, np.empty((longest, 2), np.int64), np.empty(widest, np.int64)
+
+
+@inlined
+def arrange_run(keys, first, last, many, room, begins):
+    """Sort a run of keys by group, and write where each of its `many` sides begins, and the end."""
+    codes, weights, numbers, groups = keys.codes, keys.weights, keys.numbers, keys.groups
+    held_codes, held, cursor = room
+    begins[: many + 1] = 0
+    for i in range(first, last):
+        begins[groups[i] + 1] += 1
+    for g in range(many):
+        begins[g + 1] += begins[g]
+        cursor[g] = begins[g]
+    for i in range(first, last):
+        to = cursor[groups[i]]
+        cursor[groups[i]] += 1
+        for j in range(codes.shape[1]):
+            held_codes[to, j] = codes[i, j]
+        held[to, 0], held[to, 1] = weights[i], numbers[i]
+    for i in range(last - first):
+        for j in range(codes.shape[1]):
+            codes[first + i, j] = held_codes[i, j]
+        weights[first + i], numbers[first + i] = held[i, 0], held[i, 1]
 
 
 @compiled
 def arrange(start, stop, keys, sides):
-    """Sort each partition's keys by group, and write where each side ends."""
-    codes, weights, numbers, groups = keys.codes, keys.weights, keys.numbers, keys.groups
+    """Sort each partition's keys by group, and write where each side ends. Groups stay where they are."""
     starts, stops, many = sides.starts, sides.stops, sides.many
-    ends, first_end = sides.ends, sides.first_end
-    attributes = codes.shape[1]
     longest = 0
     widest = 0
     for p in range(start, stop):
-        if many[p] > 1:
-            longest = max(longest, stops[p] - starts[p])
-            widest = max(widest, many[p])
-    held_codes = np.empty((longest, attributes), codes.dtype)
-    held_weights = np.empty(longest, weights.dtype)
-    held_numbers = np.empty(longest, numbers.dtype)
-    held_groups = np.empty(longest, groups.dtype)
-    cursor = np.empty(widest + 1, np.int64)
+        longest = max(longest, stops[p] - starts[p])
+        widest = max(widest, many[p])
+    room = room_for_order(keys, longest, widest)
+    begins = np.empty(widest + 1, np.int64)
     for p in range(start, stop):
         if many[p] < 2:
             continue
-        first, last = starts[p], stops[p]
-        cursor[: many[p] + 1] = 0
-        for i in range(first, last):
-            cursor[groups[i] + 1] += 1
+        arrange_run(keys, starts[p], stops[p], many[p], room, begins)
         for g in range(many[p]):
-            cursor[g + 1] += cursor[g]
-            ends[first_end[p] + g] = first + cursor[g + 1]
-        for i in range(first, last):
-            to = cursor[groups[i]]
-            cursor[groups[i]] += 1
-            for j in range(attributes):
-                held_codes[to, j] = codes[i, j]
-            held_weights[to] = weights[i]
-            held_numbers[to] = numbers[i]
-            held_groups[to] = groups[i]
-        for i in range(last - first):
-            for j in range(attributes):
-                codes[first + i, j] = held_codes[i, j]
-            weights[first + i] = held_weights[i]
-            numbers[first + i] = held_numbers[i]
-            groups[first + i] = held_groups[i]
+            sides.ends[sides.first_end[p] + g] = starts[p] + begins[g + 1]
 
 
 @compiled
