@@ -180,7 +180,7 @@ def clock(monkeypatch) -> list[float]:
 
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(Rollup, "roll", ticking(Rollup.roll))
-    monkeypatch.setattr(_sweep, "group_codes", ticking(_sweep.group_codes))
+    monkeypatch.setattr(_sweep, "group_with_company", ticking(_sweep.group_with_company))
     return now
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.algorithms.base import SearchProblem, Solution, all_hold
@@ -12,6 +13,7 @@ from incrowd.algorithms.local import LocalAlgorithm, unreleasable
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import parameter
+from incrowd.progress import Silent
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
@@ -122,16 +124,23 @@ class Mondrian(LocalAlgorithm):
 
     def search(self, problem: SearchProblem) -> Solution:
         """Search by the rules that are named, or by each of those that are tried, and keep the least loss."""
+        from incrowd.kernels.jit import at_once
         from incrowd.recoding import BLANKED_ABOVE, blanked_shares
         from incrowd.utility import Loss
 
         frequency = problem.frequency
         if self.by_record or any((self.choose, self.median, self.categories)):
             return super().search(problem)
-        found = [super().search(problem)]
-        # Sets that are too long refuse a recoding, and another one may have none.
-        with suppress(SchemaError):
-            found.append(replace(self, choose="loss").search(problem))
+
+        def by_loss() -> Solution | None:
+            # Sets that are too long refuse a recoding, and another one may have none.
+            with suppress(SchemaError):
+                return replace(self, choose="loss").search(replace(problem, progress=Silent()))
+            return None
+
+        # A search gains little from a second core, and two searches have one each.
+        both: list[Solution | None] = at_once(frequency.keys, partial(super().search, problem), by_loss)
+        found = [solution for solution in both if solution is not None]
 
         def lost(solution: Solution) -> tuple[int, int, float]:
             recoding = solution.recoding

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -75,13 +76,15 @@ class Local(Recoding):
             Values that a cell may list where its style is ``auto`` and the common ancestor would be ``*``.
         """
         from incrowd.kernels.grouping.grouping import group_members
+        from incrowd.kernels.jit import at_once
 
         groups = group_members(class_of_key, count)
         suppressed = class_of_key < 0
-        cells = tuple(
-            _class_cells(domain, codes, frequency.weights, class_of_key, groups, style, set_limit)
+        tasks = [
+            partial(_class_cells, domain, codes, frequency.weights, class_of_key, groups, style, set_limit)
             for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
-        )
+        ]
+        cells = tuple(at_once(frequency.keys, *tasks))
         if "mean" in styles:
             cells = _joined_means(frequency, cells, class_of_key, count, styles)
         suppressed |= starred(cells)
