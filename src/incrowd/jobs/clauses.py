@@ -30,10 +30,11 @@ def judged_clauses(policy: Policy, write: Callable[[Path], None]) -> tuple[Claus
     write
         Writes the released table to a path.
     """
-    from incrowd.verification import clauses_of
-
     if policy.profile is None and policy.context is None:
         return ()
+    # Only a job with a profile loads the verifier.
+    from incrowd.verification import clauses_of
+
     folder = PrivateFolder()
     try:
         write(folder.path / "release.parquet")
