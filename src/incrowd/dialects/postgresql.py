@@ -59,6 +59,8 @@ _LOST = (
     ("server closed the connection", "57P01"),
 )
 """Errors that come without a code. They are recognized by their English words and never passed on."""
+_cancelling = threading.Lock()
+
 _PATIENCE = 5.0
 """Seconds to wait until a server was asked to cancel: on a busy machine, one was too short."""
 
@@ -338,7 +340,8 @@ def _cancel(waited_for: Any) -> None:
     """Ask the server to give up, and wait until it was asked, which takes a connection of its own."""
 
     def ask() -> None:
-        with contextlib.suppress(Exception):
+        # A second one at the same time may come back before the first was sent, and then the process ends.
+        with _cancelling, contextlib.suppress(Exception):
             waited_for.adbc_cancel()
 
     asking = threading.Thread(target=ask, daemon=True)

@@ -54,6 +54,9 @@ class TextColumn:
 def counts_of(con: Checks, released: Table, *names: str) -> tuple[int, int]:
     """Return how many combinations of values only one record has, and how many there are."""
     cells = ", ".join(f"CAST({cell(released, name)} AS VARCHAR)" for name in names)
+    # A reader tells not-a-number from a missing value, though both count as missing for models.
+    floats = [f"c{released.place(name)}" for name in names if released.kind_of(name) == "float"]
+    cells += "".join(f", coalesce(isnan({each}), false)" for each in floats)
     groups = f"SELECT count(*) AS n FROM {released.name} GROUP BY {cells}"
     single, different = con.row(f"SELECT count(*) FILTER (n = 1), count(*) FROM ({groups})")
     return int(single), int(different)
