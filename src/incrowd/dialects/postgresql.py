@@ -60,6 +60,7 @@ _LOST = (
 )
 """Errors that come without a code. They are recognized by their English words and never passed on."""
 _cancelling = threading.Lock()
+"""Held while a server is asked to cancel."""
 
 _PATIENCE = 5.0
 """Seconds to wait until a server was asked to cancel: on a busy machine, one was too short."""

@@ -195,7 +195,8 @@ class Domain:
             When the column was declared a number or a date and has a value that is none.
         """
         if attribute.missing:
-            return cls._without_codes(attribute, found, null_values)
+            others = replace(attribute, missing=())
+            return cls._without(attribute.missing, others, found, attribute.nulls(null_values))
         if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
             return cls._spelled(attribute, found, null_values)
         if isinstance(attribute, WithCommas):
@@ -242,11 +243,15 @@ class Domain:
         return (domain if attribute.parts is None else replace(domain, separator=attribute.parts)), ranks
 
     @classmethod
-    def _without_codes(
-        cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...]
+    def _without(
+        cls,
+        nulls: tuple[str, ...],
+        attribute: Attribute,
+        found: Dictionary,
+        null_values: tuple[str, ...] = (),
     ) -> tuple[Domain, NDArray[np.int64]]:
-        """Rank texts of which some mean missing in this column alone."""
-        mean = null_values_of(attribute.missing).mean
+        """Rank texts of which some mean missing by `nulls`."""
+        mean = null_values_of(nulls).mean
         kept = np.array([not mean(text) for text in found.texts], np.bool_)
         known = replace(
             found,
@@ -254,8 +259,7 @@ class Domain:
             has_missing=found.has_missing or not kept.all(),
             numbers=None if found.numbers is None else found.numbers[kept],
         )
-        plain = replace(attribute, missing=())
-        domain, ranks = cls.build(plain, known, attribute.nulls(null_values))
+        domain, ranks = cls.build(attribute, known, null_values)
         # What means missing has the last place, that of the missing value.
         place = np.where(kept, np.cumsum(kept) - 1, len(known.texts))
         return domain, ranks[np.append(place, len(known.texts))]
@@ -271,14 +275,8 @@ class Domain:
         # The spelling declares the kind.
         asked = kind if attribute.kind == "auto" else attribute.kind
         plain = replace(attribute.unspelled(), kind=asked)
-        mean = null_values_of(null_values).mean
-        kept = np.array([not mean(value) for value in values], np.bool_)
-        missing = found.has_missing or not kept.all()
-        known = [value for value, is_kept in zip(values, kept.tolist(), strict=True) if is_kept]
-        domain, ranks = cls.build(plain, Dictionary(known, missing, kind, numbers[kept]))
-        # What means missing has the last place, that of the missing value.
-        place = np.where(kept, np.cumsum(kept) - 1, len(known))
-        return replace(domain, commas=attribute.commas), ranks[np.append(place[places], len(known))]
+        domain, ranks = cls._without(null_values, plain, Dictionary(values, found.has_missing, kind, numbers))
+        return replace(domain, commas=attribute.commas), ranks[np.append(places, len(values))]
 
     def written(self, cells: Sequence[str | None]) -> list[str | None]:
         """Return cells as a release writes them."""
