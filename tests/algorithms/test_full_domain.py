@@ -364,7 +364,7 @@ RAGGED = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "*"], ["c", "*"]])
 def test_a_ragged_column_that_reaches_its_root_is_infeasible(algorithm):
     frame = pl.DataFrame({"q": ["b", "b", "b", "c"]})
     asked = ic.Schema(quasi={"q": RAGGED})
-    with pytest.raises(ic.InfeasibleError, match=r"every record has \* in every quasi-identifier$"):
+    with pytest.raises(ic.InfeasibleError, match=r"has \* in every quasi-identifier; at the top a root "):
         ic.anonymize(frame, asked, [ic.KAnonymity(2)], ALGORITHMS.get(algorithm)(), levels={"q": 1})
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
-from incrowd.hierarchy import Hierarchy
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import Configured
 from incrowd.progress import Silent
@@ -237,6 +236,8 @@ STARRED_ROOT = "a root other than * (such as Any)"
 
 def names_starred_root(attributes: Sequence[Attribute]) -> bool:
     """Say whether the roots of all hierarchies are `*`, and one of these could have another name."""
+    from incrowd.hierarchy import Hierarchy
+
     trees = [attribute.hierarchy for attribute in attributes]
     named = [tree.labels[0] == "*" for tree in trees if isinstance(tree, Hierarchy)]
     return None not in trees and bool(named) and all(named)

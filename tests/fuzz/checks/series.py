@@ -40,6 +40,7 @@ def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
     frame = frame_of(case["columns"])
     signature: dict[str, set[str | None]] = {}
     releases: list[Any] = []
+    crowds: list[set[str]] = []
     for _ in range(_TIMES):
         there = [row for row in range(frame.height) if draw.random() < 0.7] or [0]
         table = frame[draw.sample(there, len(there))]
@@ -53,11 +54,15 @@ def series(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
             yield from leaks(case, made.place, str(error))
             return
         yield from _one(case, table, release, m, signature)
+        crowd = set(table.get_column(rid).to_list())
+        # Of a small table hardly anybody may have been there before: whoever makes the release says so.
+        are_new = all(4 * len(crowd & each) < min(len(crowd), len(each)) for each in crowds)
         try:
-            ledger.add(release, table, recipient="A", keys=[rid])
+            ledger.add(release, table, recipient="A", keys=[rid], new_people=are_new)
         except ic.IncrowdError as error:
             yield Finding("series refused", str(error)[:300])
             return
+        crowds.append(crowd)
         releases.append(release)
         if release.counterfeit_records:
             outcome.met.append(("series", "counterfeits"))
