@@ -24,7 +24,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.engines.scan import StreamedCount
 from incrowd.jobs import apply, checks, recode_batch
 from incrowd.jobs.batch import Earlier
-from incrowd.jobs.judging import Judging
+from incrowd.jobs.batch_judge import BatchJudge
 from incrowd.jobs.ledger import Ledger
 from incrowd.jobs.next_release import _Plan
 from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
@@ -137,7 +137,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "distances are halved": ((TCloseness, "_values", after(lambda values: values / 2)),),
     "later rows are not judged": (
         ("incrowd.algorithms.base", "all_hold", _deaf),
-        (Judging, "judged", _unjudged),
+        (BatchJudge, "judged", _unjudged),
     ),
     "later rows are judged only together with the earlier release": ((Earlier, "beside", _only_together),),
     "rows that were held are lost": ((apply, "with_held", lambda f: lambda table, held: (table, 0)),),
@@ -170,7 +170,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         recode_batch, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "perturbed values are judged only as they were before": (
-        ("incrowd.jobs.leaving", "_concerned", lambda f: lambda policy: ()),
+        ("incrowd.jobs.released_rows", "_concerned", lambda f: lambda policy: ()),
     ),
     "earlier signatures of a series are forgotten": ((Ledger, "signatures", lambda f: lambda self, *given: {}),),
     "what several releases tell together is not asked": (

@@ -489,10 +489,10 @@ def test_a_draft_is_tried_and_mended_until_it_runs(tmp_path):
 
 
 def test_a_longer_list_is_allowed_where_it_is_short_and_a_column_that_has_none_is_flat():
-    from incrowd.jobs.trial import _Mended
+    from incrowd.jobs.draft_trial import _Draft
 
     guess = draft_of(city=texts("city {}", RNG.integers(0, 60, ROWS))).guesses[0]
-    mended = _Mended((guess,)).without_list("city", 9)
+    mended = _Draft((guess,)).without_list("city", 9)
     assert (mended.set_limit, mended.guesses[0].hierarchy) == (9, None)
     assert "set_limit = 9" in mended.settings()
     for longest in (0, 9, 21):

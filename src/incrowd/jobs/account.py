@@ -15,8 +15,8 @@ from incrowd.accounts.value_warnings import doubts
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
 from incrowd.gate.wording import NAMED_COLUMNS, at_most, in_words, percent, who_knows
-from incrowd.jobs.leaving import ReleasedValues
-from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.jobs.released_rows import ReleasedValues
+from incrowd.jobs.table_treatments import treatment_entries, treatment_sentences
 from incrowd.presentation.documents import envelope, rounded
 from incrowd.recoding import SUPPRESSED, effective_style
 from incrowd.table.wildcards import wildcard_sentence

@@ -19,7 +19,7 @@ from incrowd.io.addresses import file_path
 from incrowd.io.kinds.files import kind_of
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import Assessment, assess_table
-from incrowd.jobs.treating import treated_table, treatment_entries
+from incrowd.jobs.table_treatments import treated_table, treatment_entries
 from incrowd.lazy import NDArray, np, nw
 from incrowd.parameters import with_keyword_hints
 from incrowd.policy.arguments import as_models, as_schema

@@ -18,9 +18,9 @@ from incrowd.gate.kinds import UNANSWERED, Unanswered
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
-from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.release import Release
-from incrowd.jobs.treating import Treating, treated_table, treatment_entries
+from incrowd.jobs.released_rows import ReleasedRows
+from incrowd.jobs.table_treatments import TableTreatments, treated_table, treatment_entries
 from incrowd.parameters import COUNT, with_keyword_hints
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.policy.linked import refuse_unlinked, with_histories
@@ -231,8 +231,8 @@ def _released(
     frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
-        made = Leaving.of(
-            start.treating,
+        made = ReleasedRows.of(
+            start.treatments,
             leaving,
             start.counted,
             recoding,
@@ -260,7 +260,7 @@ def _released(
         leaving_rows = engine_for(released) if is_shorter else made.rows
         points = points_of(
             Evidence(
-                start.treating.came,
+                start.treatments.raw,
                 leaving_rows,
                 policy,
                 frequency,
@@ -333,7 +333,7 @@ def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, S
         solution = _search(start, policy, clock)
         check_cells(solution.recoding, policy.schema)
         check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
-    return replace(solution.recoding, treated=start.treating.decided), solution.lattice
+    return replace(solution.recoding, treated=start.treatments.decided), solution.lattice
 
 
 def _divisible(table: Any, policy: Policy, population: Any) -> bool:
@@ -418,7 +418,7 @@ class Started(NamedTuple):
     """A table that is read, treated and counted: the start of a search."""
 
     engine: Engine
-    treating: Treating
+    treatments: TableTreatments
     schema: Schema
     counted: Counted
     population: Any
@@ -462,8 +462,8 @@ def begun(
     clock.gives_up(engine.interrupt)
     policy.schema.after_treatment().released(engine.columns)
     with clock.stage("treat") if policy.schema.treated else nullcontext():
-        treating = Treating.of(engine, policy.schema)
-    engine = treating.counted
+        treatments = TableTreatments.of(engine, policy.schema)
+    engine = treatments.counted
     searched = styled(policy)
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
@@ -480,7 +480,7 @@ def begun(
     refuse_unlinked(policy.schema, several=counted.frequency.people.table is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*named, *engine.sources, *people_from)
-    return Started(engine, treating, searched, counted, population, csv_format, sources)
+    return Started(engine, treatments, searched, counted, population, csv_format, sources)
 
 
 def _search(start: Started, policy: Policy, clock: Clock) -> Solution:

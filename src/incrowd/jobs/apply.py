@@ -16,13 +16,13 @@ from incrowd.gate.verdict import Verdict
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.account import ends_sentences
 from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
+from incrowd.jobs.batch_judge import BatchJudge
 from incrowd.jobs.checks import styled, telling_columns
-from incrowd.jobs.judging import Judging
-from incrowd.jobs.leaving import ReleasedValues, holding
+from incrowd.jobs.held_rows import rows_at, rows_in_memory, with_held
 from incrowd.jobs.people_across_batches import Both
 from incrowd.jobs.recode_batch import RecodedBatch
+from incrowd.jobs.released_rows import ReleasedValues, model_verdict
 from incrowd.jobs.suppressed_records import Suppression
-from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
 from incrowd.lazy import NDArray, np, pl
 from incrowd.policy.linked import refuse_unlinked, with_histories
 from incrowd.presentation.documents import envelope
@@ -115,7 +115,7 @@ class AppliedBatch(InNotebooks):
     places: NDArray[np.int64] | None = field(default=None, repr=False, kw_only=True)
     suppression: Suppression = field(default=Suppression("keep"), repr=False, kw_only=True)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
-    _judging: Judging | None = field(default=None, repr=False, kw_only=True)
+    _judging: BatchJudge | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
     _ends: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
@@ -143,7 +143,7 @@ class AppliedBatch(InNotebooks):
         if self.published_as_one:
             return "every model holds of it and the earlier release as one table, not of it alone"
         beside = "" if self.together is None else ", alone and with the earlier release"
-        return f"{holding(self.values)}{beside}"
+        return f"{model_verdict(self.values)}{beside}"
 
     @property
     def texts(self) -> Any:
@@ -423,12 +423,12 @@ def apply_recoding(  # noqa: PLR0913
     check_cells(carried, policy.schema)
     made = batch.made(carried, policy, alone=not published_as_one)
     released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
-    judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)
+    judging = BatchJudge.of(batch, made.recoding, policy, earlier, decided.both)
     measured = judging.judged(released)
     share = fate.suppressed / max(batch.frequency.rows, 1)
     points = points_of(
         Evidence(
-            batch.treating.came,
+            batch.treatments.raw,
             engine_for(released) if made.suppression.left_out else made.rows,
             policy,
             batch.frequency,

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
-from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.people_across_batches import Both, people_of_both
 from incrowd.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, numbered
-from incrowd.jobs.treating import Treating, refuse_perturbed
+from incrowd.jobs.released_rows import ReleasedRows
+from incrowd.jobs.table_treatments import TableTreatments, refuse_perturbed
 from incrowd.lazy import NDArray, np
 from incrowd.recoding import SUPPRESSED, Recoding
 from incrowd.table.frequency import FrequencyTable
@@ -36,7 +36,7 @@ class Batch:
     ----------
     table
         The rows as they came in.
-    treating
+    treatments
         What happens to columns beside the recoding.
     leaving
         The schema of the columns that leave.
@@ -47,7 +47,7 @@ class Batch:
     """
 
     table: Any
-    treating: Treating
+    treatments: TableTreatments
     leaving: Schema
     counted: Counted
     cells: NewCells
@@ -60,17 +60,17 @@ class Batch:
     @property
     def engine(self) -> Engine:
         """The engine of the rows as they were counted."""
-        return self.treating.counted
+        return self.treatments.counted
 
     @cached_property
     def shown(self) -> Shown:
         """The labels, numbered."""
         return [numbered(column) for column in self.cells.labels]
 
-    def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> Leaving:
-        """Return the rows with the cells of their keys; see `Leaving.of`."""
+    def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
+        """Return the rows with the cells of their keys; see `ReleasedRows.of`."""
         schema = _as_counted(self.leaving, self.counted.schema)
-        return Leaving.of(self.treating, schema, self.counted, carried, policy, alone=alone)
+        return ReleasedRows.of(self.treatments, schema, self.counted, carried, policy, alone=alone)
 
 
 def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
@@ -81,10 +81,10 @@ def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
     schema = policy.schema
     (leaving := schema.after_treatment()).released(came.columns)
     _refuse_unfit(recoding, policy)
-    treating = Treating.of(came, schema, recoding.treated)
+    treatments = TableTreatments.of(came, schema, recoding.treated)
     plainly = _plain_schema(schema, recoding)
-    counted = treating.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
-    return Batch(table, treating, leaving, counted, labels_of(recoding, counted.frequency))
+    counted = treatments.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
+    return Batch(table, treatments, leaving, counted, labels_of(recoding, counted.frequency))
 
 
 def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
@@ -158,7 +158,7 @@ class Earlier:
             return None
 
         def treated(engine: Engine) -> Engine:
-            return Treating.of(engine, schema, recoding.treated).counted
+            return TableTreatments.of(engine, schema, recoding.treated).counted
 
         counted = self.parts[0][2]
         return people_of_both(batch.table, self.table, self.row_map, counted, schema, treated)

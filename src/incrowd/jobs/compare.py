@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.accounts.statements import versions
 from incrowd.errors import IncrowdError, ParameterError, TableError
 from incrowd.jobs.anonymize import anonymize
-from incrowd.jobs.treating import Treating
+from incrowd.jobs.table_treatments import TableTreatments
 from incrowd.lazy import np, nw, pl
 from incrowd.policy.arguments import as_algorithms, as_numbers, as_schema
 from incrowd.policy.policy import Policy
@@ -339,7 +339,7 @@ def _check_treatments(schema: Schema, engine: Engine) -> None:
             "or 'file:PATH'"
         )
     if schema.treated:
-        Treating.of(engine, schema)
+        TableTreatments.of(engine, schema)
 
 
 def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741

@@ -28,7 +28,7 @@ from incrowd.errors import TableError, named, setting
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.files import was_read
 from incrowd.io.missing_texts import MISSING_TEXTS
-from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
+from incrowd.jobs.draft_trial import AS_DRAFTED, Trial, try_draft
 from incrowd.lazy import pl
 from incrowd.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.reading.spellings import Spelling
@@ -220,14 +220,14 @@ def draft_policy(
 
     if any(map(_is_open, guesses)):
         # It runs once the questions are answered. What is known already is rounded as far as a run shows.
-        sketch, _, _ = tried(table, tuple(map(_unasked, guesses)), write)
+        sketch, _, _ = try_draft(table, tuple(map(_unasked, guesses)), write)
         guesses = tuple(
             guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
             for guess, one in zip(guesses, sketch, strict=True)
         )
         text, trial = write(guesses, AS_DRAFTED), None
     else:
-        guesses, text, trial = tried(table, guesses, write)
+        guesses, text, trial = try_draft(table, guesses, write)
     telling = tuple(_among(pairs, guesses))
     return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
 

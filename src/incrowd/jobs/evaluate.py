@@ -104,7 +104,7 @@ class Evaluation(InNotebooks):
             When cells are not read.
         """
         self.require_read("table")
-        from incrowd.jobs.spread import count_table
+        from incrowd.jobs.cell_spread import count_table
 
         return count_table(self.frequency, self.recoding, columns)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from incrowd.jobs.cell_spread import Spread, joint_counts
 from incrowd.jobs.evaluate import Evaluation
-from incrowd.jobs.spread import Spread, joint_counts
 from incrowd.lazy import NDArray, np
 from incrowd.parameters import COUNT, PART, SEED
 from incrowd.presentation.markup import InNotebooks

@@ -189,7 +189,7 @@ def _labels(evaluation: Evaluation, table: Any, target: str) -> tuple[NDArray[An
 
 def _features(evaluation: Evaluation, *, of_release: bool) -> NDArray[np.float64]:
     """Encode the quasi-identifiers of every key: float64[keys, features]."""
-    from incrowd.jobs.spread import Spread
+    from incrowd.jobs.cell_spread import Spread
 
     frequency, recoding = evaluation.frequency, evaluation.recoding
     columns: list[NDArray[np.float64]] = []

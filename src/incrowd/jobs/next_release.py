@@ -15,10 +15,10 @@ from incrowd.gate.kinds import UNANSWERED, Unanswered
 from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.anatomize import COUNT, GROUP, guarded_random, records_of
 from incrowd.jobs.anonymize import anonymize
+from incrowd.jobs.held_rows import rows_in_memory
 from incrowd.jobs.ledger import Ledger
 from incrowd.jobs.series import SeriesRelease
 from incrowd.jobs.series_groups import COUNTERFEIT, Signature, buckets_of, groups_of
-from incrowd.jobs.waiting import rows_in_memory
 from incrowd.lazy import NDArray, np, nw, pl
 from incrowd.parameters import Parameter
 from incrowd.policy.policy import Policy

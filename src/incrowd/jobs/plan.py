@@ -11,7 +11,7 @@ from incrowd.accounts.value_warnings import doubts
 from incrowd.algorithms.lattice import Lattice
 from incrowd.jobs.anonymize import begun
 from incrowd.jobs.checks import telling_columns
-from incrowd.jobs.treating import treatment_entries
+from incrowd.jobs.table_treatments import treatment_entries
 from incrowd.policy.linked import with_histories
 from incrowd.policy.policy import Policy, terms_of
 from incrowd.presentation.documents import envelope
@@ -153,7 +153,7 @@ def plan(
         keys=frequency.keys,
         columns=tuple(
             _column(name, attributes.get(name), domains.get(name), treatments.get(name), schema.unlisted)
-            for name in start.treating.came.columns
+            for name in start.treatments.raw.columns
         ),
         nodes=Lattice.of(frequency, start.schema.quasi).size if full_domain else None,
         notes=tuple(doubts(frequency, schema)),

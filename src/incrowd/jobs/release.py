@@ -21,10 +21,10 @@ from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
-from incrowd.jobs.clauses import judged_clauses, points_of_clauses
-from incrowd.jobs.leaving import ReleasedValues, holding
+from incrowd.jobs.profile_clauses import clause_results, points_of_clauses
+from incrowd.jobs.released_rows import ReleasedValues, model_verdict
 from incrowd.jobs.suppressed_records import Suppression, refuse_failing
-from incrowd.jobs.treating import treatment_entries
+from incrowd.jobs.table_treatments import treatment_entries
 from incrowd.lazy import NDArray, np, pl
 from incrowd.policy.policy import Policy, terms_of
 from incrowd.policy.publication import published_account, published_policy
@@ -122,7 +122,7 @@ class Release:
         left_out = f"{self.left_out:,} left out, " if self.left_out else ""
         return (
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {left_out}"
-            f"{found.classes:,} classes; {holding(self.values, self.verdict)})"
+            f"{found.classes:,} classes; {model_verdict(self.values, self.verdict)})"
         )
 
     @property
@@ -161,7 +161,7 @@ class Release:
     @cached_property
     def clauses(self) -> tuple[ClauseResult, ...]:
         """The judgement of each clause of the policy's profile, by the verifier; none without a profile."""
-        return judged_clauses(self.policy, self._write)
+        return clause_results(self.policy, self._write)
 
     @cached_property
     def verdict(self) -> Verdict:

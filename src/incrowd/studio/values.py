@@ -43,7 +43,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     """
     from incrowd.engines import engine_for
     from incrowd.engines.distinct import dictionary
-    from incrowd.jobs.treating import Treating
+    from incrowd.jobs.table_treatments import TableTreatments
     from incrowd.table.domain import Domain
 
     settings = {key: value for key, value in document["columns"][name].items() if key not in _OF_THE_TREE}
@@ -54,7 +54,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
         alone.pop(other, None)
     schema = Policy.from_dict(alone, folder, "the choices of this page").schema
     refuse_prompts(schema)
-    counted, records = Treating.of(engine_for(table), schema).counted.values_of([name])
+    counted, records = TableTreatments.of(engine_for(table), schema).counted.values_of([name])
     found, places = dictionary(counted.to_series(), name, schema.null_values)
     by_place = np.bincount(places, records, len(found.texts) + 1).astype(np.int64)
     attribute = schema[name].as_counted()

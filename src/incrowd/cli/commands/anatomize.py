@@ -74,7 +74,7 @@ def show_anatomy(out: Console, anatomy: Anatomy) -> None:
 
     from incrowd.cli.summary import show_verdict
     from incrowd.cli.tables import limit_text, number, quantity_text, verdict
-    from incrowd.jobs.treating import treatment_sentences
+    from incrowd.jobs.table_treatments import treatment_sentences
 
     found = anatomy.privacy
     show_verdict(out, anatomy.verdict)

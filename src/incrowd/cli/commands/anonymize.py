@@ -243,7 +243,7 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
     """Print a summary of the release, and where it is."""
     from incrowd.cli.summary import last_line, show_release_summary
     from incrowd.cli.tables import console, show_release
-    from incrowd.jobs.leaving import holding
+    from incrowd.jobs.released_rows import model_verdict
 
     if places.save_policy is not None:
         LOG.write(
@@ -263,7 +263,7 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
         out.print()
     seconds = time.perf_counter() - began
     place = f"{places.output or places.into} ({release.privacy.records:,} rows)"
-    said = last_line(release.verdict, place, holding(release.values))
+    said = last_line(release.verdict, place, model_verdict(release.values))
     out.print(
         f"{said}; {seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )

@@ -20,7 +20,7 @@ from incrowd.profiles import PROFILES, profile_lines, read_profile
 if TYPE_CHECKING:
     from incrowd.drafting.questions import Question
     from incrowd.jobs.draft import Draft
-    from incrowd.jobs.trial import Trial
+    from incrowd.jobs.draft_trial import Trial
     from incrowd.table.schema import Role
 
 _HEADINGS = (

@@ -23,10 +23,10 @@ from incrowd.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.jobs.distributed.rows import losses
 from incrowd.jobs.distributed.scale import TableStatistics
-from incrowd.jobs.leaving import holding
 from incrowd.jobs.release import Release
+from incrowd.jobs.released_rows import model_verdict
 from incrowd.jobs.suppressed_records import Suppression
-from incrowd.jobs.treating import refuse_untreatable
+from incrowd.jobs.table_treatments import refuse_untreatable
 from incrowd.policy.policy import search_problem, terms_of
 from incrowd.policy.set_limit import check_values
 from incrowd.presentation.documents import envelope
@@ -101,7 +101,7 @@ class DistributedRelease(InNotebooks, Release):
     def __repr__(self) -> str:
         left_out = f", {self.left_out:,} left out" if self.left_out else ""
         counts = f"{self.privacy.records:,} records in {self.blocks:,} blocks{left_out}"
-        return f"DistributedRelease({counts}; {holding(None, self.verdict)})"
+        return f"DistributedRelease({counts}; {model_verdict(None, self.verdict)})"
 
     def undivided(self) -> dict[str, MetricResult]:
         """Return the losses of the same policy without blocks, in the metrics of `utility`.

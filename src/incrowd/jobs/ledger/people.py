@@ -13,10 +13,10 @@ from incrowd.errors import ParameterError, SchemaError, TableError, named, setti
 from incrowd.io.columns import column_named, columns_named
 from incrowd.jobs.anatomize import GROUP
 from incrowd.jobs.apply import AppliedBatch
+from incrowd.jobs.held_rows import rows_in_memory
 from incrowd.jobs.ledger.exposure import RECORDS
 from incrowd.jobs.release import Release
 from incrowd.jobs.series import SeriesRelease
-from incrowd.jobs.waiting import rows_in_memory
 from incrowd.lazy import nw, pl
 from incrowd.privacy import LDiversity
 from incrowd.reading.keys import key_texts, plain_texts

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Treating:
+class TableTreatments:
     """The treatments of one table.
 
     What follows from the value alone is treated before rows are counted, so models judge what an attacker
@@ -30,7 +30,7 @@ class Treating:
 
     Attributes
     ----------
-    came
+    raw
         The engine of the table as it came.
     counted
         The engine that counts.
@@ -38,14 +38,14 @@ class Treating:
         What was decided once for each column, with the treatment that decided: plain data, confidential.
     """
 
-    came: Engine
+    raw: Engine
     counted: Engine
     schema: Schema
     decided: dict[str, Any] = field(default_factory=dict, repr=False)
     _columns: tuple[TreatedColumn, ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> Treating:
+    def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> TableTreatments:
         """Read the keys and the columns, and make the decisions that all tables share.
 
         Parameters
@@ -97,7 +97,7 @@ class Treating:
             if each.attribute.role == "sensitive" and each.treatment.perturbs and each.treatment.is_random
         }
 
-    def redrawn(self, places: NDArray[np.int64] | None) -> Treating:
+    def redraw(self, places: NDArray[np.int64] | None) -> TableTreatments:
         """Return the same treatments with other random numbers for sensitive values.
 
         Parameters
@@ -118,11 +118,11 @@ class Treating:
 
         return replace(self, _columns=tuple(map(renewed, self._columns)))
 
-    def everything(self) -> Engine:
+    def rows(self) -> Engine:
         """Return the engine of the rows with all treated columns."""
-        return self.came.treated(self._columns)
+        return self.raw.treated(self._columns)
 
-    def leaving(self, counted: Counted, *, judged: bool = False) -> Counted:
+    def released(self, counted: Counted, *, judged: bool = False) -> Counted:
         """Return the same count, over the rows that leave.
 
         Parameters
@@ -130,7 +130,7 @@ class Treating:
         judged
             Whether drawn values are judged and rows may be drawn anew.
         """
-        return counted.over(self.everything(), apart=judged and self.is_drawn) if self._columns else counted
+        return counted.over(self.rows(), apart=judged and self.is_drawn) if self._columns else counted
 
 
 def _following(
@@ -267,7 +267,7 @@ def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Sch
     if not schema.treated:
         return engine, schema
     refuse_untreatable(schema, who)
-    return Treating.of(engine, schema).everything(), schema.with_attributes(
+    return TableTreatments.of(engine, schema).rows(), schema.with_attributes(
         each.as_counted() for each in schema.attributes
     )
 

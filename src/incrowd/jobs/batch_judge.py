@@ -28,7 +28,7 @@ MadeFrom = tuple[FrequencyTable, Recoding] | None
 
 
 @dataclass(frozen=True)
-class Judging:
+class BatchJudge:
     """The judge of a recoded batch: once for each reading of it, alone or with the earlier release.
 
     Attributes
@@ -46,7 +46,7 @@ class Judging:
     @classmethod
     def of(
         cls, batch: Batch, carried: Recoding, policy: Policy, earlier: Earlier, both: Both | None
-    ) -> Judging:
+    ) -> BatchJudge:
         """Keep the counts of the rows before they were recoded.
 
         Parameters

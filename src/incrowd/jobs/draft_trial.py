@@ -55,7 +55,7 @@ class Trial:
     problem: str = ""
 
 
-def tried(
+def try_draft(
     table: pl.DataFrame, guesses: Sequence[Guess], write: Callable[[Sequence[Guess], Sequence[str]], str]
 ) -> tuple[tuple[Guess, ...], str, Trial]:
     """Try a draft in memory, and change it until it runs and no point is open that a change removes.
@@ -77,7 +77,7 @@ def tried(
     from incrowd.policy.policy import Policy
 
     rows = table if table.height <= _ROWS else table.sample(_ROWS, seed=0)
-    draft, shares, remedies = _Mended(tuple(guesses)), iter(_SHARES), Remedies()
+    draft, shares, remedies = _Draft(tuple(guesses)), iter(_SHARES), Remedies()
     while True:
         text = write(draft.guesses, draft.settings())
         try:
@@ -120,7 +120,7 @@ def tried(
 
 
 @dataclass(frozen=True)
-class _Mended:
+class _Draft:
     """A draft, and the changes to it."""
 
     guesses: tuple[Guess, ...]
@@ -128,7 +128,7 @@ class _Mended:
     set_limit: int = 0
     flat: tuple[str, ...] = ()
 
-    def without_list(self, column: str, longest: int) -> _Mended:
+    def without_list(self, column: str, longest: int) -> _Draft:
         """Allow the list that a column needs, if it is short; else let the column have the value or ``*``."""
         if self.set_limit < longest <= _LISTED:
             return replace(self, set_limit=longest)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from incrowd.verification import ClauseResult
 
 
-def judged_clauses(policy: Policy, write: Callable[[Path], None]) -> tuple[ClauseResult, ...]:
+def clause_results(policy: Policy, write: Callable[[Path], None]) -> tuple[ClauseResult, ...]:
     """Write a release into a private folder, and let the verifier judge its clauses there.
 
     A release that cannot be written as a file, as one in a database, has none here: `verify` judges it.

@@ -21,7 +21,7 @@ from incrowd.table.classes import EquivalenceClasses
 if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine, Released
     from incrowd.gate.verdict import Verdict
-    from incrowd.jobs.treating import Treating
+    from incrowd.jobs.table_treatments import TableTreatments
     from incrowd.policy.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.progress import Progress
@@ -89,7 +89,7 @@ class ReleasedValues:
             from incrowd.recoding.people import add_people
 
             found = add_people(found, *self._people)
-        seen = _Seen(None, EquivalenceClasses.of_keys(found), self.policy)
+        seen = _ReleasedClasses(None, EquivalenceClasses.of_keys(found), self.policy)
         if not seen.holds:
             raise InfeasibleError(f"nothing was released: {_failures(seen.results)}")
 
@@ -113,7 +113,7 @@ class ReleasedValues:
             yield f"Perturbed values were drawn {self.draws} times until that held{gone}."
 
 
-def holding(values: ReleasedValues | None, verdict: Verdict | None = None) -> str:
+def model_verdict(values: ReleasedValues | None, verdict: Verdict | None = None) -> str:
     """Say that every model holds, and of which values where those that leave are not judged.
 
     Of a release whose verdict does not hold, say that alone, since models that hold are no verdict.
@@ -126,7 +126,7 @@ def holding(values: ReleasedValues | None, verdict: Verdict | None = None) -> st
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _ReleasedClasses:
     """Rows with the released values, their classes, and the verdict of the models on them."""
 
     released: Released | None
@@ -165,17 +165,17 @@ class _Seen:
         """Numbers by which two draws are compared: whether a limit is broken, and `failing`."""
         return not self.holds, self.failing
 
-    def kept(self) -> NDArray[np.bool_]:
+    def remaining(self) -> NDArray[np.bool_]:
         """bool[classes]: the classes that remain when others are suppressed until no limit is broken."""
         kept, rest = np.ones(len(self.classes), np.bool_), self
         while not rest.holds and not rest.good.all():
             kept[np.flatnonzero(kept)[~rest.good]] = False
-            rest = _Seen(self.released, self.classes.only(kept), self.policy)
+            rest = _ReleasedClasses(self.released, self.classes.only(kept), self.policy)
         return kept if rest.holds else np.zeros_like(kept)
 
 
 @dataclass(frozen=True)
-class Leaving:
+class ReleasedRows:
     """Rows as they leave: treated, drawn and recoded.
 
     Attributes
@@ -205,7 +205,7 @@ class Leaving:
     @classmethod
     def of(
         cls,
-        treating: Treating,
+        treatments: TableTreatments,
         schema: Schema,
         counted: Counted,
         recoding: Recoding,
@@ -214,7 +214,7 @@ class Leaving:
         alone: bool = True,
         driver_keys: int | None = None,
         progress: Progress | None = None,
-    ) -> Leaving:
+    ) -> ReleasedRows:
         """Leave suppressed records out where they have to be, and draw perturbed values.
 
         These are drawn until the models hold of them. The classes where they do not are suppressed.
@@ -237,14 +237,14 @@ class Leaving:
         recoding = settled(frequency, recoding, policy, alone=alone)
         asked = bool(_concerned(policy))
         if policy.judge == "original" or not asked or not _judges_any(recoding, policy):
-            leaves = treating.leaving(counted)
+            leaves = treatments.released(counted)
             values = ReleasedValues(policy) if asked else None
             suppression = Suppression.of(frequency, recoding, policy)
             gone = recoding.starred & ~came.starred
             return cls(leaves.rows, leaves.apply(schema, recoding), recoding, gone, suppression, values)
-        made = _Making(schema, counted, recoding, policy, driver_keys, progress)
+        candidate = _Candidate(schema, counted, recoding, policy, driver_keys, progress)
         draws, best = 0, None
-        for draws, draw in enumerate(made.draws(treating), 1):  # noqa: B007
+        for draws, draw in enumerate(candidate.draws(treatments), 1):  # noqa: B007
             # No other draw is kept: each may have all rows.
             best = draw if best is None else min(best, draw, key=lambda each: each[1].badness)
         assert best is not None
@@ -252,21 +252,23 @@ class Leaving:
         seen, of_values = drawn, tuple[PrivacyModel, ...]()
         by_draw = np.zeros(frequency.keys, np.bool_)
         while not seen.holds:
-            recoding, failing = made.recoding, made.gone(seen)
+            recoding, failing = candidate.recoding, candidate.gone(seen)
             if (failing & recoding.starred).any():
                 recoding = replace(recoding, left_out=True)
                 of_values = _concerned(policy)
             by_draw |= failing & ~recoding.starred
-            made = replace(made, recoding=recoding.without(by_draw))
-            made.refuse_too_many(drawn, draws)
-            made = replace(made, recoding=settled(frequency, made.recoding, policy, alone=alone))
-            seen = made.seen(leaves)
-        recoding = made.recoding
+            candidate = replace(candidate, recoding=recoding.without(by_draw))
+            candidate.refuse_too_many(drawn, draws)
+            candidate = replace(
+                candidate, recoding=settled(frequency, candidate.recoding, policy, alone=alone)
+            )
+            seen = candidate.classes_of(leaves)
+        recoding = candidate.recoding
         gone = recoding.starred & ~came.starred
         people = None if frequency.people.table is None else seen.classes.frequency
         carried = None if people is None else (people, RecodedBatch.as_it_is(people))
         suppressed = int(frequency.weights[by_draw].sum())
-        values = ReleasedValues(policy, seen.results, draws, suppressed, carried, made.starred)
+        values = ReleasedValues(policy, seen.results, draws, suppressed, carried, candidate.starred)
         # A reader does not see who is who.
         released = seen.released if people is None else None
         released = released or leaves.apply(schema, recoding)
@@ -280,8 +282,8 @@ def _judges_any(recoding: Recoding, policy: Policy) -> bool:
 
 
 @dataclass(frozen=True)
-class _Making:
-    """The parts of rows, and how they are judged; see `Leaving.of`."""
+class _Candidate:
+    """The parts of rows, and how they are judged; see `ReleasedRows.of`."""
 
     schema: Schema
     counted: Counted
@@ -300,21 +302,21 @@ class _Making:
         """Whether suppressed records leave that the models judge."""
         return self.policy.suppressed != "keep" and not self.recoding.left_out
 
-    def draws(self, treating: Treating) -> Iterator[tuple[Counted, _Seen]]:
+    def draws(self, treatments: TableTreatments) -> Iterator[tuple[Counted, _ReleasedClasses]]:
         """Yield draws, up to the first of which the models hold.
 
         Only the rows of classes that fail are drawn anew, where rows are known by their places.
         """
         for last in [*[False] * (DRAWS - 1), True]:
-            leaves = treating.leaving(self.counted, judged=True)
-            seen = self.seen(leaves)
+            leaves = treatments.released(self.counted, judged=True)
+            seen = self.classes_of(leaves)
             yield leaves, seen
-            if last or seen.holds or not treating.is_drawn:
+            if last or seen.holds or not treatments.is_drawn:
                 return
             failing = np.append(~seen.good, False)[self.keys_in(seen)]
-            treating = treating.redrawn(leaves.places_of(failing))
+            treatments = treatments.redraw(leaves.places_of(failing))
 
-    def seen(self, leaves: Counted) -> _Seen:
+    def classes_of(self, leaves: Counted) -> _ReleasedClasses:
         """Recode rows, and count their released values."""
         by_person = self.frequency.people.table is not None
         # Whose row it is does not leave, but the models count people.
@@ -331,9 +333,9 @@ class _Making:
             driver_keys=self.driver_keys,
             progress=self.progress,
         )
-        return _Seen(released, EquivalenceClasses.of_keys(found), self.policy)
+        return _ReleasedClasses(released, EquivalenceClasses.of_keys(found), self.policy)
 
-    def keys_in(self, seen: _Seen) -> NDArray[np.integer]:
+    def keys_in(self, seen: _ReleasedClasses) -> NDArray[np.integer]:
         """Return the released class of each key, -1 for one that is in none."""
         from incrowd.recoding.people import released_keys
 
@@ -345,11 +347,11 @@ class _Making:
         of_key[~self.recoding.starred] = found
         return of_key
 
-    def gone(self, seen: _Seen) -> NDArray[np.bool_]:
+    def gone(self, seen: _ReleasedClasses) -> NDArray[np.bool_]:
         """Return the keys of classes that have to be suppressed until the models hold: bool[keys]."""
-        return np.asarray(np.append(~seen.kept(), False)[self.keys_in(seen)])
+        return np.asarray(np.append(~seen.remaining(), False)[self.keys_in(seen)])
 
-    def refuse_too_many(self, seen: _Seen, draws: int) -> None:
+    def refuse_too_many(self, seen: _ReleasedClasses, draws: int) -> None:
         """Refuse more suppressed records than the policy allows, or a release without any other."""
         frequency, limit = self.frequency, self.policy.max_suppression
         gone = frequency.suppressed + int(frequency.weights[self.recoding.starred].sum())
