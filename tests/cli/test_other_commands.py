@@ -18,6 +18,7 @@ WRITTEN = ("--unanswered", "write")
 """These tests are about other things than the sensitive column that no model protects."""
 
 
+@pytest.mark.slow
 def test_compare_shows_a_line_per_setting(run, hospital_csv):
     asked = (
         "compare", str(hospital_csv), "--qi", "age,length_of_stay", "--sensitive", "diagnosis",
@@ -275,6 +276,7 @@ def test_randomize_on_the_command_line(run, hospital_csv, tmp_path):
     assert run("randomize", str(hospital_csv), "--spec", str(spec), "-o", str(target), "--force").status == 2
 
 
+@pytest.mark.slow
 def test_the_one_page_on_the_command_line(run, hospital_csv, tmp_path):
     target = tmp_path / "page.pdf"
     asked = (

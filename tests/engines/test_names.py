@@ -126,7 +126,7 @@ def test_odd_names_in_other_frames(kind, tmp_path):
     assert written.columns == one.columns
 
 
-@pytest.mark.parametrize("kind", quick(PLACES, "postgresql", "sqlite", "duckdb"))
+@pytest.mark.parametrize("kind", quick(PLACES, "sqlite"))
 def test_odd_names_in_databases(kind, request):
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
     # PostgreSQL and SQLite hold no empty name or none that differs by case from another; nor does DuckDB.

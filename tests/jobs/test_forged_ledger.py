@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
 from forged_ledgers import TEXTS, WRONG, records_of, rewrite
 from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.errors import IncrowdError, TableError
@@ -87,10 +88,10 @@ def test_the_copy_itself_is_whole(forged, made):
     assert len(write(records).entries) == 2
 
 
-@pytest.mark.parametrize("name", [
+@pytest.mark.parametrize("name", quick([
     "number", "date", "command", "recipient", "records", "people", "epsilon", "models", "input", "release",
     "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "columns",
-])  # fmt: skip
+], "number", "people", "epsilon", "k", "file"))  # fmt: skip
 def test_a_forged_field_is_named(forged, made, name):
     write, records = forged
     for place in (1, 2):

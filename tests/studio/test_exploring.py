@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
 from incrowd.samples import hospital
 from incrowd.studio import exploring
 from incrowd.studio.cancelling import Cancelled, Watched
@@ -90,7 +91,12 @@ def a_seed(window):
 
 @pytest.mark.parametrize(
     "change",
-    [short_lists, conservative, an_attacker, a_population, a_treatment, fixed_levels, a_seed],
+    quick(
+        [short_lists, conservative, an_attacker, a_population, a_treatment, fixed_levels, a_seed],
+        conservative,
+        an_attacker,
+        a_treatment,
+    ),
     ids=lambda change: change.__name__,
 )
 def test_what_is_offered_is_released_by_a_run(gaps, change):

@@ -218,7 +218,7 @@ LOOKS: dict[str, Callable[[], Iterator[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("clause", quick(LOOKS, "dates", "telephones", "places"))
+@pytest.mark.parametrize("clause", quick(LOOKS, "places"))
 def test_a_cell_that_looks_so_never_passes(clause, tmp_path):
     texts = list(dict.fromkeys(LOOKS[clause]()))
     assert len(texts) >= LEAST

@@ -160,7 +160,7 @@ def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(
     assert not judge.found.keeps_limits
 
 
-@pytest.mark.parametrize("clause", quick(IDENTIFIERS, "names", "telephones", "ip"))
+@pytest.mark.parametrize("clause", quick(IDENTIFIERS, "names"))
 def test_an_identifier_is_found_by_its_name_in_five_languages_and_by_its_looks(judge, table, clause):
     *names, looks = IDENTIFIERS[clause]
     for name in names:
@@ -199,7 +199,6 @@ def test_one_cell_is_enough_where_a_text_can_be_nothing_else(judge, table, name,
             "2024-W09",
             "2024年3月9日",
         ],
-        "2024-03-09",
         "9.3.2024",
     ),
 )

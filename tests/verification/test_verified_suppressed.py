@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from emitted_sql import verdict
 from incrowd.verification import checks_as_sql, verify
 
@@ -142,8 +143,10 @@ def test_records_added_in_place_of_those_left_out_are_noticed(tmp_path):
     assert found.problems
 
 
-@pytest.mark.parametrize("person", [False, True])
-@pytest.mark.parametrize("models", [MODELS, [*MODELS, "t-closeness:0.4"], [*MODELS, "average-risk:0.2"]])
+@pytest.mark.parametrize(
+    ("models", "person"),
+    crossed([MODELS, [*MODELS, "t-closeness:0.4"], [*MODELS, "average-risk:0.2"]], [False, True]),
+)
 @pytest.mark.random_order
 def test_saved_releases_are_verified(tmp_path, person, models):
     """The verifier and the release agree, with the raw table and without."""

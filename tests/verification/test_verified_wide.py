@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from incrowd.verification import checks, derived, verify
 
 ROWS = 60
@@ -52,8 +53,7 @@ def released(folder, columns, keep_order):
     return folder / "release.csv", folder / "policy.toml"
 
 
-@pytest.mark.parametrize("keep_order", [True, False])
-@pytest.mark.parametrize("against", [True, False])
+@pytest.mark.parametrize(("keep_order", "against"), crossed([True, False], [True, False]))
 def test_parts_of_a_wide_table_tell_what_the_whole_tells(tmp_path, monkeypatch, keep_order, against):
     files = released(tmp_path, 40, keep_order)
     raw = tmp_path / "raw.csv" if against else None
