@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -10,6 +13,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.engines import memory
+from incrowd.io.shuffle import RandomOrder
 from incrowd.io.streams import Files
 
 ODD = {
@@ -113,3 +117,23 @@ def test_a_large_file_that_cannot_be_read_to_its_end_is_refused(monkeypatch, tmp
     with pytest.raises(ic.TableError, match="does not read back the same"):
         release.write(tmp_path / "safe.parquet")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.random_order
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize(("left_out", "rows"), [(False, 22), (True, 17)])
+def test_rows_in_another_order_have_the_same_cells(kind, left_out, rows):
+    """Cells of quasi-identifiers are found again, other columns are moved."""
+    table = pl.DataFrame({"*": ["a", "b", "c", "a"] * 5, "^a$": [1, 2, 3, 40] * 5, "kept": range(20)})
+    table = table.vstack(pl.DataFrame({"*": ["*", "z"], "^a$": [None, 99], "kept": [20, 21]}))
+    table = {"polars": table, "pandas": table.to_pandas(), "pyarrow": table.to_arrow()}[kind]
+    schema = ic.Schema(quasi=["*", "^a$"], unlisted="keep")
+    recoding = ic.anonymize(table, schema, "k-anonymity:2", max_suppression=0.5, keep_order=True).recoding
+    counted = memory.MemoryEngine(table).count(schema)
+    first = np.arange(counted.frequency.keys) == 0
+    made = counted.apply(schema, replace(recoding.without(first), left_out=left_out))
+    order = RandomOrder()
+    came, moved = pl.DataFrame(made.table), pl.DataFrame(made.reordered(order))
+    assert moved.equals(came[order.rows(len(came))])
+    assert len(came) == rows
+    assert came["kept"].n_unique() == rows

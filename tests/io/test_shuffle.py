@@ -41,6 +41,19 @@ def test_every_order_is_another_and_every_place_is_as_likely():
     assert abs(counts - 300).max() < 5 * (1500 * 1 / 5 * 4 / 5) ** 0.5
 
 
+@pytest.mark.parametrize("rows", [1, 1000, 60_000])
+@pytest.mark.parametrize("least", [0, 2**64 - 40])
+def test_numbers_that_are_close_or_equal_are_in_their_order(rows, least):
+    class Close(RandomOrder):
+        def numbers(self, start, stop):
+            near = np.random.default_rng(rows).integers(0, 40, rows).astype(np.uint64)
+            near[::3] <<= np.uint64(58)
+            return (near + np.uint64(least))[start:stop]
+
+    order = Close()
+    assert np.array_equal(order.rows(rows), np.argsort(order.numbers(0, rows), kind="stable"))
+
+
 @pytest.mark.parametrize("memory", [2**40, 2**21])
 def test_rows_that_spill_come_in_the_same_order(memory):
     frame = pl.DataFrame(

@@ -81,10 +81,7 @@ class MemoryEngine(Engine):
             raise TableError("the table has no rows")
         suppressed = np.full(rows, not self.settings.starred)
         names = [each.name for each in (*schema.quasi, *schema.sensitive)]
-        # Columns in many pieces are put together here.
-        encoded = dict(
-            zip(names, at_once(rows, *(partial(self._series, name) for name in names)), strict=True)
-        )
+        encoded = {name: self._series(name) for name in names}
         for attribute in schema.quasi:
             if suppressed.any():
                 suppressed &= _is_suppressed(encoded[attribute.name])
@@ -126,8 +123,11 @@ class MemoryEngine(Engine):
         if len(columns) == 1:
             # Those who treat the rows want the codes, too.
             [name] = columns
+            from incrowd.kernels.grouping.grouping import group_sizes
+
             coded = self._codes.of(name, self._series(name))
-            return coded.distinct.to_frame(), np.bincount(coded.codes, minlength=len(coded.distinct))
+            counts = partial(group_sizes, coded.codes, len(coded.distinct))
+            return coded.distinct.to_frame(), self._codes.once(("counts", name), counts)
         labels = {f"c{place}": self._series(name) for place, name in enumerate(columns)}
         counted = pl.DataFrame(labels).group_by(*labels, maintain_order=True).len("n")
         return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
@@ -214,7 +214,7 @@ class MemoryEngine(Engine):
         if self.frame.implementation.is_pandas():
             column = nw.from_native(readable(column.to_native()), series_only=True)
         try:
-            return joined(nameless(column.to_polars())).rechunk()
+            return joined(nameless(column.to_polars()))
         except ImportError:
             raise MissingExtraError("pyarrow", "pandas", "reading a pandas frame") from None
         except (
@@ -235,34 +235,64 @@ class MemoryCount(Counted):
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
         """Recode the rows; see `Counted.apply`."""
+        from incrowd.io.columns import nameless
         from incrowd.io.frames import column_like, without_traces
-        from incrowd.kernels.jit import at_once
+        from incrowd.io.shuffle import row_index
+        from incrowd.kernels.jit import at_once, thread_count
         from incrowd.recoding import SUPPRESSED
 
         rows, frame = self.frequency.key_of_row("recoding a frame"), self.rows.frame
         places = self.places_of(~recoding.starred) if recoding.left_out else None
         if places is not None:
             rows, frame = rows[places], nw.maybe_reset_index(frame[places])
-        released = schema.released(self.rows.columns)
+        # Rows without a key have number -1, which picks the entry that is appended here.
+        occurs = np.zeros(self.frequency.keys + 1, np.bool_)
+        occurs[rows] = True
 
-        def texts_of(attribute: Attribute, domain: Domain, cells: Cells) -> Any:
+        def texts_of(attribute: Attribute, domain: Domain, cells: Cells) -> tuple[Any, pl.Series]:
             positions, labels = cells.released
-            of_key = positions[cells.codes]
-            if self.frequency.suppressed:
-                # Rows without a key have number -1, which picks the entry that is appended here.
-                of_key = np.append(of_key, len(labels))
-                labels = [*labels, SUPPRESSED]
+            of_key = np.append(positions[cells.codes], len(labels))
+            written = domain.written([*labels, SUPPRESSED])
+            # Labels that no row has may be values of suppressed rows.
+            used = np.bincount(of_key[occurs], minlength=len(written)) > 0
+            shown = [label for label, is_used in zip(written, used.tolist(), strict=True) if is_used]
             # There are many more rows than texts.
-            small = of_key.astype(np.min_scalar_type(len(labels)))
-            return column_like(frame, attribute.name, small[rows], domain.written(labels))
+            place = (np.cumsum(used) - 1).astype(np.min_scalar_type(len(shown)))
+            return place[of_key], pl.Series(shown, dtype=pl.String)
 
         each = zip(schema.quasi, recoding.domains, recoding.cells, strict=True)
-        tasks = [partial(texts_of, *column) for column in each]
-        names = [attribute.name for attribute in schema.quasi]
-        columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
-        shown = {name: columns[name] if name in columns else frame[name] for name in released}
-        made = without_traces(frame, shown, made=columns)
-        return Released(made, partial(frame_in_order, made), lambda: places)
+        texts = at_once(len(rows), *(partial(texts_of, *column) for column in each))
+        of_name = {attribute.name: found for attribute, found in zip(schema.quasi, texts, strict=True)}
+
+        def column(name: str, rows: NDArray[np.integer]) -> Any:
+            of_key, labels = of_name[name]
+            return column_like(frame, name, of_key[rows], labels)
+
+        released = schema.released(self.rows.columns)
+        shown = {name: partial(column, name, rows) if name in of_name else frame[name] for name in released}
+        made = without_traces(frame, shown)
+
+        def in_order(order: RandomOrder) -> Any:
+            if not frame.implementation.is_polars():
+                return frame_in_order(made, order)
+            # Cells are found again sooner than texts are moved.
+            drawn = order.rows(len(rows)).astype(row_index())
+            moved = pl.Series(drawn)
+            parts = np.array_split(drawn, thread_count())
+            keys = np.concatenate(at_once(len(rows), *(partial(rows.__getitem__, part) for part in parts)))
+
+            def in_its_order(name: str) -> pl.Series:
+                if name in of_name:
+                    return column(name, keys).to_native()
+                return nameless(made[name]).gather(moved)
+
+            # What takes longest begins first.
+            names = sorted(released, key=of_name.__contains__)
+            moved_columns = at_once(len(rows), *(partial(in_its_order, name) for name in names))
+            columns = dict(zip(names, moved_columns, strict=True))
+            return pl.DataFrame({name: columns[name] for name in released})
+
+        return Released(made, in_order, lambda: places)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Look up each row's key; see `Counted.places_of`."""

@@ -8,6 +8,7 @@ rows have. Where the type gives its categories no order, they are sorted.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import SchemaError
@@ -15,7 +16,7 @@ from incrowd.io.columns import nameless
 from incrowd.lazy import NDArray, np, nw, pa, pc, pd, pl
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping
 
 
 def without_negative_zero(series: pl.Series) -> pl.Series:
@@ -34,14 +35,10 @@ def without_negative_zero(series: pl.Series) -> pl.Series:
 
 
 def column_like(
-    frame: nw.DataFrame[Any], name: str, codes: NDArray[np.integer], labels: Sequence[str | None]
+    frame: nw.DataFrame[Any], name: str, codes: NDArray[np.integer], labels: pl.Series
 ) -> nw.Series[Any]:
-    """Make a text column of a frame's kind: ``labels[codes]``."""
-    # Labels that no row has may be values of suppressed rows.
-    used = np.bincount(codes, minlength=len(labels)) > 0
-    shown = [label for label, occurs in zip(labels, used.tolist(), strict=True) if occurs]
-    place = (np.cumsum(used) - 1).astype(np.uint32)
-    texts = pl.Series(shown, dtype=pl.String).gather(place[codes]).alias(name)
+    """Make a text column of a frame's kind: ``labels[codes]``; no label may be one that no row has."""
+    texts = labels.gather(codes).alias(name)
     if frame.implementation.is_polars():
         return nw.from_native(texts, series_only=True)
     native: Any
@@ -91,33 +88,36 @@ def _pandas_like(series: pl.Series, came: Any) -> Any:
         return made.array
 
 
-def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any], made: Collection[str] = ()) -> Any:
+def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
     """Put columns together to a native frame without the input's buffers, index and metadata.
 
     A column of categories keeps its type, with the categories that its rows have.
 
     Parameters
     ----------
-    made
-        Those that `column_like` made, which have nothing of the input.
+    columns
+        Columns of the frame; or functions that call `column_like`, whose columns have nothing of the input.
 
     Raises
     ------
     SchemaError
         When a column is of a type that cannot be written anew.
     """
-    if frame.implementation.is_polars():
-        # Of a list, a series with an empty name would be renamed.
-        return pl.DataFrame(
-            {
-                name: series.to_native() if name in made else _polars_anew(series.to_native().alias(name))
-                for name, series in columns.items()
-            }
-        )
-    if frame.implementation.is_pyarrow():
-        # Names and arrays alone: schema and field metadata stay behind.
-        return pa.table({name: _arrow_anew(name, series.to_native()) for name, series in columns.items()})
-    return pd.DataFrame({name: _pandas_anew(name, series.to_native()) for name, series in columns.items()})
+    from incrowd.kernels.jit import at_once
+
+    kind = frame.implementation
+
+    def anew(name: str) -> Any:
+        column = columns[name]
+        native = (column() if callable(column) else column).to_native()
+        if kind.is_polars():
+            return native if callable(column) else _polars_anew(native.alias(name))
+        return _arrow_anew(name, native) if kind.is_pyarrow() else _pandas_anew(name, native)
+
+    found = at_once(len(frame), *(partial(anew, name) for name in columns))
+    made = dict(zip(columns, found, strict=True))
+    # Of a list, a series with an empty name would be renamed. Of Arrow, the metadata of fields stay behind.
+    return pl.DataFrame(made) if kind.is_polars() else (pa.table if kind.is_pyarrow() else pd.DataFrame)(made)
 
 
 def _refuse(name: str, kind: object) -> SchemaError:

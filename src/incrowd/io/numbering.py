@@ -7,6 +7,9 @@ from typing import cast
 from incrowd.io.columns import columns_named
 from incrowd.lazy import NDArray, np, pl
 
+_FEW = 8
+"""Rows for each distinct one from which on these are gathered out of many pieces."""
+
 
 def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Give combinations of values numbers in the order in which they are met; missing is a value.
@@ -29,6 +32,9 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     if frame.width == 1 and (whole := _whole(frame.to_series())) is not None:
         return group_numbers(whole.to_numpy())
     numbers, first = group_columns([frame.hash_rows().to_numpy()], [2**64], len(frame))
+    if len(first) * _FEW > len(frame):
+        # Many texts are found in one piece sooner.
+        frame = frame.rechunk()
     # Rows of different hashes are different. Distinct ones are few, or lie in the order of the rows.
     if len(first) == len(frame) or frame.equals(frame[first][numbers]):
         return numbers, first

@@ -93,12 +93,6 @@ def first_ids(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.
     return number[place], first[order].astype(np.int64, copy=False)
 
 
-def fill_members(group_of: NDArray[np.integer]) -> NDArray[np.int64]:
-    """List the members of each group, in order; a negative group leaves its row out."""
-    kept = np.flatnonzero(group_of >= 0)
-    return kept[np.argsort(group_of[kept], kind="stable")].astype(np.int64, copy=False)
-
-
 def class_counts(
     indptr: NDArray[np.int64], codes: NDArray[np.integer], counts: NDArray[np.int64], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:

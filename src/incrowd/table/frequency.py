@@ -273,7 +273,7 @@ class FrequencyTable:
         joint
             Whether to count the sensitive attributes' combinations, too.
         """
-        from incrowd.kernels.grouping.grouping import group_columns, group_members
+        from incrowd.kernels.grouping.grouping import group_columns, group_members, group_sizes
 
         rows = len(suppressed)
         kept = np.flatnonzero(~suppressed) if suppressed.any() else None
@@ -287,9 +287,9 @@ class FrequencyTable:
         if kept is not None:
             row_keys = np.full(rows, -1, np.int32)
             row_keys[kept] = ids
-        weights = np.bincount(ids, minlength=len(first)).astype(np.int64)
         counted = bool(sensitive) or target is not None
         grouped = group_members(row_keys, len(first)) if counted else _NO_MEMBERS
+        weights = np.diff(grouped[0]) if counted else group_sizes(ids, len(first))
         return cls(
             domains=tuple(domain for domain, _ in quasi),
             codes=tuple(column[first] for column in columns),

@@ -134,11 +134,12 @@ class ListedPeople:
         sizes
             Number of possible values of each sensitive attribute.
         """
-        from incrowd.kernels.grouping.grouping import group_members, packed, renumbered
+        from incrowd.kernels.grouping.grouping import group_members, group_numbers, packed
         from incrowd.kernels.people.person_rows import number_items
 
         indptr, order = group_members(key, keys)
-        owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)
+        owner, first = group_numbers(person[order])
+        people = len(first)
         ranked = tuple(ranks[order].astype(np.int32) for ranks in values)
         of_person = group_members(owner, people)
         pairs = tuple(number_items(*of_person, ranks) for ranks in ranked)

@@ -60,13 +60,11 @@ class SensitiveCounts:
     def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
         """Count a column of ranks, int[rows], per key."""
         from incrowd.kernels.grouping.counting import row_counts
+        from incrowd.kernels.grouping.grouping import group_sizes
 
-        return cls(
-            domain,
-            row_counts(*grouped, ranks, domain.size),
-            np.bincount(ranks, minlength=domain.size).astype(np.int64),
-            ranks,
-        )
+        wide = ranks.astype(np.int32, copy=False)
+        keys = row_counts(*grouped, wide, domain.size)
+        return cls(domain, keys, group_sizes(wide, domain.size), ranks)
 
     @property
     def name(self) -> str:

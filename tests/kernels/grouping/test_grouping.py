@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.kernels.grouping.grouping import group_columns, group_members, group_numbers, renumbered
+from incrowd.kernels.grouping.grouping import group_columns, group_members, group_numbers, group_sizes
 
 
 def by_dictionary(columns: list[list[int]], rows: int) -> tuple[list[int], list[int]]:
@@ -96,12 +96,16 @@ def test_members_in_order_without_the_negative(groups, data):
         assert members[indptr[group] : indptr[group + 1]].tolist() == expected
 
 
-@given(st.lists(st.integers(0, 9), max_size=30))
-def test_codes_are_numbered_anew_as_they_appear(codes):
-    ids, many = renumbered(np.array(codes, np.int64), 10)
-    seen = list(dict.fromkeys(codes))
-    assert ids.tolist() == [seen.index(code) for code in codes]
-    assert many == len(seen)
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("groups", [1, 30, 70_000])
+def test_members_of_many_rows_on_any_number_of_threads(groups, threads, monkeypatch):
+    monkeypatch.setenv("INCROWD_THREADS", str(threads))
+    of_row = np.random.default_rng(groups).integers(-1, groups, 200_000).astype(np.int32)
+    indptr, members = group_members(of_row, groups)
+    sizes = np.bincount(of_row[of_row >= 0], minlength=groups)
+    assert np.array_equal(group_sizes(of_row, groups), sizes)
+    assert np.array_equal(np.diff(indptr), sizes)
+    assert np.array_equal(members, np.argsort(of_row, kind="stable")[(of_row < 0).sum() :])
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from incrowd.kernels import numpy_fallback
 from incrowd.kernels.grouping.hashing import slot_of
 from incrowd.kernels.grouping.partitioned_grouping import first_of_parts
-from incrowd.kernels.jit import compiled, over_ranges, so_few
+from incrowd.kernels.jit import compiled, over_ranges, so_few, thread_count
 
 _WORD = 64
 
@@ -20,7 +20,7 @@ _MANY = 1 << 18
 _LOOKED_AT = 1 << 12
 
 _DENSE = 4
-"""Numbers a row up to which a table of all numbers between the least and the largest is small."""
+"""A table of all numbers is small with at most so many a row; with so many rows a number, it is tiny."""
 
 _BLOCK = 1 << 15
 """Rows whose words stay near a core while they are packed."""
@@ -87,15 +87,15 @@ def _first_in_table(words, least, number):
 
 
 @compiled
-def _fill_members(group_of, starts):
-    members = np.empty(starts[-1], np.int64)
-    cursor = starts[:-1].copy()
-    for row in range(group_of.size):
-        group = group_of[row]
-        if group >= 0:
-            members[cursor[group]] = row
-            cursor[group] += 1
-    return members
+def _fill_members(start, stop, group_of, before, cursor, members):
+    """Move the cursor of each row's group, and write the row there if there is room for members."""
+    for run in range(start, stop):
+        for row in range(before[run], before[run + 1]):
+            group = group_of[row]
+            if group >= 0:
+                if members.size:
+                    members[cursor[run, group]] = row
+                cursor[run, group] += 1
 
 
 def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -103,8 +103,7 @@ def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.
         return numpy_fallback.first_ids(words)
     if len(words) >= _MANY and _are_mostly_distinct(words):
         return first_of_parts(words)
-    ids, first = _first_ids(words)
-    return ids, first
+    return _first_ids(words)  # type: ignore[no-any-return]
 
 
 def _are_mostly_distinct(words: NDArray[np.uint64]) -> bool:
@@ -134,8 +133,7 @@ def group_columns(
     first
         int64[groups]: the first row of each group.
     """
-    ids, first = _distinct(packed(columns, sizes, rows))
-    return ids, first
+    return _distinct(packed(columns, sizes, rows))
 
 
 def group_codes(
@@ -185,30 +183,18 @@ def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: i
 def _pack_all(word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]) -> None:
     """Append codes of so many bits each to words, block by block and on all cores."""
     blocks = -(-len(word) // _BLOCK)
+
+    def pack(start: int, stop: int) -> None:
+        for first in range(start * _BLOCK, min(stop * _BLOCK, len(word)), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            block = word[rows]
+            for codes, bits in columns:
+                if bits < _WORD:
+                    block <<= np.uint64(bits)
+                block |= codes[rows].astype(np.uint64, copy=False)
+
     if columns and blocks:
-        before = np.minimum(np.arange(blocks + 1) * _BLOCK, len(word))
-        over_ranges(_pack, before, word, columns)
-
-
-def _pack(
-    start: int, stop: int, word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]
-) -> None:
-    for first in range(start * _BLOCK, min(stop * _BLOCK, len(word)), _BLOCK):
-        rows = slice(first, first + _BLOCK)
-        block = word[rows]
-        for codes, bits in columns:
-            if bits < _WORD:
-                block <<= np.uint64(bits)
-            block |= codes[rows].astype(np.uint64, copy=False)
-
-
-def renumbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int32], int]:
-    """Give codes below `size` new numbers without gaps, in order of first appearance; say how many there are.
-
-    As `group_columns` of one column whose codes are few.
-    """
-    ids, first = _first_in_table(codes, codes.dtype.type(0), np.full(size, -1, np.int32))
-    return ids, len(first)
+        over_ranges(pack, np.minimum(np.arange(blocks + 1) * _BLOCK, len(word)))
 
 
 def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -221,9 +207,29 @@ def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[n
     members
         int64[rows kept]: rows of group g are ``members[indptr[g]:indptr[g + 1]]``.
     """
-    kept = group_of[group_of >= 0] if group_of.size and group_of.min() < 0 else group_of
-    indptr = np.zeros(groups + 1, np.int64)
-    np.cumsum(np.bincount(kept, minlength=groups), out=indptr[1:])
+    before, sizes = _sizes_of_runs(group_of, groups)
+    cursor = np.cumsum(sizes, axis=0)
+    indptr = np.append(0, np.cumsum(cursor[-1]))
     if so_few(len(group_of)):
-        return indptr, numpy_fallback.fill_members(group_of)
-    return indptr, _fill_members(group_of, indptr)
+        # Rows of no group come first.
+        return indptr, np.argsort(group_of, kind="stable")[len(group_of) - indptr[-1] :]
+    cursor += indptr[:-1] - sizes
+    members = np.empty(indptr[-1], np.int64)
+    over_ranges(_fill_members, before, group_of, before, cursor, members)
+    return indptr, members
+
+
+def group_sizes(group_of: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
+    """Count the members of each group: int64[groups]; a negative group leaves its row out."""
+    return _sizes_of_runs(group_of, groups)[1].sum(axis=0)
+
+
+def _sizes_of_runs(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], ...]:
+    """Cut rows into runs: rows before each, int64[runs + 1], and its groups' sizes, int64[runs, groups]."""
+    if so_few(len(group_of)):
+        return np.array([0, len(group_of)]), np.bincount(group_of[group_of >= 0], minlength=groups)[None]
+    runs = max(min(thread_count(), len(group_of) // (_DENSE * max(groups, 1))), 1)
+    before = np.arange(runs + 1) * len(group_of) // runs
+    sizes = np.zeros((runs, groups), np.int64)
+    over_ranges(_fill_members, before, group_of, before, sizes, np.zeros(0, np.int64))
+    return before, sizes
