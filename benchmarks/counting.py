@@ -1,7 +1,8 @@
-"""Counting rows by columns of many distinct values, beside Polars' group-by of the same columns.
+"""Counting rows by columns of many distinct values, beside a group-by of the same columns.
 
-Rows are counted by age, sex and one more column. The figures are seconds of processors, the least of some
-runs: those of both sides take turns.
+Rows are counted by age, sex and one more column, beside Polars. With ``--seven``, rows of the table `tail` of
+`billion.py` are counted by its seven columns, beside Polars and DuckDB. The figures are seconds of
+processors, the least of some runs: those of all sides take turns.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import incrowd as ic
+from billion import TABLES, rows_of, schema
 from incrowd.engines import engine_for
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz0123456789", np.uint8)
@@ -160,17 +162,37 @@ def measure(name: str, rows: int, repeat: int) -> dict[str, Any]:
     return {"column": name, "Polars": theirs, "ours": ours, "ratio": ours / theirs}
 
 
+def seven(millions: int, repeat: int) -> dict[str, Any]:
+    """Count a table of people by seven columns, the last of them sensitive."""
+    import duckdb
+
+    table = pl.concat([rows_of(seed, TABLES["tail"]) for seed in range(millions)], rechunk=True)
+    connection = duckdb.connect().register("rows", table.to_arrow())
+    listed = f"SELECT {', '.join(table.columns)}, count(*) FROM rows GROUP BY ALL"
+    works = {
+        "Polars": partial(table.group_by(table.columns).agg, pl.len()),
+        "DuckDB": lambda: connection.execute(listed).to_arrow_table(),
+        "ours": lambda: engine_for(table).count(schema()).frequency,
+    }
+    return dict(zip(works, least(repeat, *works.values()), strict=True))
+
+
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--seven", type=int, metavar="MILLIONS", help="count so many rows by seven columns")
     parser.add_argument("--only", default="", help="only columns with this in their name")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--json", type=Path, help="also write the figures there")
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.rows, chosen.repeat = 60_000, 1
+    if chosen.seven:
+        for name, seconds in seven(chosen.seven, chosen.repeat).items():
+            print(f"{name:10}{seconds:8.3f}")
+        return
     print(f"{chosen.rows:,} rows; processor seconds; load {os.getloadavg()[0]:.1f}")
     print(f"{'':42}{'Polars':>10}{'ours':>10}{'ratio':>10}")
     found = []

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _MANY = 3_000_000
 """Rows from which on a database counts a written Parquet file sooner than it is read into memory."""
+_MOVED = 50_000
+"""Rows from which on the texts of keys are found again sooner than those of rows are moved."""
 
 
 class MemoryEngine(Engine):
@@ -273,9 +275,8 @@ class MemoryCount(Counted):
         made = without_traces(frame, shown)
 
         def in_order(order: RandomOrder) -> Any:
-            if not frame.implementation.is_polars():
+            if len(rows) < _MOVED or not frame.implementation.is_polars():
                 return frame_in_order(made, order)
-            # Cells are found again sooner than texts are moved.
             drawn = order.rows(len(rows)).astype(row_index())
             moved = pl.Series(drawn)
             parts = np.array_split(drawn, thread_count())
