@@ -171,7 +171,7 @@ def seven(millions: int, repeat: int) -> dict[str, Any]:
     listed = f"SELECT {', '.join(table.columns)}, count(*) FROM rows GROUP BY ALL"
     works = {
         "Polars": partial(table.group_by(table.columns).agg, pl.len()),
-        "DuckDB": lambda: connection.execute(listed).to_arrow_table(),
+        "DuckDB": lambda: connection.sql(listed).to_arrow_table(),
         "ours": lambda: engine_for(table).count(schema()).frequency,
     }
     return dict(zip(works, least(repeat, *works.values()), strict=True))

@@ -282,7 +282,7 @@ class MemoryCount(Counted):
             parts = np.array_split(drawn, thread_count())
             keys = np.concatenate(at_once(len(rows), *(partial(rows.__getitem__, part) for part in parts)))
 
-            def in_its_order(name: str) -> pl.Series:
+            def in_its_order(name: str) -> Any:
                 if name in of_name:
                     return column(name, keys).to_native()
                 return nameless(made[name]).gather(moved)

@@ -221,7 +221,7 @@ def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[n
 
 def group_sizes(group_of: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
     """Count the members of each group: int64[groups]; a negative group leaves its row out."""
-    return _sizes_of_runs(group_of, groups)[1].sum(axis=0)
+    return np.asarray(_sizes_of_runs(group_of, groups)[1].sum(axis=0))
 
 
 def _sizes_of_runs(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], ...]:
