@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from incrowd import lazy
 from incrowd.lazy import LazyModule
+from incrowd.samples import hospital
 
 
 def test_a_module_is_imported_when_a_name_of_it_is_used():
@@ -50,3 +54,40 @@ def test_a_command_is_loaded_alone():
     ran = subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, check=True)
     assert ran.stdout.endswith("\n['list_']\n")
     assert "Usage: incrowd list" in ran.stdout
+
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"numba", "scipy", "pandas", "pyarrow", "duckdb", "altair", "pydantic", "rich"}
+A_COMMAND = "from incrowd.cli import main\ntry: main()\nexcept SystemExit as stop: assert not stop.code"
+TABLE = "anonymize people.csv -o out.csv --qi age,zip --sensitive diagnosis --unlisted drop"
+TREES = f"{TABLE} --unanswered write --max-suppression 0.5 --hierarchy zip=prefix --hierarchy age=intervals:5,10,20"
+SMALL_JOBS = {
+    "demo --rows 1000 -o demo": {"duckdb", "pydantic", "rich"},
+    f"{TREES} -k 5 --report report.html": {"pydantic", "rich"},
+    f"{TREES} -k 5 --full": {"pydantic", "rich"},
+    f"{TREES} -k 5 -l 2": {"pydantic", "rich"},
+    f"{TREES} -k 5 -t 0.7": {"pydantic", "rich"},
+    f"{TREES} -k 5 --hierarchy diagnosis=flat -t 0.7": {"pydantic", "rich"},
+    f"{TREES} -k 5 --algorithm mdav": {"pydantic", "rich"},
+    "README": set(),
+}
+"""Jobs on small tables, and what they load of the libraries that take long; the demo is checked by DuckDB."""
+
+
+@pytest.mark.parametrize("job", SMALL_JOBS)
+def test_a_small_job_loads_neither_the_compiler_nor_what_it_does_not_use(tmp_path, job):
+    code = A_COMMAND
+    if job == "README":
+        code = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)[0]
+    elif "people.csv" in job:
+        hospital(1_000, 1).write_csv(tmp_path / "people.csv")
+    show = f"\nimport sys; print(*({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    ran = subprocess.run(
+        [sys.executable, "-c", code + show, *shlex.split(job)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert set(ran.stderr.splitlines()[-1].split()) == SMALL_JOBS[job]

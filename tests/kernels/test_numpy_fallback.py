@@ -152,23 +152,40 @@ def assigned_alike(policy, problem):
 
 
 COLUMN = st.sampled_from([None, "1", "2", "2.5", "7", "30"])
+TREES = [None, ic.Hierarchy.prefix(), ic.Hierarchy.intervals(2, 4, 20)]
 
 
-@examples(40)
+@examples(80)
 @given(
     st.lists(st.tuples(COLUMN, COLUMN, st.sampled_from([None, "x", "y", "z"])), min_size=1, max_size=40),
     st.integers(1, 5),
     st.sampled_from([1.0, 0.25]),
     st.sampled_from([None, 2]),
-    st.sampled_from([None, "loss"]),
+    st.sampled_from([{"choose": None}, {"choose": "loss"}, {"categories": "ordered"}]),
+    st.sampled_from(TREES),
+    st.sampled_from([[], [ic.LDiversity(2)], [ic.TCloseness(0.5)]]),
 )
-def test_mondrian_cuts_alike(rows, k, weight, depth, rule):
+def test_mondrian_cuts_alike(rows, k, weight, depth, rules, tree, models):
     table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
-    first = ic.Attribute("a", "quasi", weight=weight)
-    schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), ic.Attribute("c", "quasi")])
-    policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(choose=rule, max_depth=depth))
+    first = ic.Attribute("a", "quasi", weight=weight, hierarchy=tree)
+    last = ic.Attribute("c", "sensitive" if models else "quasi")
+    schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), last])
+    models = [ic.KAnonymity(min(k, len(rows))), *models]
+    policy = ic.Policy(schema, models, ic.Mondrian(**rules, max_depth=depth))
     problem = search_problem(policy, engine_for(table).count(schema).frequency, schema.quasi, Silent())
     assigned_alike(policy, problem)
+
+
+@pytest.mark.parametrize("rules", [{"choose": "range"}, {"choose": "loss"}], ids=str)
+def test_mondrian_goes_down_deep_trees_alike(rules):
+    people = hospital(1_500, 4)
+    zips = ic.Hierarchy.prefix()
+    days = ic.Hierarchy.dates("month", "quarter", "year")
+    for models in ([], [ic.LDiversity(3)], [ic.TCloseness(0.4)]):
+        schema = ic.Schema({"zip": zips, "admission_date": days, "age": None}, ["diagnosis"], unlisted="drop")
+        policy = ic.Policy(schema, [ic.KAnonymity(3), *models], ic.Mondrian(**rules))
+        problem = search_problem(policy, engine_for(people).count(schema).frequency, schema.quasi, Silent())
+        assigned_alike(policy, problem)
 
 
 @examples(40)

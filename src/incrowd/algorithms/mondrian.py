@@ -180,7 +180,7 @@ class _Search:
     def __init__(self, settings: Mondrian, problem: SearchProblem) -> None:
         from incrowd.kernels.jit import so_few
         from incrowd.kernels.mondrian import partition
-        from incrowd.kernels.mondrian.partition_arrays import ORDERED, Keys
+        from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, Keys
         from incrowd.table.frequency import smallest_codes
 
         frequency = problem.frequency
@@ -203,11 +203,10 @@ class _Search:
         self.checked = problem.open_models
         self.certain = problem.certain_size if self.checked else None
         self.axes = _axes(settings, problem)
-        # What NumPy has functions for: cuts by order alone, as records and not as spans.
-        by_order = bool((self.axes.way == ORDERED).all()) and not self.axes.is_tree.any()
+        # What NumPy has functions for: the rules that are tried where none is named.
         known = self.saves or (self.where == partition.BALANCED and not self.axes.by_span)
-        plain = by_order and known and not self.checked
-        self.by_numpy = plain and so_few(frequency.keys)
+        known &= not (self.axes.way == APPEARANCE).any()
+        self.by_numpy = known and so_few(frequency.keys)
         self.by_level = self.by_numpy or self.target is not None or bool(self.checked)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
@@ -399,7 +398,7 @@ class _Search:
             made = _Runs(opens, ends, self._sums(opens, ends))
             if self.checked:
                 holds = self._holds(made)
-                over_ranges(partition.merge_failing, work, sides, made.totals, holds, self.keys.groups)
+                over_ranges(partition.merge_failing, first, sides, made.totals, holds, self.keys.groups)
                 good = sides.many == np.diff(first)
                 # Fewer sides are tried again, none at all gives the cut up.
                 good &= np.logical_and.reduceat(holds, first[:-1])
@@ -412,6 +411,7 @@ class _Search:
 
     def _holds(self, runs: _Runs) -> NDArray[np.bool_]:
         """Say which runs of keys satisfy the models as classes."""
+        from incrowd.kernels import numpy_fallback
         from incrowd.kernels.jit import over_ranges
         from incrowd.kernels.mondrian import partition
         from incrowd.table.classes import EquivalenceClasses
@@ -420,8 +420,11 @@ class _Search:
         open_ = runs.totals < (np.inf if self.certain is None else self.certain)
         starts, stops = runs.starts[open_], runs.stops[open_]
         indptr = _work(starts, stops)
-        members = np.empty(indptr[-1], np.int64)
-        over_ranges(partition.gather, indptr, starts, self.keys.numbers, indptr, members)
+        if self.by_numpy:
+            members = self.keys.numbers[numpy_fallback.members_of_runs(starts, stops)[0]]
+        else:
+            members = np.empty(indptr[-1], np.int64)
+            over_ranges(partition.gather, indptr, starts, self.keys.numbers, indptr, members)
         holds[open_] = all_hold(self.checked, EquivalenceClasses(self.frequency, indptr, members))
         return holds
 

@@ -277,7 +277,9 @@ def hierarchical_distances(
     if not len(sizes) or tree.heights[0] == 0:
         return distances
     total, sized, scaled = _scaled(sizes, totals, 2 * int(tree.heights[0]))
-    over_ranges(_hierarchical, classes.indptr, classes, sized, total, _masses(tree, scaled), tree, distances)
+    # Every node above a value is met on the way up, and once more on the way down.
+    work = classes.indptr * (2 * int(tree.heights[0]) + 2)
+    over_ranges(_hierarchical, work, classes, sized, total, _masses(tree, scaled), tree, distances)
     return distances
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from functools import cache, update_wrapper
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ _TASKS_FROM = 10_000
 FEW = 20_000
 """Rows up to which NumPy has done a job before the compiler is loaded."""
 
-_BY_PYTHON = 5_000
-"""Units of work up to which Python has run a simple loop before the compiler is loaded."""
+_BY_PYTHON = 200_000
+"""Units of work up to which Python has run simple loops, all together, before the compiler is loaded."""
 
 _making = RLock()
 
@@ -39,7 +39,12 @@ _alone = ContextVar("alone", default=False)
 
 
 class Kernel:
-    """A loop that is compiled, or taken from the disk, when it is called first; the compiler loads slowly."""
+    """A loop that is compiled, or taken from the disk, when it is called first; the compiler loads slowly.
+
+    `spent` counts the work that Python has done in place of compiled loops, of whatever kernel.
+    """
+
+    spent: ClassVar[int] = 0
 
     def __init__(
         self, function: Callable[..., Any], *, kept: bool, plain: bool = False, **options: Any
@@ -149,7 +154,8 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
     """
     items = len(work) - 1
     total = int(work[-1] - work[0]) if items > 0 else 0
-    if total <= _BY_PYTHON and isinstance(kernel, Kernel) and kernel.plain and not _is_loaded():
+    if isinstance(kernel, Kernel) and kernel.plain and so_few(total) and Kernel.spent + total <= _BY_PYTHON:
+        Kernel.spent += total
         return [kernel.by_python(0, items, *arguments)]
     if items <= 1 or total < PARALLEL_FROM or _alone.get() or (threads := thread_count()) == 1:
         return [kernel(0, items, *arguments)]

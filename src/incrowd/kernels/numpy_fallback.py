@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.mondrian.partition_arrays import DOWN, EITHER
+
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian.partition_arrays import Axes, Keys, Partitions, Sides
 
@@ -184,7 +186,7 @@ def _without(
 
 
 def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:
-    """Find each partition's extent, and the order in which to try its attributes; none is a tree."""
+    """Find each partition's extent, and the order in which to try its attributes; see `partition.spans`."""
     borders = np.column_stack((parts.starts, parts.stops)).ravel()
     # A run may end where the keys end; there must be something to begin with.
     codes = np.vstack((keys.codes, keys.codes[-1:]))
@@ -211,9 +213,40 @@ def order_by_saving(keys: Keys, parts: Partitions, axes: Axes, least: int) -> No
         else:
             values, which = np.unique(words, return_inverse=True)
             sums = np.bincount(which, keys.weights[places])
-        _save_between(values, sums.astype(np.int64), parts, axes, j, least, saved[:, j])
+        records = sums.astype(np.int64)
+        if axes.way[j] in (DOWN, EITHER):
+            saved[:, j] = _saved_down(values, records, parts, axes, j, least)
+        if axes.way[j] != DOWN:
+            _save_between(values, records, parts, axes, j, least, saved[:, j])
         saved[:, j] *= axes.weight[j]
     parts.order[:] = np.argsort(-saved, axis=1, kind="stable")
+
+
+def _saved_down(
+    values: NDArray[np.int64],
+    records: NDArray[np.int64],
+    parts: Partitions,
+    axes: Axes,
+    j: int,
+    least: int,
+) -> NDArray[np.float64]:
+    """Return the loss saved by a cut of each partition below the common ancestor; -1 where there is none."""
+    owner, rank = np.divmod(values, axes.size[j])
+    node = _ancestor(axes, j, *(ends[:, j].astype(np.int64) for ends in (parts.lows, parts.highs)))
+    deepest = (axes.ladder[j + 1] - axes.ladder[j]) // axes.size[j] - 1
+    depth = np.minimum(axes.node_depth[axes.nodes[j] + node] + 1, deepest)
+    child = axes.at_depth[axes.ladder[j] + depth[owner] * axes.size[j] + rank]
+    first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(child, prepend=-1) != 0))
+    last = np.append(first[1:], len(child)) - 1
+    whose, here = owner[first], np.add.reduceat(records, first)
+    apart = here >= least
+    gain = here * (
+        _share(axes, j, node)[whose] - _share(axes, j, _ancestor(axes, j, rank[first], rank[last]))
+    )
+    count = len(node)
+    saved, ways = np.bincount(whose[apart], gain[apart], count), np.bincount(whose[apart], minlength=count)
+    rest = np.bincount(whose[~apart], here[~apart], count)
+    return np.where((ways > 1) | ((ways > 0) & (rest >= least)), saved, -1.0)
 
 
 def _save_between(
@@ -231,6 +264,8 @@ def _save_between(
     ----------
     values, records
         The partition and rank of each value, as one number, and its records there: int64[values].
+    most
+        The loss that another cut saves: float64[partitions], which is written where this one saves more.
     """
     owner, rank = np.divmod(values, axes.size[j])
     first = np.flatnonzero(np.diff(owner, prepend=-1))
@@ -241,7 +276,7 @@ def _save_between(
     if not len(right):
         return
     whose, left, total = owner[right], before[right], parts.totals[owner[right]]
-    if axes.counted[j]:
+    if axes.counted[j] and not axes.is_tree[j]:
         # Such cells are sets, and each value after the first costs as much.
         held = np.diff(first, append=len(owner))[whose]
         below = right - first[whose]
@@ -253,17 +288,34 @@ def _save_between(
     saved = total * spans[0] - left * spans[1] - (total - left) * spans[2]
     order = np.lexsort((-saved, whose))
     best = order[np.flatnonzero(np.diff(whose[order], prepend=-1))]
+    best = best[saved[best] > most[whose[best]]]
     most[whose[best]], parts.cuts[whose[best], j] = saved[best], rank[right[best]]
 
 
 def _span(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the share of an attribute that intervals of ranks cover; 1 where they join the missing one."""
+    if axes.is_tree[j]:
+        return _share(axes, j, _ancestor(axes, j, lo, hi))
     places = axes.positions[axes.offset[j] : axes.offset[j + 1]]
     width, absent = np.zeros(len(lo)), hi == axes.missing[j]
     if axes.extent[j] > 0:
         width[~absent] = (places[hi[~absent]] - places[lo[~absent]]) / axes.extent[j]
     width[absent & (lo != hi)] = 1.0
     return width
+
+
+def _ancestor(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.integer]:
+    """Return the lowest common ancestors of intervals of leaf ranks; see `runs.ancestor`."""
+    node = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
+    while (below := axes.node_hi[axes.nodes[j] + node] <= hi).any():
+        node[below] = axes.node_parent[axes.nodes[j] + node[below]]
+    return node
+
+
+def _share(axes: Axes, j: int, node: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the loss of nodes; see `runs.share_of`."""
+    leaves = axes.node_hi[axes.nodes[j] + node] - axes.node_lo[axes.nodes[j] + node]
+    return np.asarray((leaves - 1) / max(axes.size[j] - 1, 1))
 
 
 def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
@@ -281,8 +333,13 @@ def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
         tried = parts.order[waiting, parts.tried[waiting]].astype(np.int64)
         parts.tried[waiting] += 1
         wide = parts.lows[waiting, tried] != parts.highs[waiting, tried]
-        if wide.any():
-            _cut(keys, parts, axes, least, waiting[wide], tried[wide])
+        down = np.isin(axes.way[tried], (DOWN, EITHER))
+        if parts.cuts.shape[1]:
+            down &= parts.cuts[waiting, tried] < 0
+        if (across := wide & ~down).any():
+            _cut(keys, parts, axes, least, waiting[across], tried[across])
+        for j in np.unique(tried[wide & down]):
+            _divide(keys, parts, axes, least, waiting[wide & down & (tried == j)], j)
 
 
 def _cut(
@@ -315,6 +372,32 @@ def _cut(
     parts.binary[chosen[good]] = True
 
 
+def _divide(
+    keys: Keys, parts: Partitions, axes: Axes, least: int, chosen: NDArray[np.int64], j: np.int64
+) -> None:
+    """Part some partitions by the children below the common ancestor; see `partition._divide`."""
+    places, owner, _ = members_of_runs(parts.starts[chosen], parts.stops[chosen])
+    node = _ancestor(axes, j, *(ends[chosen, j].astype(np.int64) for ends in (parts.lows, parts.highs)))
+    depth = axes.node_depth[axes.nodes[j] + node] + 1
+    child = axes.at_depth[axes.ladder[j] + depth[owner] * axes.size[j] + keys.codes[places, j]]
+    nodes = axes.nodes[j + 1] - axes.nodes[j]
+    found, which = np.unique(owner * nodes + child, return_inverse=True)
+    whose, below = found // nodes, np.bincount(which, keys.weights[places])
+    apart = below >= least
+    pooled = np.bincount(whose[~apart], below[~apart], len(chosen))
+    # Where the others are too few, the smallest joins them, and then they are enough.
+    few = np.flatnonzero(apart & ((pooled > 0) & (pooled < least))[whose])
+    few = few[np.lexsort((below[few], whose[few]))]
+    apart[few[np.flatnonzero(np.diff(whose[few], prepend=-1))]] = False
+    ways = np.bincount(whose[apart], minlength=len(chosen))
+    before = np.cumsum(apart) - apart
+    side = np.where(apart, before - before[np.flatnonzero(np.diff(whose, prepend=-1))][whose], ways[whose])
+    taken = ways[owner] > 0
+    keys.groups[places[taken]] = side[which][taken]
+    parts.many[chosen] = np.where(ways > 0, ways + (np.bincount(whose, minlength=len(chosen)) > ways), 0)
+    parts.binary[chosen] = False
+
+
 def _middles(
     rank: NDArray[np.int64],
     weight: NDArray[np.int64],
@@ -336,14 +419,14 @@ def _middles(
 
 
 def arrange(keys: Keys, sides: Sides) -> None:
-    """Sort each partition's keys by group, and write where each side ends; all have two."""
+    """Sort each partition's keys by group, and write where each side ends."""
     places, owner, first = members_of_runs(sides.starts, sides.stops)
     groups = keys.groups[places]
     source = places[np.lexsort((groups, owner))]
     for array in keys:
         array[places] = array[source]
-    sides.ends[sides.first_end[:-1]] = sides.stops - np.add.reduceat(groups, first)
-    sides.ends[sides.first_end[:-1] + 1] = sides.stops
+    upto = np.cumsum(np.bincount(sides.first_end[owner] + groups, minlength=len(sides.ends)))
+    sides.ends[:] = upto + np.repeat(sides.starts - first, np.diff(sides.first_end))
 
 
 def members_of_runs(

@@ -149,8 +149,6 @@ class Recoding(ABC):
             self._save(path)
 
     def _save(self, path: Path) -> None:
-        from incrowd.recoding.storage import domain_to_dict
-
         document = {
             **envelope("recoding", FORMAT_VERSION),
             "confidential": "holds values of the table before recoding; keep it where the data is kept",
@@ -159,7 +157,7 @@ class Recoding(ABC):
             **({"treated": dict(self.treated)} if self.treated else {}),
             "attributes": [
                 {
-                    **domain_to_dict(domain),
+                    **_domain_to_dict(domain),
                     "labels": list(cells.labels),
                     "lo": cells.lo.tolist(),
                     "hi": cells.hi.tolist(),
@@ -228,3 +226,21 @@ def blanked_shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, f
         blanked = everything[cells.codes] | cells.starred
         shares[domain.name] = float(weights[blanked].sum() / max(weights.sum(), 1))
     return shares
+
+
+def _domain_to_dict(domain: Domain) -> dict[str, Any]:
+    """Write a domain as plain data."""
+    tree = domain.hierarchy
+    return {
+        "name": domain.name,
+        "kind": domain.kind,
+        "values": list(domain.values),
+        "numbers": [None if np.isnan(number) else number for number in domain.numbers.tolist()],
+        "missing": domain.missing,
+        **({} if domain.grid is None else {"grid": domain.grid.spec}),
+        **({} if domain.recipe is None else {"recipe": domain.recipe.spec()}),
+        **({"decimal": ","} if domain.commas else {}),
+        "hierarchy": None
+        if tree is None
+        else {"labels": list(tree.labels), "parents": tree.parents.tolist()},
+    }

@@ -326,21 +326,3 @@ def _number(text: str, kind: str) -> float:
         return float(np.datetime64(text, "D").astype(np.int64)) if kind == "date" else float(text)
     except ValueError:
         return np.nan
-
-
-def domain_to_dict(domain: Domain) -> dict[str, Any]:
-    """Write a domain as plain data."""
-    tree = domain.hierarchy
-    return {
-        "name": domain.name,
-        "kind": domain.kind,
-        "values": list(domain.values),
-        "numbers": [None if np.isnan(number) else number for number in domain.numbers.tolist()],
-        "missing": domain.missing,
-        **({} if domain.grid is None else {"grid": domain.grid.spec}),
-        **({} if domain.recipe is None else {"recipe": domain.recipe.spec()}),
-        **({"decimal": ","} if domain.commas else {}),
-        "hierarchy": None
-        if tree is None
-        else {"labels": list(tree.labels), "parents": tree.parents.tolist()},
-    }

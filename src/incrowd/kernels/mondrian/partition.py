@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.kernels.grouping.sorting import sort_run
-from incrowd.kernels.jit import compiled, inlined, inner
+from incrowd.kernels.jit import compiled, inlined, inner, simple
 from incrowd.kernels.mondrian.partition_arrays import APPEARANCE, DOWN, EITHER
 from incrowd.kernels.mondrian.runs import (
     ancestor,
@@ -392,7 +392,7 @@ def gather(start, stop, starts, numbers, indptr, members):
             members[i] = numbers[first + i]
 
 
-@compiled
+@simple
 def merge_failing(start, stop, sides, sizes, holds, groups):
     """Repair cuts down a hierarchy of which some side fails the models.
 
@@ -445,7 +445,6 @@ def merge_failing(start, stop, sides, sizes, holds, groups):
                 side[g] = kept
         i = sides.starts[p]
         for g in range(count):
-            while i < ends[base + g]:
-                groups[i] = side[g]
-                i += 1
+            groups[i : ends[base + g]] = side[g]
+            i = ends[base + g]
         many[p] = kept + 1
