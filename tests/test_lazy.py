@@ -57,7 +57,7 @@ def test_a_command_is_loaded_alone():
 
 
 ROOT = Path(__file__).parents[1]
-HEAVY = {"numba", "scipy", "pandas", "pyarrow", "duckdb", "altair", "pydantic", "rich"}
+HEAVY = {"numba", "scipy", "pandas", "pyarrow", "duckdb", "altair", "pydantic", "rich", "stdnum"}
 A_COMMAND = "from incrowd.cli import main\ntry: main()\nexcept SystemExit as stop: assert not stop.code"
 TABLE = "anonymize people.csv -o out.csv --qi age,zip --sensitive diagnosis --unlisted drop"
 TREES = f"{TABLE} --unanswered write --max-suppression 0.5 --hierarchy zip=prefix --hierarchy age=intervals:5,10,20"

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from incrowd.drafting.functional_dependencies import columns_of_ids
-from incrowd.drafting.profile import Profile, profile_of
-from incrowd.drafting.roles import guess_role, is_id, may_name_people
-from incrowd.drafting.words import marks_of_people
 from incrowd.errors import IncrowdError
 from incrowd.io.columns import nameless
 from incrowd.lazy import pl
@@ -40,7 +36,6 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
     if schema.person:
         return {}
     ids = {}
-    marks = _heads(engine, marks_of_people(attribute.name for attribute in schema.quasi))
     for name in engine.columns:
         role = schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
         looked_at = role in ("identifying", "insensitive", "sensitive")
@@ -49,16 +44,24 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
             odd = values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object)
             few = odd or values.n_unique() < _FEWEST
             repeats = 0 if few else _repeats(engine, name, schema)
-            if repeats and _names_people(profile_of(values, name, schema.null_values), values, marks, schema):
+            if repeats and _names_people(engine, schema, values):
                 ids[name] = repeats
     return ids
 
 
-def _names_people(column: Profile, values: pl.Series, marks: list[pl.Series], schema: Schema) -> bool:
+def _names_people(engine: Engine, schema: Schema, values: pl.Series) -> bool:
     """Say whether a column looks like an id of people: few people have several rows, or all have."""
+    # Few tables have a column that repeats, so few need the words of all languages.
+    from incrowd.drafting.functional_dependencies import columns_of_ids
+    from incrowd.drafting.profile import profile_of
+    from incrowd.drafting.roles import guess_role, is_id, may_name_people
+    from incrowd.drafting.words import marks_of_people
+
+    column = profile_of(values, values.name, schema.null_values)
     guess = guess_role(column)
     if guess.repeated or is_id(column):
         return True
+    marks = _heads(engine, marks_of_people(attribute.name for attribute in schema.quasi))
     rows = pl.DataFrame([values, *marks])
     names = [mark.name for mark in marks]
     return may_name_people(guess, column) and bool(

@@ -31,6 +31,7 @@ _ACCENTED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
 """Letters whose accents and vowel signs are taken away: Latin, Greek, Hebrew and Arabic."""
 _UNDIVIDED = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 """Signs of scripts that put no blanks between words: Chinese, Japanese and Korean."""
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 _ARTICLE = "ال"
 _SHORT = 2
 """Letters up to which a word stands for a subject only where it begins a name: ``il`` is a province in
@@ -277,11 +278,12 @@ def _together(parts: list[str]) -> list[str]:
 
 def _plain(word: str) -> str:
     """Return a listed word as `tokens` gives it."""
-    letters = "".join(re.findall(r"[^\W\d_]", _without_accents(word)))
-    return _without_article(letters.lower())
+    return _without_article(_NO_LETTERS.sub("", _without_accents(word)).lower())
 
 
 def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
     kept: list[str] = []
     accented = False
     for sign in unicodedata.normalize("NFKD", text.translate(_LETTERS)):

@@ -51,12 +51,16 @@ _OTHERS = (
 """Words that end like streets and are counted, and not lived in."""
 
 
+_SOME = r"(?:\pL\pL|[市区町村]|(?i:b\.p))"
+"""Letters that every form has, so that codes such as A04 are not looked for in all of them."""
+
+
 class Address(Sign):
     """A street with a number, or a post box, as the languages of `docs/texts.md` write them."""
 
     name = "address"
     text = "postal addresses"
-    needs = r"[0-9].*\pL|\pL.*[0-9]"
+    needs = rf"[0-9].*{_SOME}|{_SOME}.*[0-9]"
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address; a town or a postal code alone is none."""

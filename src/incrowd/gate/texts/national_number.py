@@ -134,12 +134,13 @@ def _in_a_form(texts: pl.Series) -> pl.Series:
 
 def _of_digits_alone(texts: pl.Series) -> pl.Series:
     found = pieces(texts, _ALONE).with_columns(pl.col("piece").str.strip_chars(_AROUND))
+    lengths = found["piece"].str.len_chars()
     rows = [
-        passing(found.filter(found["piece"].str.len_chars() == scheme.digits), _check(scheme), _MOST, _LEAST)
+        passing(found.filter(fits), _check(scheme), _MOST, _LEAST)
         for scheme in SCHEMES
-        if scheme.digits
+        if scheme.digits and (fits := lengths == scheme.digits).any()
     ]
-    return at(pl.concat(rows), texts)
+    return at(pl.concat([found["row"].clear(), *rows]), texts)
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
