@@ -306,7 +306,7 @@ def _span(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> N
 
 def _ancestor(axes: Axes, j: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.integer]:
     """Return the lowest common ancestors of intervals of leaf ranks; see `runs.ancestor`."""
-    node = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
+    node: NDArray[np.integer] = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
     while (below := axes.node_hi[axes.nodes[j] + node] <= hi).any():
         node[below] = axes.node_parent[axes.nodes[j] + node[below]]
     return node
@@ -338,7 +338,7 @@ def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
             down &= parts.cuts[waiting, tried] < 0
         if (across := wide & ~down).any():
             _cut(keys, parts, axes, least, waiting[across], tried[across])
-        for j in np.unique(tried[wide & down]):
+        for j in np.unique(tried[wide & down]).tolist():
             _divide(keys, parts, axes, least, waiting[wide & down & (tried == j)], j)
 
 
@@ -372,9 +372,7 @@ def _cut(
     parts.binary[chosen[good]] = True
 
 
-def _divide(
-    keys: Keys, parts: Partitions, axes: Axes, least: int, chosen: NDArray[np.int64], j: np.int64
-) -> None:
+def _divide(keys: Keys, parts: Partitions, axes: Axes, least: int, chosen: NDArray[np.int64], j: int) -> None:
     """Part some partitions by the children below the common ancestor; see `partition._divide`."""
     places, owner, _ = members_of_runs(parts.starts[chosen], parts.stops[chosen])
     node = _ancestor(axes, j, *(ends[chosen, j].astype(np.int64) for ends in (parts.lows, parts.highs)))
@@ -390,7 +388,7 @@ def _divide(
     few = few[np.lexsort((below[few], whose[few]))]
     apart[few[np.flatnonzero(np.diff(whose[few], prepend=-1))]] = False
     ways = np.bincount(whose[apart], minlength=len(chosen))
-    before = np.cumsum(apart) - apart
+    before: NDArray[np.int64] = np.cumsum(apart) - apart
     side = np.where(apart, before - before[np.flatnonzero(np.diff(whose, prepend=-1))][whose], ways[whose])
     taken = ways[owner] > 0
     keys.groups[places[taken]] = side[which][taken]
