@@ -198,7 +198,7 @@ class DuckDB(Dialect):
                 plain_dtype=pl.String(),
                 stays=text,
             )
-        if kind == "BOOLEAN" or kind in _INTEGERS:
+        if kind == "BOOLEAN" or kind in _INTEGERS or kind.startswith("DECIMAL("):
             return Column(kind, c, None, kind, plain=c, stays=c)
         if kind in ("HUGEINT", "UHUGEINT", "BIGNUM"):
             # Arrow has no such integers; texts say them exactly.
@@ -208,13 +208,9 @@ class DuckDB(Dialect):
         if kind in ("FLOAT", "DOUBLE"):
             key = f"(CASE WHEN isnan({c}) THEN NULL WHEN {c} = 0 THEN CAST(0 AS {kind}) ELSE {c} END)"
             return Column(kind, key, None, kind, plain=c, stays=c)
-        if kind.startswith("DECIMAL("):
-            return Column(kind, c, None, kind, plain=c, stays=c)
         if kind == "DATE" or kind in _TIMES:
-            utc = f"timezone('UTC', {c})" if kind == "TIMESTAMP WITH TIME ZONE" else c
-            wrong = f"NOT isfinite({c})"
-            zoned = kind == "TIMESTAMP WITH TIME ZONE"
-            wire = "TIMESTAMP" if zoned else kind
+            wrong, zoned = f"NOT isfinite({c})", kind == "TIMESTAMP WITH TIME ZONE"
+            utc, wire = (f"timezone('UTC', {c})", "TIMESTAMP") if zoned else (c, kind)
             # The session's time zone shall not travel along.
             label = pl.Datetime("us", "UTC") if zoned else None
             return Column(

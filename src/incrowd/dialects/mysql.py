@@ -248,8 +248,8 @@ class MySQL(Dialect):
             f"CREATE TEMPORARY TABLE {self.quote(name)} ({', '.join(listed)}) ENGINE = InnoDB "
             f"CHARACTER SET utf8mb4 COLLATE {self._collation}"
         )
-        for start in range(0, len(frame), BATCH):
-            self._insert(self._connection, self.quote(name), frame[start : start + BATCH].rows())
+        for part in frame.iter_slices(BATCH):
+            self._insert(self._connection, self.quote(name), part.rows())
 
     def drop_uploaded(self, name: str) -> None:
         """Drop an uploaded table."""

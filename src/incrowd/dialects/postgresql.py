@@ -123,9 +123,12 @@ class PostgreSQL(Dialect):
         with _Cursor(self._connection) as cursor:
             cursor.wait(lambda driver: driver.execute(sql))
 
-    def fetch(self, sql: str) -> pl.DataFrame:
+    def fetch(self, sql: str, *parameters: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
-        return self._asked(sql)
+        with _Cursor(self._connection) as cursor:
+            cursor.wait(lambda driver: driver.execute(sql, *([parameters] if parameters else ())))
+            # Through PyArrow: an error that comes while rows do is the driver's then.
+            return pl.DataFrame(cursor.wait(lambda driver: driver.fetch_arrow_table()))
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
@@ -139,12 +142,12 @@ class PostgreSQL(Dialect):
         """Name the schema: another one of the search path may have a table of that name."""
         if len(table) > 1:
             return table
-        schema = self._asked("SELECT current_schema()::text AS schema").item()
+        schema = self.fetch("SELECT current_schema()::text AS schema").item()
         return table if schema is None else (str(schema), *table)
 
     def kind(self, table: Name) -> str | None:
         """Return the kind of object that has a name."""
-        found = self._asked(
+        found = self.fetch(
             "SELECT relkind::text AS kind FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
             self.qualified(table),
         )
@@ -156,7 +159,7 @@ class PostgreSQL(Dialect):
 
     def related(self, one: Name, other: Name) -> bool:
         """Say whether two names are one table, or one holds rows of the other as partitions do."""
-        found = self._asked(
+        found = self.fetch(
             "WITH RECURSIVE kin(oid) AS (SELECT to_regclass($1)::oid UNION "
             "SELECT CASE WHEN i.inhrelid = k.oid THEN i.inhparent ELSE i.inhrelid END FROM kin k "
             "JOIN pg_catalog.pg_inherits i ON k.oid IN (i.inhrelid, i.inhparent)) "
@@ -214,17 +217,11 @@ class PostgreSQL(Dialect):
 
     # --- the catalog -----------------------------------------------------------------------------------
 
-    def _asked(self, sql: str, *parameters: str) -> pl.DataFrame:
-        with _Cursor(self._connection) as cursor:
-            cursor.wait(lambda driver: driver.execute(sql, *([parameters] if parameters else ())))
-            # Through PyArrow: an error that comes while rows do is the driver's then.
-            return pl.DataFrame(cursor.wait(lambda driver: driver.fetch_arrow_table()))
-
     def described(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
         """Return each column's base type, its kind, the type in words and the type's modifier."""
         if table not in self._known:
             # Domains are read as what they are made of.
-            found = self._asked(
+            found = self.fetch(
                 "WITH RECURSIVE c AS (SELECT a.attnum, a.attname::text AS name, a.atttypid AS type, "
                 "a.atttypmod AS mode, 0 AS depth FROM pg_catalog.pg_attribute a "
                 "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "

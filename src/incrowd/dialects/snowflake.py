@@ -149,10 +149,9 @@ class Snowflake(Dialect):
         listed = ", ".join(f"{column} {kind}" for column, kind in types.items())
         self.execute(f"CREATE OR REPLACE TEMPORARY TABLE {self.quote(name)} ({listed})")
         marks = ", ".join(["%s"] * len(types))
-        for start in range(0, len(frame), _INSERTED):
+        for part in frame.iter_slices(_INSERTED):
             with self._connection.cursor() as cursor:
-                rows = frame[start : start + _INSERTED].rows()
-                cursor.executemany(f"INSERT INTO {self.quote(name)} VALUES ({marks})", rows)
+                cursor.executemany(f"INSERT INTO {self.quote(name)} VALUES ({marks})", part.rows())
 
     def drop_uploaded(self, name: str) -> None:
         """Drop an uploaded table."""

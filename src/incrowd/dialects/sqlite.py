@@ -8,7 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from incrowd.dialects.base import BATCH, Column, Dialect, Name
 from incrowd.errors import IncrowdError, SchemaError, TableError
@@ -97,7 +97,9 @@ class SQLite(Dialect):
 
     def names(self, table: Name) -> list[str]:
         """Return the names of a table's columns."""
-        return [row[1] for row in self._connection.execute(f"PRAGMA {self._pragma('table_info', table)}")]
+        schema = "" if len(table) < 2 else self.quote(table[0]) + "."
+        listed = self._connection.execute(f"PRAGMA {schema}table_info({self.quote(table[-1])})")
+        return [row[1] for row in listed]
 
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
         """Say how some columns are read: one pass over the rows finds the types of their values."""
@@ -126,7 +128,8 @@ class SQLite(Dialect):
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE TABLE temp.{self.quote(name)} ({columns})")
         places = ", ".join("?" * len(types))
-        self._connection.executemany(f"INSERT INTO temp.{self.quote(name)} VALUES ({places})", _rows(frame))
+        rows = (row for part in frame.iter_slices(BATCH) for row in part.iter_rows())
+        self._connection.executemany(f"INSERT INTO temp.{self.quote(name)} VALUES ({places})", rows)
         keys = [self.quote(column) for column in types if column.startswith("k")]
         self.execute(
             f"CREATE INDEX temp.{self.quote(name + ' by key')} ON {self.quote(name)} ({', '.join(keys)})"
@@ -161,10 +164,6 @@ class SQLite(Dialect):
             what = f"the database refused a statement{shown}; nothing was kept"
         return TableError(f"{cls.title}: {what}")
 
-    def _pragma(self, what: str, table: Name) -> str:
-        schema = "" if len(table) < 2 else self.quote(table[0]) + "."
-        return f"{schema}{what}({self.quote(table[-1])})"
-
     def _look(self, table: Name, names: Sequence[str]) -> None:
         kinds = ("integer", "real", "text", "blob")
         checks = []
@@ -172,8 +171,6 @@ class SQLite(Dialect):
             c = f"t.{self.quote(name)}"
             checks += [f"MAX(typeof({c}) = '{kind}')" for kind in kinds]
             checks.append(f"MAX(typeof({c}) = 'integer' AND ({c} > {_EXACT} OR {c} < -{_EXACT}))")
-        if not checks:
-            return
         sql = f"SELECT {', '.join(checks)} FROM {self.qualified(table)} AS t"
         found = self._connection.execute(sql).fetchone()
         step = len(kinds) + 1
@@ -208,8 +205,3 @@ class SQLite(Dialect):
 
 def _matches(pattern: str, text: str | None) -> bool:
     return text is not None and re.fullmatch(pattern, text) is not None
-
-
-def _rows(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
-    for start in range(0, len(frame), BATCH):
-        yield from frame[start : start + BATCH].iter_rows()
