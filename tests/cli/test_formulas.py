@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.io.formulas import escape, unescape
+from incrowd.io.files import escape, unescape
 
 FORMULAS = [
     "=1+1",

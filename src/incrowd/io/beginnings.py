@@ -85,7 +85,7 @@ def place_of_names(rows: Sequence[Sequence[str]]) -> int:
     """
     width = max(Counter(map(len, rows)).items(), key=lambda each: (each[1], each[0]), default=(0, 0))[0]
     for place, row in enumerate(rows):
-        if len(row) == width > 1 and _are_names(row):
+        if len(row) == len(set(row)) == width > 1 and all(cell and is_name(cell) for cell in row):
             return place if _stands_above_digits(width, rows[place + 1 :]) else 0
         if 2 * _filled(row) > width:
             return 0
@@ -151,10 +151,6 @@ def _has_any(text: str, signs: str) -> bool:
 
 def _filled(row: Sequence[str]) -> int:
     return sum(1 for cell in row if cell)
-
-
-def _are_names(row: Sequence[str]) -> bool:
-    return len(set(row)) == len(row) and all(cell and is_name(cell) for cell in row)
 
 
 def _stands_above_digits(width: int, below: Sequence[Sequence[str]]) -> bool:

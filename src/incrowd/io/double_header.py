@@ -155,14 +155,10 @@ def _suspicious(words: Mapping[str, str], below: Mapping[str, _Below], width: in
     if any(each.again for each in below.values()):
         return False
     above = [name for name, each in below.items() if each.digits and each.values >= enough]
-    repeating = [name for name, word in words.items() if _alike(name, word)]
+    repeating = [name for name, word in words.items() if name.strip().casefold() == word.strip().casefold()]
     return bool(
         (above and len(words) == width)
         or len({words[name].strip().casefold() for name in above}) > 1
         or set(above).intersection(repeating)
         or (len(repeating) == len(words) > 1 and any(each.various or not enough for each in below.values()))
     )
-
-
-def _alike(name: str, word: str) -> bool:
-    return name.strip().casefold() == word.strip().casefold()

@@ -9,10 +9,11 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from incrowd.errors import EncodingError, TableError, quoted, setting
@@ -29,7 +30,6 @@ from incrowd.io.beginnings import (
 from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refuse_other_format
-from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, refuse_types
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_header_row, refuse_sheet, write_kind
 from incrowd.io.nesting import flat
@@ -37,10 +37,12 @@ from incrowd.io.targets import writing
 from incrowd.lazy import NDArray, np, pl
 from incrowd.parameters import COUNT
 
+Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
+
 DELIMITERS = ",;\t|"
 _HEADER = 16 << 20
 """Bytes of a CSV in which its names are looked for."""
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _NO_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
 
@@ -167,8 +169,43 @@ def read_table(
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed, two rows
         of names.
     """
-    table, used, headed = _read(file_path(path), csv_format or CsvFormat(), written=written)
-    return note_names_of_line(table) if headed else table, used
+    path, csv_format = file_path(path), csv_format or CsvFormat()
+    kind = kind_of(path)
+    if kind is not None:
+        row = 1 if written else csv_format.header_row
+        table, kept = read_kind(kind, path, csv_format.sheet, row)
+        # What else is read in the same way is a file of its own, with sheets of its own.
+        used = replace(csv_format, kept=kept, sheet=None, header_row=None)
+        return note_names_of_line(table) if kind.sheets else table, used
+    refuse_sheet(path, csv_format.sheet)
+    try:
+        data = read_bytes(path)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    if is_parquet(path) or has_parquet_ends(data[:4], data[-8:], len(data)):
+        try:
+            refuse_header_row(path, csv_format.header_row)
+            table = pl.read_parquet(data, hive_partitioning=False)
+        except pl.exceptions.PolarsError:
+            raise TableError(f"{path}: not a readable Parquet file") from None
+        return flat(table, str(path)), csv_format
+    refuse_content(path, data[:LONGEST_SIGNATURE])
+    if data[:2] == GZIP:
+        with unzipping(path):
+            data = gzip.decompress(data)
+    table, used = _read_csv(data, path, csv_format, written=written)
+    if not written:
+        refuse_double_header(table, str(path), named=bool(used.names))
+    return table if used.names else note_names_of_line(table), used
+
+
+@contextmanager
+def unzipping(path: Path) -> Iterator[None]:
+    """Say which file is damaged where it cannot be unzipped."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise TableError(f"{path}: the gzip file is damaged or cut off") from None
 
 
 _READ: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
@@ -183,38 +220,6 @@ def note_names_of_line(table: pl.DataFrame) -> pl.DataFrame:
 def was_read(table: Any) -> bool:
     """Say whether the names of a table were taken from a line, so that they may be a row."""
     return _READ.get(id(table)) is table
-
-
-def _read(path: Path, csv_format: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat, bool]:
-    """Read a file; say at last whether its names come from a line."""
-    kind = kind_of(path)
-    if kind is not None:
-        row = 1 if written else csv_format.header_row
-        table, kept = read_kind(kind, path, csv_format.sheet, row)
-        # What else is read in the same way is a file of its own, with sheets of its own.
-        return table, replace(csv_format, kept=kept, sheet=None, header_row=None), kind.sheets
-    refuse_sheet(path, csv_format.sheet)
-    try:
-        data = read_bytes(path)
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
-    if is_parquet(path) or has_parquet_ends(data[:4], data[-8:], len(data)):
-        try:
-            refuse_header_row(path, csv_format.header_row)
-            table = pl.read_parquet(data, hive_partitioning=False)
-        except pl.exceptions.PolarsError:
-            raise TableError(f"{path}: not a readable Parquet file") from None
-        return flat(table, str(path)), csv_format, False
-    refuse_content(path, data[:LONGEST_SIGNATURE])
-    if data[:2] == _GZIP:
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error):
-            raise TableError(f"{path}: the gzip file is damaged or cut off") from None
-    table, used = _read_csv(data, path, csv_format, written=written)
-    if not written:
-        refuse_double_header(table, str(path), named=bool(used.names))
-    return table, used, not used.names
 
 
 def _read_csv(data: bytes, path: Path, asked: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat]:
@@ -479,3 +484,33 @@ def write_file(
     """Write a table to a file, all or nothing; see `write_table` and `incrowd.io.targets.writing`."""
     with writing(target, force=force) as place:
         write_table(table, place, Path(target), csv_format)
+
+
+# --- texts that a spreadsheet would run as formulas ----------------------------------------------------
+
+# Wide forms run in some languages. Quotes before them count too, so that one can always be taken off again.
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+_ESCAPED = r"^'+[=+\-@\t\r\n＝＋－＠]"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def escape(table: Frame) -> Frame:
+    """Put ``'`` before texts that begin as formulas do and are no plain numbers."""
+    columns = []
+    for name, kind in table.lazy().collect_schema().items():
+        if isinstance(kind, pl.String | pl.Categorical | pl.Enum):
+            text = column_named(name).cast(pl.String)
+            runs = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+            columns.append(pl.when(runs).then(pl.lit("'") + text).otherwise(text).alias(name))
+    return table.with_columns(columns)
+
+
+def unescape(table: Frame) -> Frame:
+    """Take off the signs that `escape` added."""
+    columns = []
+    for name, kind in table.lazy().collect_schema().items():
+        if kind == pl.String:
+            text = column_named(name)
+            escaped = text.str.contains(_ESCAPED)
+            columns.append(pl.when(escaped).then(text.str.slice(1)).otherwise(text).alias(name))
+    return table.with_columns(columns)

@@ -50,10 +50,6 @@ class RandomOrder(Draws):
     [0, 1, 2, 3, 4]
     """
 
-    def numbers(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """Return the random numbers of the rows from `start` to before `stop`: uint64[stop - start]."""
-        return super().numbers(start, stop)
-
     def rows(self, count: int) -> NDArray[np.int64]:
         """Return which row stands at each place: int64[count], a permutation of 0 .. count - 1."""
         return _in_order(self.numbers(0, count))
@@ -234,13 +230,12 @@ def row_index() -> type[np.unsignedinteger]:
 
 
 def _width(rows: pl.DataFrame) -> float:
-    """Return about how many bytes of memory a row takes."""
-    return max(sum(_bytes(column) for column in rows.get_columns()) / max(len(rows), 1), 1.0)
-
-
-def _bytes(column: pl.Series) -> int:
-    """Return about how many bytes of memory a column takes, with the index of its texts."""
-    if column.dtype == pl.String:
-        lengths = nameless(column).str.len_bytes()
-        return _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())
-    return int(column.estimated_size())
+    """Return about how many bytes of memory a row takes, with the index of its texts."""
+    size = 0
+    for column in rows.get_columns():
+        if column.dtype == pl.String:
+            lengths = nameless(column).str.len_bytes()
+            size += _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())
+        else:
+            size += int(column.estimated_size())
+    return max(size / max(len(rows), 1), 1.0)

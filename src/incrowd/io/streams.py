@@ -7,9 +7,7 @@ import glob
 import gzip
 import os
 import re
-import shutil
 import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,8 +23,10 @@ from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import columns_named
 from incrowd.io.double_header import refuse_double_header
 from incrowd.io.files import (
+    GZIP,
     CsvFormat,
     checked_csv,
+    escape,
     has_parquet_ends,
     header_line,
     is_parquet,
@@ -36,9 +36,10 @@ from incrowd.io.files import (
     nul_in,
     null_text,
     require_text,
+    unescape,
+    unzipping,
 )
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
-from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.files import refuse_header_row, refuse_sheet, refuse_streamed
 from incrowd.io.nesting import flat
 from incrowd.io.scratch import PrivateFolder
@@ -79,7 +80,7 @@ class Files:
     memory
         Bytes that counting may take, about.
     recoded
-        What the rows were counted and recoded by, where they are those of a release.
+        Counts the rows by the keys that they were recoded by, where they are those of a release.
     shuffled
         The rows in a random order, where they are those of a release that has one; `frame` is made of it.
     """
@@ -169,18 +170,14 @@ def bytes_of(text: str | int) -> int:
     return int(amount)
 
 
-def _memory_of_windows() -> int:
-    """Return the memory of the machine in bytes, of which DuckDB takes 80 % by default."""
-    [(text,)] = duckdb.execute("SELECT current_setting('memory_limit')").fetchall()
-    return int(bytes_of(text) / 0.8)
-
-
 def usual_memory() -> int:
     """Return half of the memory, in bytes, that the machine has or that this process may use."""
     if hasattr(os, "sysconf"):
         amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     else:
-        amount = _memory_of_windows()
+        # DuckDB takes 80 % of the machine's by default.
+        [(text,)] = duckdb.execute("SELECT current_setting('memory_limit')").fetchall()
+        amount = int(bytes_of(text) / 0.8)
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             text = Path(limit).read_text().strip()
@@ -434,9 +431,9 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
         with file.open("rb") as opened:
             start = opened.read(LONGEST_SIGNATURE)
         refuse_content(file, start)
-        zipped = start[:2] == b"\x1f\x8b"
-        with gzip.open(file) if zipped else file.open("rb") as opened:
-            start = _first_bytes(opened, file)
+        zipped = start[:2] == GZIP
+        with unzipping(file), gzip.open(file) if zipped else file.open("rb") as opened:
+            start = opened.read(1 << 20)
         name = codecs.lookup(encoding).name
         if name == "utf-8":
             name = encoding = utf16_of(start) or name
@@ -455,25 +452,14 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
     return plain
 
 
-def _first_bytes(opened: Any, file: Path) -> bytes:
-    """Read the beginning of a file that may be zipped."""
-    try:
-        found: bytes = opened.read(1 << 20)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise TableError(f"{file}: the gzip file is damaged or cut off") from None
-    return found
-
-
 def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
     """Read a text piece by piece, and check for pieces that would be read as something else."""
     decoder = codecs.getincrementaldecoder(encoding)()
     done = 0
     with gzip.open(file) if zipped else file.open("rb") as source:
         while True:
-            try:
+            with unzipping(file):
                 data = source.read(_CHUNK)
-            except (gzip.BadGzipFile, EOFError, zlib.error):
-                raise TableError(f"{file}: the gzip file is damaged or cut off") from None
             try:
                 text = decoder.decode(data, final=not data)
             except (UnicodeDecodeError, UnicodeError):
@@ -531,10 +517,14 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
             _refuse_nul(source, target)
             # No file name and no time inside, so that the same release has the same bytes.
             out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
-            if utf8:
-                shutil.copyfileobj(source, out, _CHUNK)
-            else:
-                _encode(source, out, target, csv_format.encoding)
+            encoder = codecs.getincrementalencoder(csv_format.encoding)()
+            decoder = codecs.getincrementaldecoder("utf-8")()
+            while data := source.read(_CHUNK):
+                try:
+                    out.write(data if utf8 else encoder.encode(decoder.decode(data)))
+                except UnicodeEncodeError:
+                    problem = f"a value cannot be written in {csv_format.encoding}; use utf-8"
+                    raise TableError(f"{target}: {problem}") from None
             if zipped:
                 out.close()
 
@@ -589,13 +579,3 @@ def _refuse_nul(source: IO[bytes], target: Path) -> None:
         if b"\0" in data:
             raise nul_in(target)
     source.seek(0)
-
-
-def _encode(source: IO[bytes], out: Any, target: Path, encoding: str) -> None:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    encoder = codecs.getincrementalencoder(encoding)()
-    while data := source.read(_CHUNK):
-        try:
-            out.write(encoder.encode(decoder.decode(data)))
-        except UnicodeEncodeError:
-            raise TableError(f"{target}: a value cannot be written in {encoding}; use utf-8") from None

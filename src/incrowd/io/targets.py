@@ -68,14 +68,12 @@ class _Inputs:
         elif isinstance(source, Hidden):
             self.hidden = True
         elif isinstance(source, Address) or (isinstance(source, str) and is_address(source)):
-            self._add_database(source if isinstance(source, Address) else Address(source))
+            address = source if isinstance(source, Address) else Address(source)
+            if not address.dialect.server:
+                for ending in ("", *address.dialect.sides):
+                    self._add_file(f"{address.path}{ending}")
         elif isinstance(source, str | os.PathLike):
             self._add_path(os.fsdecode(source))
-
-    def _add_database(self, address: Address) -> None:
-        if not address.dialect.server:
-            for ending in ("", *address.dialect.sides):
-                self._add_file(f"{address.path}{ending}")
 
     def _add_path(self, text: str) -> None:
         if is_pattern(text):
@@ -193,8 +191,7 @@ class Target(os.PathLike[str]):
     def __fspath__(self) -> str:
         return os.fspath(self.asked)
 
-    def __str__(self) -> str:
-        return os.fspath(self.asked)
+    __str__ = __fspath__
 
     @property
     def made(self) -> Path:
@@ -245,7 +242,13 @@ class Target(os.PathLike[str]):
         if stat.S_ISDIR(there.st_mode):
             if not self.folder:
                 raise TableError(f"{self}: is a folder; name a file")
-            self._check_folder(force=force)
+            with os.scandir(self.path) as entries:
+                if not any(entries):
+                    return
+            if not force:
+                raise TableError(f"{self}: {exists_already()}")
+            refuse_strangers(self.path, str(self))
+            self.before = identity(self.path)
             return
         if not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
             raise TableError(f"{self}: is no file that can be replaced; choose another name")
@@ -254,15 +257,6 @@ class Target(os.PathLike[str]):
         if self.folder:
             raise TableError(f"{self}: is a file; name a folder")
         self.before = identity(self.path, follow=False)
-
-    def _check_folder(self, *, force: bool) -> None:
-        with os.scandir(self.path) as entries:
-            if not any(entries):
-                return
-        if not force:
-            raise TableError(f"{self}: {exists_already()}")
-        refuse_strangers(self.path, str(self))
-        self.before = identity(self.path)
 
     def finish(self) -> Step:
         """Give the written file the usual rights, and say where it is."""
@@ -278,12 +272,9 @@ class Target(os.PathLike[str]):
         for path in (made, *(made.rglob("*") if self.folder else ())):
             hidden = self.private or INTERNAL in path.relative_to(made).parts
             path.chmod((0o777 if path.is_dir() else 0o666) & ~(0o077 if hidden else umask))
-        return Step(made, self.path, number, self.before, self._check_replaced)
-
-    def _check_replaced(self, old: Path) -> None:
-        if self.folder:
-            # Something may have come into it since.
-            refuse_strangers(old, str(self))
+        # Something may have come into a replaced folder since.
+        check = partial(refuse_strangers, shown=str(self)) if self.folder else None
+        return Step(made, self.path, number, self.before, check)
 
 
 class Outputs:
@@ -445,29 +436,22 @@ def writing(
     TableError
         When it cannot be written; see `Outputs`.
     """
-    if isinstance(path, Target):
-        with _writing_errors(path):
-            yield path.made
-            path.written = True
-        return
-    outputs = Outputs(sources, force=force)
-    target = outputs.add(path, folder=folder, private=private, parents=parents)
-    with outputs, _writing_errors(target):
-        yield target.made
-        target.written = True
-
-
-@contextlib.contextmanager
-def _writing_errors(target: Target) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise TableError(f"{target}: cannot be written ({reason(error)})") from None
-    except Exception as error:
-        # Polars tells a full disk in an error of its own.
-        if type(error).__module__.startswith("polars") and "os error" in str(error):
-            raise TableError(f"{target}: cannot be written ({reason(error)})") from None
-        raise
+    with contextlib.ExitStack() as stack:
+        if isinstance(path, Target):
+            target = path
+        else:
+            outputs = Outputs(sources, force=force)
+            target = outputs.add(path, folder=folder, private=private, parents=parents)
+            stack.enter_context(outputs)
+        try:
+            yield target.made
+            target.written = True
+        except Exception as error:
+            # Polars tells a full disk in an error of its own.
+            of_polars = type(error).__module__.startswith("polars") and "os error" in str(error)
+            if isinstance(error, OSError) or of_polars:
+                raise TableError(f"{target}: cannot be written ({reason(error)})") from None
+            raise
 
 
 def _umask(folder: Path) -> int:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import datetime
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.beginnings import HEAD_ROWS, header_row_setting, place_of_names, say_row_of_names
 from incrowd.io.kinds.base import Kept, Kind, simple_cells
 from incrowd.io.kinds.labels import Column, Limits, written
 from incrowd.lazy import pl
-
-if TYPE_CHECKING:
-    from incrowd.io.kinds.workbook import Sheet
 
 _ROWS, _COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"
@@ -49,7 +46,11 @@ class Excel(Kind):
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         try:
             book = fastexcel.read_excel(path)
-            row = _row_of_names(book, chosen) if header_row is None else header_row
+            row = header_row
+            if row is None:
+                head = _texts(book, sheet, chosen.top - 1, HEAD_ROWS)
+                cells = [[(cell or "").strip() for cell in cells] for cells in head.rows()]
+                row = chosen.top + place_of_names(cells)
             require_values(place, chosen, row)
             if row != header_row and row > 1:
                 say_row_of_names(place, "row", row)
@@ -94,23 +95,20 @@ class Excel(Kind):
         shown = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         for place_of, column in enumerate(table):
             sheet.write_string(0, place_of, column.name)
-            self._write_column(sheet, place_of, column, shown)
+            put: Any = sheet.write_number
+            further: tuple[Any, ...] = ()
+            if column.dtype == pl.String:
+                put = sheet.write_string
+            elif column.dtype == pl.Boolean:
+                put = sheet.write_boolean
+            elif column.dtype.is_temporal():
+                put = sheet.write_datetime
+                days = "date" if column.dtype == pl.Date else "datetime"
+                further = (shown["time" if column.dtype == pl.Time else days],)
+            for row, value in enumerate(column, 1):
+                if value is not None:
+                    put(row, place_of, value, *further)
         book.close()
-
-    def _write_column(self, sheet: Any, place: int, column: pl.Series, shown: dict[str, Any]) -> None:
-        put: Any = sheet.write_number
-        further: tuple[Any, ...] = ()
-        if column.dtype == pl.String:
-            put = sheet.write_string
-        elif column.dtype == pl.Boolean:
-            put = sheet.write_boolean
-        elif column.dtype.is_temporal():
-            put = sheet.write_datetime
-            kind = "date" if column.dtype == pl.Date else "time" if column.dtype == pl.Time else "datetime"
-            further = (shown[kind],)
-        for row, value in enumerate(column, 1):
-            if value is not None:
-                put(row, place, value, *further)
 
 
 def _texts(book: Any, sheet: str, skipped: int, rows: int) -> pl.DataFrame:
@@ -119,13 +117,6 @@ def _texts(book: Any, sheet: str, skipped: int, rows: int) -> pl.DataFrame:
         sheet, header_row=None, skip_rows=skipped, n_rows=rows, dtypes="string"
     ).to_polars()
     return some
-
-
-def _row_of_names(book: Any, sheet: Sheet) -> int:
-    """Find the row that names the columns, from 1."""
-    head = _texts(book, sheet.name, sheet.top - 1, HEAD_ROWS)
-    rows = [[(cell or "").strip() for cell in cells] for cells in head.rows()]
-    return sheet.top + place_of_names(rows)
 
 
 def _names(place: str, first: pl.DataFrame, below: pl.DataFrame) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import read_bytes
@@ -34,7 +34,7 @@ class Sas(StatFile):
         if data.count(_HEADER + b"MEMB") > 1:
             raise TableError(f"{path}: the file has several tables; save each to a file of its own")
         table, kept = super().read(path, sheet)
-        return table, replace(kept, version=5 if _is_old(data) else 8)
+        return table, replace(kept, version=5 if data.startswith(_HEADER + b"LIBRARY ") else 8)
 
     def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:
         """Read a file, with the missing codes ``.A`` to ``.Z`` and ``._`` that pyreadstat passes over."""
@@ -63,19 +63,8 @@ class Sas(StatFile):
             place.write_bytes(_with_letters(place.read_bytes(), table.columns, coded))
 
 
-def _is_old(data: bytes) -> bool:
-    return data.startswith(_HEADER + b"LIBRARY ")
-
-
-class _Layout(NamedTuple):
-    """Where rows begin, how long they are, and place and length of each field, None for texts."""
-
-    start: int
-    width: int
-    fields: list[tuple[int, int] | None]
-
-
-def _layout(data: bytes, count: int) -> _Layout:
+def _layout(data: bytes, count: int) -> tuple[int, int, list[tuple[int, int] | None]]:
+    """Say where rows begin, how long they are, and place and length of each field, None for texts."""
     names = data.index(_HEADER + b"NAM")
     rows = data.index(_HEADER + b"OBS", names)
     fields: list[tuple[int, int] | None] = []
@@ -87,15 +76,15 @@ def _layout(data: bytes, count: int) -> _Layout:
         # Fields follow each other: where a file says that they stand is another order in some files of SAS.
         fields.append((width, length) if is_number else None)
         width += length
-    return _Layout(rows + _CARD, width, fields)
+    return rows + _CARD, width, fields
 
 
 def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, str]]:
     """Return the letters of the rows whose number is a missing code, by column."""
-    layout = _layout(data, len(names))
-    every = np.frombuffer(data, np.uint8, rows * layout.width, layout.start).reshape(rows, layout.width)
+    start, width, fields = _layout(data, len(names))
+    every = np.frombuffer(data, np.uint8, rows * width, start).reshape(rows, width)
     found = {}
-    for name, field in zip(names, layout.fields, strict=True):
+    for name, field in zip(names, fields, strict=True):
         if field is None:
             continue
         place, length = field
@@ -109,12 +98,12 @@ def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, st
 
 def _with_letters(data: bytes, names: list[str], coded: Mapping[str, list[Any]]) -> bytes:
     """Put letters into a file that was written with missing numbers in their place."""
-    layout = _layout(data, len(names))
+    start, width, fields = _layout(data, len(names))
     made = bytearray(data)
-    for name, field in zip(names, layout.fields, strict=True):
+    for name, field in zip(names, fields, strict=True):
         if field is None or name not in coded:
             continue
         for row, value in enumerate(coded[name]):
             if isinstance(value, str):
-                made[layout.start + row * layout.width + field[0]] = ord(value)
+                made[start + row * width + field[0]] = ord(value)
     return bytes(made)

@@ -45,8 +45,9 @@ class StatFile(Kind):
         """Return the table with missing cells for empty texts, which such files do not have."""
         from polars import selectors
 
-        plain = simple_cells(table, target, self.title, "us").with_columns(selectors.boolean().cast(pl.Int8))
-        return pl.DataFrame([_without_empty(column) for column in plain])
+        return simple_cells(table, target, self.title, "us").with_columns(
+            selectors.boolean().cast(pl.Int8), selectors.string().replace("", None)
+        )
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
         """Write a file with labels of the values that its rows have, and no others; see `Kind.write`."""
@@ -63,13 +64,6 @@ class StatFile(Kind):
             raise TableError(
                 f"{place.name}: {self.title} cannot hold this table: {why} write .parquet"
             ) from None
-
-
-def _without_empty(column: pl.Series) -> pl.Series:
-    if column.dtype != pl.String:
-        return column
-    nothing = pl.Series([None], dtype=pl.String)
-    return column.zip_with(column != "", nothing).alias(column.name)
 
 
 def labels_of(columns: Mapping[str, Written]) -> dict[str, Any]:
