@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -456,15 +457,17 @@ def test_a_text_that_came_after_the_texts_were_listed(tmp_path, monkeypatch, kno
     frame = pl.DataFrame(dict.fromkeys(("q", "s", "who"), texts))
     frame.write_parquet(path)
     engine = FilesEngine(ic.scan(path))
-    pack = SpilledRows._pack
+    pack = SpilledRows._packed.func
 
-    def changing(self, *rest):
-        packed = pack(self, *rest)
+    def changing(self):
+        packed = pack(self)
         new = pl.when(pl.col(column) == "t1").then(pl.lit("new")).otherwise(pl.col(column))
         frame.with_columns(new.alias(column)).write_parquet(path)
         return packed
 
-    monkeypatch.setattr(SpilledRows, "_pack", changing)
+    changed = cached_property(changing)
+    changed.__set_name__(SpilledRows, "_packed")
+    monkeypatch.setattr(SpilledRows, "_packed", changed)
     with pytest.raises(ic.TableError, match="were changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person=person))
 

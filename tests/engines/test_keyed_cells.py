@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from incrowd.engines.keyed_cells import KeyedCells
+from incrowd.engines.key_lookup import KeyedCells
 
 CELLS = KeyedCells(
     {

@@ -122,9 +122,9 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
     engine = engine_for(ic.scan(path))
     told = SpilledRows.people
 
-    def meanwhile(self, asked):
+    def meanwhile(self, *asked):
         table[:2].write_parquet(path)
-        return told(self, asked)
+        return told(self, *asked)
 
     monkeypatch.setattr(SpilledRows, "people", meanwhile)
     with pytest.raises(ic.TableError, match="changed while they were counted"):

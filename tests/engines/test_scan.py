@@ -11,7 +11,7 @@ import incrowd as ic
 from crossed import crossed
 from engine_tables import frames, same
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for, fold
-from incrowd.engines.keyed_cells import KeyedCells
+from incrowd.engines.key_lookup import KeyedCells
 from incrowd.engines.scan import StreamedRows
 from incrowd.recoding import FullDomain
 from incrowd.samples import diagnosis_hierarchy, hospital

@@ -7,7 +7,8 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from incrowd.engines.spark.fetching import fetch_compact, plain, to_polars
+from incrowd.engines.fetched import plain
+from incrowd.engines.spark.fetching import fetch_compact, to_polars
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 

@@ -65,7 +65,7 @@ def _labels(cells: Cells, frequency: FrequencyTable) -> list[str | None]:
 def _type(labels: list[str | None], came: pl.DataType) -> pl.DataType | None:
     """Return the type in which every text reads back as it is; None where there is none."""
     from incrowd.engines.distinct import dictionary
-    from incrowd.io.means import as_type, type_of_means
+    from incrowd.io.frames import as_type, type_of_means
 
     kind = type_of_means(came)
     if kind is None:

@@ -21,7 +21,7 @@ from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.attacks.kind import AttackKind
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.io.means import as_type, type_of_means
+from incrowd.io.frames import as_type, type_of_means
 from incrowd.lazy import NDArray, np, nw, pl
 
 if TYPE_CHECKING:

@@ -192,7 +192,7 @@ class Engine(ABC):
         Parameters
         ----------
         types
-            The columns with their types, as `incrowd.io.means.type_of_means` has them.
+            The columns with their types, as `incrowd.io.frames.type_of_means` has them.
         """
         raise NotImplementedError
 

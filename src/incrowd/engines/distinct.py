@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError
 from incrowd.io.frames import without_negative_zero
@@ -13,7 +13,6 @@ from incrowd.table.schema import UNRELEASED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from incrowd.reading.texts import Texts
     from incrowd.table.domain import Dictionary
     from incrowd.table.schema import Schema
 
@@ -53,6 +52,12 @@ def _unread(dtype: pl.DataType) -> str:
     if dtype == pl.Time:
         return f"has times of day; turn them into text or numbers first, such as hours, {leave}"
     return f"is of type {str(dtype)[:80]}, which is neither text, number nor date; convert it first, {leave}"
+
+
+def as_text(values: pl.Series) -> pl.Series:
+    """Take truth values and categories for texts."""
+    textual = isinstance(values.dtype, pl.Categorical | pl.Enum) or values.dtype in (pl.Null, pl.Boolean)
+    return values.cast(pl.String) if textual else values
 
 
 def refuse_objects(types: Mapping[str, pl.DataType], schema: Schema) -> None:
@@ -173,6 +178,7 @@ def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct numbers in order; NaN is missing."""
     from incrowd.reading.texts import Texts
+    from incrowd.table.domain import Dictionary
 
     if series.dtype.is_float():
         # Negative zero is the same number, and would be named by whichever comes first.
@@ -181,31 +187,25 @@ def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.int
     if series.dtype.is_float() and distinct.is_infinite().any():
         raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
     numbers = distinct.cast(pl.Float64).to_numpy()
-    return _dictionary(Texts(distinct, _plain), series, "number", numbers), places
+    texts, has_missing = Texts(distinct, _plain), series.null_count() > 0
+    return Dictionary(texts, has_missing, "number", numbers, in_order=True), places
 
 
 def _days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct dates or points of time in order; those have no zone."""
     from incrowd.reading.texts import Texts
+    from incrowd.table.domain import Dictionary
 
     if series.dtype == pl.Date:
         distinct, places = _typed(series)
-        days = distinct.cast(pl.Int32).cast(pl.Float64)
-        return _dictionary(Texts(distinct, _iso), series, "date", days.to_numpy()), places
-    series = series.dt.replace_time_zone(None)
-    distinct, places = _typed(series)
-    whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
-    days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
-    texts = Texts(distinct, _iso if whole_days else _moments)
-    return _dictionary(texts, series, "date", days.to_numpy()), places
-
-
-def _dictionary(
-    texts: Texts, series: pl.Series, kind: Literal["number", "date"], numbers: NDArray[np.float64]
-) -> Dictionary:
-    from incrowd.table.domain import Dictionary
-
-    return Dictionary(texts, series.null_count() > 0, kind, numbers, in_order=True)
+        whole_days, days = True, distinct.cast(pl.Int32).cast(pl.Float64)
+    else:
+        series = series.dt.replace_time_zone(None)
+        distinct, places = _typed(series)
+        whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
+        days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+    texts, has_missing = Texts(distinct, _iso if whole_days else _moments), series.null_count() > 0
+    return Dictionary(texts, has_missing, "date", days.to_numpy(), in_order=True), places
 
 
 def _plain(numbers: pl.Series) -> pl.Series:

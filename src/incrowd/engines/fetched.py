@@ -19,13 +19,12 @@ from incrowd.engines.fold import (
     GroupedRows,
     Keys,
     Lines,
-    PeopleQuestion,
     TooManyKeysError,
     Values,
     added_up,
     fold,
 )
-from incrowd.engines.keyed_cells import KeyedCells
+from incrowd.engines.key_lookup import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.lazy import NDArray, np, pl
@@ -50,32 +49,32 @@ class Combinations:
 
     Attributes
     ----------
-    raw
+    fetch
         Groups the rows by some columns, as they are, and fetches the combinations: the columns' values with a
-        Polars type as a frame in memory would have it, and `ROWS`, int64. It refuses more than `driver_keys`
-        before any is fetched.
+        Polars type as a frame in memory would have it, and `ROWS`, int64. Texts may come as categories. It
+        refuses more than `driver_keys` before any is fetched.
     treated
         The columns that are treated.
-    compact
-        Does what `raw` does; texts may come as categories.
     reduced
         Lets the other system tell who has unlike rows, and count everybody else. It is given the
         quasi-identifiers, the sensitive attributes, and the sensitive attributes of each list of those whose
         rows are alike. It returns None where it cannot tell.
     """
 
-    raw: _Fetch
+    fetch: _Fetch
     treated: tuple[TreatedColumn, ...] = ()
-    compact: _Fetch | None = None
     reduced: _Reduce | None = None
 
+    def raw(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows by some columns, as they are; see `fetch`. Texts come as texts."""
+        return plain(self.fetch(names))
+
     def of(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns, treated ones among them; see `raw`."""
+        """Group the rows by some columns, treated ones among them; see `fetch`."""
         treated = self.treated_of(names)
         if not treated:
-            return (self.compact or self.raw)(names)
-        beside = [name for column in treated for name in column.columns]
-        raw = self.raw(list(dict.fromkeys([*names, *beside])))
+            return self.fetch(names)
+        raw = self.raw(self.keyed_by(names))
         return added_up(raw.with_columns(column.of(raw) for column in treated), names)
 
     def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -85,31 +84,23 @@ class Combinations:
         -------
         The former, and the latter with `ROWS`, row by row.
         """
-        treated = self.treated_of(names)
-        read = [*raw, *names, *(name for column in treated for name in column.columns)]
-        found = self.raw(list(dict.fromkeys(read)))
-        made = found.select(columns_named([*names, ROWS])).with_columns(
-            column.of(found) for column in treated
-        )
-        return found.select(columns_named(raw)), made
+        found = self.raw(list(dict.fromkeys([*raw, *self.keyed_by(names)])))
+        values = found.select(columns_named([*names, ROWS]))
+        values = values.with_columns(column.of(found) for column in self.treated_of(names))
+        return found.select(columns_named(raw)), values
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns, treated ones among them; see `Engine.values_of`."""
         treated = self.treated_of(columns)
         if any(column.by_row for column in treated):
-            counted = self._drawn(columns, treated)
+            leaving = LeavingColumns(self.raw, None, tuple(treated), tuple(self.keyed_by(columns)))
+            rows = leaving.drawn
+            values = [column.of(rows) for column in leaving.by_value]
+            values += [rows[CELL.format(column.name)].alias(column.name) for column in leaving.by_row]
+            counted = added_up(rows.with_columns(*values, pl.lit(1, pl.Int64).alias(ROWS)), columns)
         else:
-            counted = self.of(columns) if treated else self.raw(columns)
+            counted = plain(self.of(columns))
         return counted.drop(ROWS), counted[ROWS].to_numpy()
-
-    def _drawn(self, columns: Sequence[str], treated: Sequence[TreatedColumn]) -> pl.DataFrame:
-        """Group rows that are treated one by one; see `of`."""
-        beside = [name for column in treated for name in column.columns]
-        leaving = LeavingColumns(self.raw, None, tuple(treated), tuple(dict.fromkeys([*columns, *beside])))
-        rows = leaving.drawn
-        made = [column.of(rows) for column in leaving.by_value]
-        made += [rows[CELL.format(column.name)].alias(column.name) for column in leaving.by_row]
-        return added_up(rows.with_columns(*made, pl.lit(1, pl.Int64).alias(ROWS)), columns)
 
     def keyed_by(self, names: Sequence[str]) -> list[str]:
         """Return some columns, and those that their treatments read."""
@@ -373,7 +364,9 @@ class FetchedRows(GroupedRows):
     def _known(self, raw: pl.DataFrame, names: Sequence[str]) -> pl.LazyFrame:
         """Turn values into codes; those that were met first are all that there may be."""
         for name in names:
-            values = _texts_of(raw, name)
+            values = raw.select(column_named(name))
+            if isinstance(raw.schema[name], pl.Categorical):
+                values = plain(values.unique())
             self.values.types.setdefault(name, values.schema[name])
             found = values.select(self.values.cleaned(name).unique().alias("")).to_series().sort()
             known = self.values.learn(name, found)
@@ -381,28 +374,39 @@ class FetchedRows(GroupedRows):
                 raise TableError(CHANGED)
         return self.values.coded(raw.lazy(), names)
 
-    def people(self, asked: PeopleQuestion) -> CodedPeople | None:
+    def people(
+        self, own: list[str], lists: list[list[str]], keys: Keys, schema: Schema
+    ) -> CodedPeople | None:
         """Read the people as the other system finds them; see `GroupedRows.people`."""
-        names = asked.keys.names
+        names = keys.names
         reduced = self.combinations.reduced
-        if reduced is None or self.combinations.treated_of([*names, *asked.own]):
+        if reduced is None or self.combinations.treated_of([*names, *own]):
             # The other system knows the values before alone.
             return None
-        found = reduced(names, asked.own, asked.lists, asked.schema)
+        found = reduced(names, own, lists, schema)
         if found is None:
             return None
         listed, alike, (people, unnamed, rows) = found
         if rows != self.total:
             raise TableError(CHANGED)
 
-        def read(raw: pl.DataFrame, own: Sequence[str]) -> Lines:
-            columns = [*names, *own, *(name for name in raw.columns if name == PERSON)]
+        def read(raw: pl.DataFrame, values: Sequence[str]) -> Lines:
+            columns = [*names, *values, *(name for name in raw.columns if name == PERSON)]
             # The same table gives the same order of people, wherever it is.
-            grouped = self._known(raw, [*names, *own]).sort(columns_named(columns)).collect()
-            return grouped, asked.keys.of(grouped)
+            grouped = self._known(raw, [*names, *values]).sort(columns_named(columns)).collect()
+            return grouped, keys.of(grouped)
 
-        others = [read(raw, own) for raw, own in zip(alike, asked.lists, strict=True)]
-        return read(listed, asked.own), others, (people, unnamed)
+        others = [read(raw, values) for raw, values in zip(alike, lists, strict=True)]
+        return read(listed, own), others, (people, unnamed)
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return fetched rows with texts in the place of categories."""
+    return frame.with_columns(
+        column_named(name).cast(pl.String)
+        for name, kind in frame.schema.items()
+        if isinstance(kind, pl.Categorical)
+    )
 
 
 class _FetchedValues(Values):
@@ -416,40 +420,21 @@ class _FetchedValues(Values):
         held = [name for name in names if isinstance(kinds[name], pl.Categorical)]
         for name in held:
             distinct = frame.select(column_named(name).unique()).collect()
-            texts = distinct.select(column_named(name).cast(pl.String))
-            codes = super().coded(texts.lazy(), [name], ordered=True).collect()
-            series = nameless(distinct.to_series()), nameless(codes.to_series())
-            frame = frame.with_columns(_by_category(*series, column_named(name)).alias(form.format(name)))
+            coded = super().coded(plain(distinct).lazy(), [name], ordered=True).collect()
+            categories, codes = nameless(distinct.to_series()), nameless(coded.to_series())
+            if codes.null_count():
+                raise TableError(CHANGED)
+            known = categories.is_not_null()
+            places = categories.filter(known).to_physical().to_numpy()
+            code_of = np.zeros(int(places.max(initial=0)) + 1, codes.to_numpy().dtype)
+            code_of[places] = codes.filter(known).to_numpy()
+            place = column_named(name).to_physical().cast(pl.get_index_type())
+            code = pl.lit(pl.Series(code_of)).gather(place)
+            if len(missing := codes.filter(~known)):
+                code = code.fill_null(pl.lit(missing[0], dtype=codes.dtype))
+            frame = frame.with_columns(code.alias(form.format(name)))
         others = [name for name in names if name not in held]
         return super().coded(frame, others, form, ordered=ordered)
-
-
-def _texts_of(raw: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return a column of fetched combinations; of one of categories the distinct ones alone, as texts."""
-    column = column_named(name)
-    is_held = isinstance(raw.schema[name], pl.Categorical)
-    return raw.select(column.unique().cast(pl.String)) if is_held else raw.select(column)
-
-
-def _by_category(distinct: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
-    """Return the codes of a column of categories.
-
-    Parameters
-    ----------
-    distinct
-        Its distinct categories, the missing one perhaps among them.
-    codes
-        The code of each.
-    """
-    if codes.null_count():
-        raise TableError(CHANGED)
-    known = distinct.is_not_null()
-    places = distinct.filter(known).to_physical().to_numpy()
-    table = np.zeros(int(places.max(initial=0)) + 1, codes.to_numpy().dtype)
-    table[places] = codes.filter(known).to_numpy()
-    found = pl.lit(pl.Series(table)).gather(column.to_physical().cast(pl.get_index_type()))
-    missing = codes.filter(~known)
-    return found.fill_null(pl.lit(missing[0], dtype=codes.dtype)) if len(missing) else found
 
 
 def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

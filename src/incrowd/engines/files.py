@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from incrowd.engines.base import Counted, Engine, EngineSettings, Released, Unwritten
+from incrowd.engines.base import Counted, EngineSettings, Released, Unwritten
 from incrowd.engines.fold import Values, fold
-from incrowd.engines.keyed_cells import KeyedCells
-from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, made_whole, treated
+from incrowd.engines.key_lookup import KeyedCells
+from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, treat_whole, treated
 from incrowd.engines.spilling import SpilledRows, reads_alike
-from incrowd.lazy import NDArray, np, pl
+from incrowd.lazy import np, pl
 from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
-    from incrowd.io.shuffle import RandomOrder, ShuffledRows
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -29,62 +30,54 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class _Recoded:
-    """How rows were counted and recoded.
+def _of_released(
+    counted: StreamedCount, recoding: Recoding, anew: set[str], schema: Schema, *, joint: bool, starred: bool
+) -> FrequencyTable | None:
+    """Count the released cells from the count before; None where that is not enough.
 
-    Attributes
+    Parameters
     ----------
     anew
         The columns that have other values than those that were counted.
+    schema
+        How the release is counted.
     """
+    from incrowd.recoding import SUPPRESSED
+    from incrowd.table.union import Shown, together
 
-    schema: Schema
-    frequency: FrequencyTable
-    recoding: Recoding
-    anew: frozenset[str] = frozenset()
-
-    def count(self, asked: Schema, joint: bool, starred: bool) -> FrequencyTable | None:
-        """Count the released cells from the earlier count; None where that is not enough."""
-        from incrowd.recoding import SUPPRESSED
-        from incrowd.table.union import Shown, together
-
-        before, frequency = self.schema, self.frequency
-        names = [attribute.name for attribute in asked.quasi]
-        if (
-            names != [attribute.name for attribute in before.quasi]
-            or any(a.kind != "category" or a.hierarchy is not None for a in asked.quasi)
-            or asked.sensitive != before.sensitive
-            or any(attribute.name in self.anew for attribute in asked.sensitive)
-            or asked.null_values != before.null_values
-            or (joint and frequency.joint is None)
-            # The values of rows that came in suppressed are not counted by key.
-            or (starred and frequency.suppressed)
-        ):
-            return None
-        shown: Shown = []
-        gone = np.full(frequency.keys, not starred)
-        for attribute, cells in zip(asked.quasi, self.recoding.cells, strict=True):
-            positions, labels = cells.released
-            numbers = positions[cells.codes]
-            gone &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
-            # A text that means missing means it in the release, too.
-            means = null_values_of(attribute.nulls(asked.null_values)).mean
-            shown.append((numbers, [None if means(label) else label for label in labels]))
-        kept = frequency if joint else replace(frequency, joint=None)
-        return together([(shown, ~gone, kept)], asked)[0]
+    before, (frequency, recoding) = counted.schema, recoding.leaving(counted.frequency)
+    names = [attribute.name for attribute in schema.quasi]
+    if (
+        names != [attribute.name for attribute in before.quasi]
+        or any(a.kind != "category" or a.hierarchy is not None for a in schema.quasi)
+        or schema.sensitive != before.sensitive
+        or any(attribute.name in anew for attribute in schema.sensitive)
+        or schema.null_values != before.null_values
+        or (joint and frequency.joint is None)
+        # The values of rows that came in suppressed are not counted by key.
+        or (starred and frequency.suppressed)
+    ):
+        return None
+    shown: Shown = []
+    gone = np.full(frequency.keys, not starred)
+    for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
+        positions, labels = cells.released
+        numbers = positions[cells.codes]
+        gone &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
+        # A text that means missing means it in the release, too.
+        means = null_values_of(attribute.nulls(schema.null_values)).mean
+        shown.append((numbers, [None if means(label) else label for label in labels]))
+    kept = frequency if joint else replace(frequency, joint=None)
+    return together([(shown, ~gone, kept)], schema)[0]
 
 
-class FilesEngine(Engine):
+class FilesEngine(ScanEngine):
     """Parquet and CSV files; see `incrowd.engines.Engine`.
 
     DuckDB groups the rows, within its share of the memory and beyond that on disk, and what is kept are the
     distinct keys. Keys stand in the order of their first row. What DuckDB would read otherwise than Polars
     (times of nanoseconds with a zone, wide integers) is grouped by Polars, and so are rows that are computed.
     """
-
-    in_order = True
-    whose = ScanEngine.whose
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -96,16 +89,9 @@ class FilesEngine(Engine):
     def __init__(
         self, table: Files, settings: EngineSettings | None = None, treated: Sequence[TreatedColumn] = ()
     ) -> None:
-        super().__init__(table, settings, treated)
-        self.files = table
-        self.scan = ScanEngine(table.frame, self.settings)
-        self.frame, self.types, self.partitions = table.frame, self.scan.types, table.partitions
+        super().__init__(table.frame, settings, treated)
+        self.files, self.partitions = table, table.partitions
         self._running: SpilledRows | None = None
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns, in order."""
-        return self.scan.columns
 
     @property
     def sources(self) -> Sequence[object]:
@@ -121,7 +107,9 @@ class FilesEngine(Engine):
         """Count the rows; see `Engine.count`."""
         schema.check_columns(self.columns)
         if self.files.recoded is not None and target is None:
-            found: FrequencyTable | None = self.files.recoded.count(schema, joint, self.settings.starred)
+            found: FrequencyTable | None = self.files.recoded(
+                schema, joint=joint, starred=self.settings.starred
+            )
             if found is not None:
                 return Unwritten(self, schema, found)
         asked: dict[str, Any] = {"joint": joint, "target": target, "starred": self.settings.starred}
@@ -164,7 +152,7 @@ class FilesEngine(Engine):
             stored=None,
             partitions={},
             kept=files,
-            recoded=_Recoded(schema, *recoding.leaving(counted.frequency), frozenset(anew)),
+            recoded=partial(_of_released, replace(counted, schema=schema), recoding, anew),
         )
         in_short = counted.in_short(schema, cells)
 
@@ -178,39 +166,36 @@ class FilesEngine(Engine):
 
         return Released(released, reordered, counted.places_that_leave(recoding))
 
-    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns while the rows stream; see `Engine.values_of`."""
-        return self.scan.values_of(columns)
-
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
         """Treat columns while the rows stream, file by file; see `Engine.treated`."""
         placed = any(each.by_row for each in columns)
         files, types = self.files.parts, self.types
-        made = made_whole(pl.concat(files) if placed else self.frame, columns)
+        treatments = treat_whole(pl.concat(files) if placed else self.frame, columns)
         starts = [0] * len(files)
         if placed:
             # Rows of all files have places of their own, so no two share what is drawn.
             lengths = pl.collect_all([part.select(pl.len()) for part in files[:-1]])
             starts = [0, *accumulate(int(length.item()) for length in lengths)]
-        parts = tuple(treated(part, types, made, start) for part, start in zip(files, starts, strict=True))
+        parts = tuple(
+            treated(part, types, treatments, start) for part, start in zip(files, starts, strict=True)
+        )
         # What is drawn has to be the same whether the rows are written to one file or to several.
-        whole = pl.concat(parts) if placed else treated(self.frame, types, made)
+        whole = pl.concat(parts) if placed else treated(self.frame, types, treatments)
         moved = replace(self.files, frame=whole, parts=parts, stored=None, kept=self.files)
         return FilesEngine(moved, self.settings, columns)
 
-    def head(self, column: str, rows: int) -> pl.Series | None:
-        """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
-        return self.scan.head(column, rows)
+    def type_of(self, column: str) -> None:
+        """Return None: texts stay texts."""
 
     def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
         """Return some columns of a share of the rows; see `Engine.some_rows`."""
         with self._reading(columns):
-            return self.scan.some_rows(columns, share)
+            return super().some_rows(columns, share)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows whose values no other row has, and say which file is damaged."""
         with self._reading(columns):
-            return self.scan.lone_rows(columns)
+            return super().lone_rows(columns)
 
     def _reading(self, names: Sequence[str]) -> AbstractContextManager[None]:
         """Say which file is damaged where Polars cannot read some columns."""
@@ -230,30 +215,23 @@ class FilesEngine(Engine):
         Files of a folder are numbered, since names may tell what is not released. Rows in a random order are
         dealt out to files of one length.
         """
-        from incrowd.io.streams import scan, stream_table
+        from incrowd.io.streams import cut_batches, scan, stream_batches, stream_table
 
+        folder, shuffled, parts = self.writes_folder(target), self.files.shuffled, self.files.parts
         with self._reading(self.columns):
-            if self.files.shuffled is not None:
-                self._write_shuffled(self.files.shuffled, path, target, csv_format)
-            elif self.writes_folder(target):
-                self._write_each(self.files.parts, stream_table, path, csv_format)
-            else:
+            if shuffled is None and folder:
+                self._write_each(parts, stream_table, path, csv_format)
+            elif shuffled is None:
                 stream_table(self.frame, path, target, csv_format)
+            else:
+                with shuffled.opened() as (count, batches):
+                    if folder:
+                        edges = [count * part // len(parts) for part in range(len(parts) + 1)]
+                        runs = cut_batches(batches, [stop - start for start, stop in pairwise(edges)])
+                        self._write_each(runs, stream_batches, path, csv_format)
+                    else:
+                        stream_batches(batches, path, target, csv_format)
         return scan(path, csv_format, memory=self.files.memory, written=True)
-
-    def _write_shuffled(
-        self, shuffled: ShuffledRows, path: Path, target: Path, csv_format: CsvFormat
-    ) -> None:
-        from incrowd.io.streams import cut_batches, stream_batches
-
-        with shuffled.opened() as (count, batches):
-            if not self.writes_folder(target):
-                stream_batches(batches, path, target, csv_format)
-                return
-            parts = len(self.files.parts)
-            edges = [count * part // parts for part in range(parts + 1)]
-            sizes = [stop - start for start, stop in pairwise(edges)]
-            self._write_each(cut_batches(batches, sizes), stream_batches, path, csv_format)
 
     def _write_each(
         self,

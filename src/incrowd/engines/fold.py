@@ -154,25 +154,6 @@ class Keys:
         return self._row_keys.added(coded, codes, KEY).drop(map(address, codes))
 
 
-class PeopleQuestion(NamedTuple):
-    """The question about the people of a table.
-
-    Attributes
-    ----------
-    own
-        The sensitive attributes.
-    lists
-        The columns of each list of people whose rows are alike: one attribute, all of them, or none.
-    keys
-        The keys of the rows.
-    """
-
-    own: list[str]
-    lists: list[list[str]]
-    keys: Keys
-    schema: Schema
-
-
 Lines = tuple["pl.DataFrame", "NDArray[np.integer]"]
 """A frame of codes in sensitive attributes, and the key of each line."""
 
@@ -233,8 +214,19 @@ class GroupedRows(ABC):
         grouped = self.grouped([*keys.names, *own])
         return grouped, keys.of(grouped)
 
-    def people(self, asked: PeopleQuestion) -> CodedPeople | None:
+    def people(
+        self, own: list[str], lists: list[list[str]], keys: Keys, schema: Schema
+    ) -> CodedPeople | None:
         """List the people with unlike rows, and count the others.
+
+        Parameters
+        ----------
+        own
+            The sensitive attributes.
+        lists
+            The columns of each list of people whose rows are alike: one attribute, all of them, or none.
+        keys
+            The keys of the rows.
 
         Returns
         -------
@@ -280,7 +272,13 @@ def fold(
     from incrowd.table.frequency import FrequencyTable
 
     refuse_uncountable(schema, columns)
-    _look(rows, schema)
+    counted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+    counted += [*schema.person, *of_survey(schema)]
+    refuse_objects(rows.values.types, schema)
+    for name in counted:
+        if name in rows.values.types:
+            require_countable(name, rows.values.types[name])
+    rows.look(counted)
     wanted = None if target is None else schema.target(target, columns)
     grouped = rows.grouped([attribute.name for attribute in schema.quasi])
     if not len(grouped):
@@ -320,20 +318,6 @@ def refuse_uncountable(schema: Schema, columns: Sequence[str]) -> None:
         raise SchemaError("the schema names no quasi-identifier; name at least one")
 
 
-def _look(rows: GroupedRows, schema: Schema) -> None:
-    """Look at the columns that are counted, and refuse values that cannot be."""
-    looked_at = [
-        *(attribute.name for attribute in (*schema.quasi, *schema.sensitive)),
-        *schema.person,
-        *of_survey(schema),
-    ]
-    refuse_objects(rows.values.types, schema)
-    for name in looked_at:
-        if name in rows.values.types:
-            require_countable(name, rows.values.types[name])
-    rows.look(looked_at)
-
-
 def _numbered(
     rows: GroupedRows, grouped: pl.DataFrame, schema: Schema, *, starred: bool
 ) -> tuple[tuple[Domain, ...], tuple[NDArray[np.unsignedinteger], ...], NDArray[np.int64], Keys]:
@@ -361,13 +345,16 @@ def _numbered(
         distinct, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
         values = rows.values[attribute.name].gather(distinct)
         found, places = dictionary(values, attribute.name, ())
-        domain, ranks = Domain.build(attribute, found, schema.null_values)
+        domain, rank_of = Domain.build(attribute, found, schema.null_values)
         domains.append(domain)
-        codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
+        codes.append(smallest_codes(rank_of[places][place], max(domain.size, 1)))
     # A value may be written in several ways, as 1 and 1.0.
     ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
     if not rows.in_order:
-        ids, first = _in_order_of_codes(ids, first, codes)
+        order = np.lexsort([column[first] for column in reversed(codes)])
+        ranks = np.empty(len(order), ids.dtype)
+        ranks[order] = np.arange(len(order), dtype=ids.dtype)
+        ids, first = ranks[ids], first[order]
     numbers = np.full(len(grouped), -1, np.int32)
     numbers[~gone] = ids
     weights = np.bincount(ids, written[ROWS].to_numpy(), len(first)).astype(np.int64)
@@ -448,14 +435,21 @@ class _Counts(NamedTuple):
     def with_people(self, frequency: FrequencyTable) -> FrequencyTable:
         """Count the people, too; those with more than one kind of row are listed, if the engine can tell."""
         from incrowd.table.frequency import People
+        from incrowd.table.people import PersonRows
 
         own = [counts.name for counts in frequency.sensitive]
         lists = [[name] for name in own] or [[]]
         if frequency.joint is not None:
             lists.append(own)
-        found = self.rows.people(PeopleQuestion(own, lists, self.keys, self.schema))
+        found = self.rows.people(own, lists, self.keys, self.schema)
         if found is None:
-            return self._with_everybody(frequency)
+            # Everybody is listed: rows are grouped once more by the columns that name a person.
+            names = self.schema.person
+            grouped, key, rows = self.grouped([*own, *names])
+            person = number_groups(grouped, names, [self.distinct(name) for name in names]).astype(np.int32)
+            ranks = self._ranks_of(own, grouped)
+            combination = None if frequency.joint is None else frequency.joint.numbers(ranks)
+            return frequency.with_person_rows(PersonRows(key, person, ranks, combination, rows), names)
         listed, alike, (people, unnamed) = found
         joint = [frequency.joint if names == own else None for names in lists]
         return frequency.with_listed(
@@ -480,19 +474,6 @@ class _Counts(NamedTuple):
         amount = grouped[ROWS].to_numpy().astype(np.int64)
         return PersonRows(key, np.full(len(key), -1, np.int32), ranks, combination, amount)
 
-    def _with_everybody(self, frequency: FrequencyTable) -> FrequencyTable:
-        """Count the people by listing all of them: rows are grouped once more by the columns that name a
-        person.
-        """
-        from incrowd.table.people import PersonRows
-
-        own, names = [counts.name for counts in frequency.sensitive], self.schema.person
-        grouped, key, rows = self.grouped([*own, *names])
-        person = number_groups(grouped, names, [self.distinct(name) for name in names]).astype(np.int32)
-        ranks = self._ranks_of(own, grouped)
-        combination = None if frequency.joint is None else frequency.joint.numbers(ranks)
-        return frequency.with_person_rows(PersonRows(key, person, ranks, combination, rows), names)
-
 
 def added_up(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Group combinations that were counted by some of their columns: these and `ROWS`."""
@@ -503,13 +484,3 @@ def added_up(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 def smallest(size: int) -> type[pl.DataType]:
     """Return the smallest type of codes below `size`."""
     return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
-
-
-def _in_order_of_codes(
-    ids: NDArray[np.int32], first: NDArray[np.int64], codes: Sequence[NDArray[np.integer]]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Sort groups by the codes of their first member, the first column before the others."""
-    order = np.lexsort([column[first] for column in reversed(codes)])
-    numbers = np.empty(len(order), ids.dtype)
-    numbers[order] = np.arange(len(order), dtype=ids.dtype)
-    return numbers[ids], first[order]

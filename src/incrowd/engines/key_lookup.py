@@ -1,13 +1,22 @@
-"""The key of each row where rows stream: values become places, places a word, and the word is looked up."""
+"""The key of each row where rows stream, and the released texts of keys.
+
+Values become places, places a word, and the word is looked up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from incrowd.io.columns import columns_named, nameless
+from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.kernels.jit import so_few
 from incrowd.lazy import NDArray, np, pl
+
+if TYPE_CHECKING:
+    from incrowd.recoding import Recoding
+    from incrowd.table.schema import Schema
 
 _WORD = "\0word {}"
 _DENSE = 4
@@ -101,21 +110,17 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
         low, between = int(ranks[0]), int(ranks[-1]) - int(ranks[0]) + 1
         if between > max(_DENSE * len(known), _SMALL):
             return None
+        # The place of each number, -1 where it has none; the last entry is for all other numbers.
+        table = np.full(between + 1, -1, np.int64)
+        table[ranks - low] = np.arange(first, len(distinct))
         place = value.map_batches(
-            partial(_by_table, low, _table(ranks - low, between, first), kind),
+            partial(_by_table, low, table, kind),
             return_dtype=kind(),
             is_elementwise=True,
         )
     else:
         return None
     return pl.when(value.is_null()).then(pl.lit(0, dtype=kind)).otherwise(place) if first else place
-
-
-def _table(ranks: NDArray[np.int64], between: int, first: int) -> NDArray[np.int64]:
-    """Return the place of each number, -1 where it has none; the last entry is for all other numbers."""
-    table = np.full(between + 1, -1, np.int64)
-    table[ranks] = np.arange(first, first + len(ranks))
-    return table
 
 
 def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], values: pl.Series) -> pl.Series:
@@ -140,3 +145,69 @@ def _words(places: Sequence[pl.Expr], sizes: Sequence[int]) -> list[pl.Expr]:
         words[-1] = words[-1] * size + place.cast(pl.UInt64)
         room //= max(size, 1)
     return words
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedCells:
+    """The released texts of every key. A row without a key came in suppressed, and stays so.
+
+    Attributes
+    ----------
+    columns
+        Per quasi-identifier the number of each key's text, with one more entry for rows without a key, and
+        the texts. A text that no key has is missing: it may be a value of suppressed rows, and columns of
+        Polars hand on all texts that they were made of.
+    leaves
+        Whether the rows of each key leave, with one more entry for rows without a key; None where all do.
+    """
+
+    columns: Mapping[str, tuple[pl.Series, pl.Series]]
+    leaves: pl.Series | None = None
+
+    @classmethod
+    def of(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
+        """Take the texts that a recoding gives the keys."""
+        from incrowd.recoding import SUPPRESSED
+
+        columns = {}
+        for attribute, domain, cells in zip(schema.quasi, recoding.domains, recoding.cells, strict=True):
+            positions, labels = cells.released
+            number = np.append(positions[cells.codes], len(labels))
+            # There are many more keys than texts.
+            small = number.astype(np.min_scalar_type(len(labels)))
+            used = np.bincount(number, minlength=len(labels) + 1).tolist()
+            shown = domain.written([*labels, SUPPRESSED])
+            texts = [text if occurs else None for text, occurs in zip(shown, used, strict=True)]
+            columns[attribute.name] = pl.Series(small), pl.Series(texts, dtype=pl.String)
+        leaves = pl.Series(np.append(~recoding.starred, False)) if recoding.left_out else None
+        return cls(columns, leaves)
+
+    def leaving(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
+        """Leave out the rows that do not leave; `key` is the column of their keys."""
+        return rows if self.leaves is None else rows.filter(_of_key(key, self.leaves))
+
+    def of_rows(self, rows: pl.DataFrame, names: Sequence[str], key: str) -> pl.DataFrame:
+        """Return some columns of rows, with the texts of those that have such; `key` has the rows' keys."""
+        return rows.select(
+            (self.streamed(name, key) if name in self.columns else column_named(name)).alias(name)
+            for name in names
+        )
+
+    def streamed(self, name: str, key: str) -> pl.Expr:
+        """Return the texts of a column where rows stream; `key` is the column of their keys."""
+        return _of_key(key, *self.columns[name])
+
+    def numbered(self, name: str, key: str) -> pl.Expr:
+        """Return the number of each row's text in a column; see `streamed`."""
+        return _of_key(key, self.columns[name][0])
+
+
+def _of_key(key: str, values: pl.Series, texts: pl.Series | None = None) -> pl.Expr:
+    """Return the value of each row's key, the last where it has none; or the text of that number."""
+
+    def look_up(keys: pl.Series) -> pl.Series:
+        found = values.gather(keys.fill_null(len(values) - 1))
+        return found if texts is None else texts.gather(found.cast(pl.get_index_type()))
+
+    kind = (values if texts is None else texts).dtype
+    return column_named(key).map_batches(look_up, return_dtype=kind, is_elementwise=True)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released
-from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
+from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import FrameNames, repeated_columns
@@ -54,7 +54,8 @@ class MemoryEngine(Engine):
         from incrowd.io.files import was_read
         from incrowd.io.nesting import frame_without_objects
 
-        names = _column_names(table)
+        held = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
+        names = list(held if held is not None else table.columns)
         wrong = sum(1 for name in names if not isinstance(name, str))
         if wrong:
             raise TableError(f"{wrong} column names are no texts; rename them first")
@@ -71,13 +72,21 @@ class MemoryEngine(Engine):
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
         """Count the rows; see `Engine.count`."""
+        from incrowd.io.nesting import first_value
         from incrowd.kernels.jit import at_once
         from incrowd.table.frequency import FrequencyTable
 
         schema.check_columns(self._names)
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
-        refuse_objects({name: self._series(name).dtype for name in self._nested()}, schema)
+        held, kinds = (list, tuple, set, np.ndarray), (nw.List, nw.Array, nw.Struct)
+        nested = [
+            name
+            for name, kind in self.frame.schema.items()
+            if isinstance(kind, kinds)
+            or (kind == nw.Object and isinstance(first_value(self.frame, name), held))
+        ]
+        refuse_objects({name: self._series(name).dtype for name in nested}, schema)
         rows = len(self.frame)
         if not rows:
             raise TableError("the table has no rows")
@@ -94,7 +103,10 @@ class MemoryEngine(Engine):
         # What takes longest begins first.
         found = at_once(
             rows,
-            *(partial(number_persons, self._all(names), names, schema.null_values) for names in named),
+            *(
+                partial(number_persons, list(map(self._series, names)), names, schema.null_values)
+                for names in named
+            ),
             *(partial(_ranked, series, each, schema.null_values, kept) for series, each, kept in read),
         )
         numbers, ranked = dict(zip(named, found, strict=False)), found[len(named) :]
@@ -171,7 +183,7 @@ class MemoryEngine(Engine):
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
         """Give columns of texts a type; see `Engine.typed`."""
-        from incrowd.io.means import frame_of_types
+        from incrowd.io.frames import frame_of_types
 
         return frame_of_types(self.frame, nw.from_native(released, eager_only=True), types)
 
@@ -179,36 +191,25 @@ class MemoryEngine(Engine):
         """Write the rows and read them again, or open them where they are many; see `Engine.write`."""
         from incrowd.io.files import CsvFormat as Format
         from incrowd.io.files import is_parquet, read_table, write_table
+        from incrowd.io.streams import damaged, scan, usual_memory
 
         rows = pl.DataFrame({name: self._series(name) for name in self._names})
         write_table(rows, path, target, csv_format)
         if len(rows) >= _MANY and is_parquet(target):
-            return _opened(path, target, rows.columns)
+            # The rows are in memory, so twice the usual is there.
+            files = scan(path, memory=2 * usual_memory(), written=True)
+            if damaged(files, rows.columns) is not None:
+                raise TableError(f"{target}: {NOT_THE_SAME}")
+            return files
         mark = (csv_format.delimiter or ",")[0]
         written_as = Format(mark, csv_format.encoding, escaped=csv_format.escaped)
         return read_table(path, written_as, written=True)[0]
 
-    def _nested(self) -> list[str]:
-        """Name the columns that may hold lists."""
-        from incrowd.io.nesting import first_value
-
-        kinds = (nw.List, nw.Array, nw.Struct)
-        held = (list, tuple, set, np.ndarray)
-        return [
-            name
-            for name, kind in self.frame.schema.items()
-            if isinstance(kind, kinds)
-            or (kind == nw.Object and isinstance(first_value(self.frame, name), held))
-        ]
-
-    def _all(self, names: Sequence[str]) -> list[pl.Series]:
-        return [self._series(name) for name in names]
-
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""
         from incrowd.io.columns import nameless
+        from incrowd.io.frames import readable
         from incrowd.io.nesting import joined
-        from incrowd.io.pandas_types import readable
 
         column = self.frame[name]
         if str(column.dtype) == "Object" and self.frame.implementation.is_polars():
@@ -320,17 +321,6 @@ def frame_in_order(frame: Any, order: RandomOrder) -> Any:
     return moved.reset_index(drop=True) if rows.implementation.is_pandas() else moved
 
 
-def _opened(path: Path, target: Path, columns: Sequence[str]) -> Files:
-    """Open a Parquet file that was just written, and read it to its end."""
-    from incrowd.io.streams import damaged, scan, usual_memory
-
-    # The rows are in memory, so twice the usual is there.
-    files = scan(path, memory=2 * usual_memory(), written=True)
-    if damaged(files, columns) is not None:
-        raise TableError(f"{target}: {NOT_THE_SAME}")
-    return files
-
-
 def _unreadable(name: str, error: Exception) -> SchemaError:
     """Say which objects of a column have no place in a typed one."""
     if isinstance(error, UnicodeError):
@@ -346,11 +336,6 @@ def _unreadable(name: str, error: Exception) -> SchemaError:
         f"column {name!r} mixes values of several types, or has values that are neither text, number nor "
         "date; turn it into text first"
     )
-
-
-def _column_names(table: Any) -> list[Any]:
-    names = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
-    return list(names if names is not None else table.columns)
 
 
 def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
@@ -399,8 +384,7 @@ def number_persons(
     cleaned: dict[str, pl.Series] = {}
     for column, name in zip(columns, names, strict=True):
         require_countable(name, column.dtype)
-        textual = isinstance(column.dtype, pl.Categorical | pl.Enum) or column.dtype in (pl.Null, pl.Boolean)
-        values = column.cast(pl.String) if textual else column
+        values = as_text(column)
         if null_values:
             values = null_values_of(null_values).without(values)
         cleaned[f"{len(cleaned)}"] = values.fill_nan(None) if values.dtype.is_float() else values

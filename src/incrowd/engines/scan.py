@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
-from incrowd.engines.keyed_cells import KeyedCells
+from incrowd.engines.key_lookup import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.cancellable_scan import passing
 from incrowd.io.columns import column_named, columns_named, nameless, spread_rows
@@ -46,17 +46,22 @@ class ScanEngine(Engine):
 
     in_order = True
     whose = "a lazy frame or of files that stream"
-    partitions: Mapping[str, Sequence[str]] = MappingProxyType({})
+    partitions: Mapping[str, Sequence[str | None]] = MappingProxyType({})
 
     @classmethod
     def takes(cls, table: Any) -> bool:
         """Say whether this is a lazy Polars frame."""
         return isinstance(table, pl.LazyFrame)
 
-    def __init__(self, table: pl.LazyFrame, settings: EngineSettings | None = None) -> None:
+    def __init__(
+        self,
+        table: pl.LazyFrame,
+        settings: EngineSettings | None = None,
+        treated: Sequence[TreatedColumn] = (),
+    ) -> None:
         from incrowd.io.nesting import flat
 
-        super().__init__(table, settings)
+        super().__init__(table, settings, treated)
         table = flat(table, "the frame")
         self.types = dict(table.collect_schema())
         self.frame = table
@@ -81,8 +86,7 @@ class ScanEngine(Engine):
         )
         return StreamedCount(self, schema, frequency, keys, self._release)
 
-    @staticmethod
-    def _release(counted: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
+    def _release(self, counted: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
         """Recode the rows while they stream; see `Counted.apply`.
 
         Whoever collects the frame gets columns without the buffers of the rows that it was made from. Rows in
@@ -117,7 +121,7 @@ class ScanEngine(Engine):
 
     def treated(self, columns: Sequence[TreatedColumn]) -> ScanEngine:
         """Treat columns while the rows stream; see `Engine.treated`."""
-        return ScanEngine(treated(self.frame, self.types, made_whole(self.frame, columns)), self.settings)
+        return ScanEngine(treated(self.frame, self.types, treat_whole(self.frame, columns)), self.settings)
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
@@ -143,9 +147,11 @@ class ScanEngine(Engine):
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
         """Give columns of texts a type when they are collected; see `Engine.typed`."""
-        from incrowd.io.means import plan_of_types
+        from incrowd.io.frames import as_type
 
-        return plan_of_types(released, types)
+        return released.with_columns(
+            as_type(column_named(name), kind).alias(name) for name, kind in types.items()
+        )
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""
@@ -300,28 +306,28 @@ def learn(values: Values, frame: pl.LazyFrame, names: Sequence[str]) -> None:
         values.learn(name, found.to_series().sort())
 
 
-class _Made(NamedTuple):
+class _Whole(NamedTuple):
     """A column of all rows, before and after its treatment."""
 
-    came: pl.Series
-    made: pl.Series
+    before: pl.Series
+    after: pl.Series
 
 
-_Columns = Sequence[tuple["TreatedColumn", _Made | None]]
+_Columns = Sequence[tuple["TreatedColumn", _Whole | None]]
 
 
-def made_whole(frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> _Columns:
+def treat_whole(frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> _Columns:
     """Treat columns now that need all rows at once: they alone are read, and have to fit into memory."""
-    found: list[tuple[TreatedColumn, _Made | None]] = []
+    treatments: list[tuple[TreatedColumn, _Whole | None]] = []
     for each in columns:
         if not each.treatment.is_whole:
-            found.append((each, None))
+            treatments.append((each, None))
             continue
         rows = passing(frame.select(columns_named(each.columns))).collect(engine="streaming")
         draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
         # Series look themselves up by their name, which may be a pattern of names.
-        found.append((each, _Made(nameless(rows[each.name]), nameless(each.of(rows, draws)))))
-    return found
+        treatments.append((each, _Whole(nameless(rows[each.name]), nameless(each.of(rows, draws)))))
+    return treatments
 
 
 def treated(
@@ -334,7 +340,7 @@ def treated(
     kinds
         The types of the columns before.
     columns
-        What `made_whole` gives.
+        What `treat_whole` gives.
     start
         The place of the first row in the table: what is drawn goes by the places of rows.
     """
@@ -344,32 +350,31 @@ def treated(
     read = dict.fromkeys(name for each, _ in columns for name in each.columns)
     # By place: a name may look like a pattern.
     types = {f"c{i}": each.type_of(kinds[each.name]) for i, (each, _) in enumerate(columns)}
-    # All columns of a batch one after the other: what one finds of its rows the next one knows.
-    made = pl.struct(columns_named([*read, *([_PLACE] if placed else [])])).map_batches(
-        partial(_all_of_rows, columns), return_dtype=pl.Struct(types), is_elementwise=True
+
+    def of_batch(rows: pl.Series) -> pl.Series:
+        """Treat the columns one after the other: what one finds of the rows the next one knows."""
+        batch, codes = rows.struct.unnest(), Codes()
+        values = zip(types, (_of_rows(*column, batch, codes) for column in columns), strict=True)
+        return nameless(pl.DataFrame([series.alias(field) for field, series in values]).to_struct(""))
+
+    batches = pl.struct(columns_named([*read, *([_PLACE] if placed else [])])).map_batches(
+        of_batch, return_dtype=pl.Struct(types), is_elementwise=True
     )
-    made_frame = frame.with_columns(made.alias(_TREATED)).with_columns(
+    frame = frame.with_columns(batches.alias(_TREATED)).with_columns(
         column_named(_TREATED).struct.field(field).alias(each.name)
         for field, (each, _) in zip(types, columns, strict=True)
     )
-    return made_frame.drop(_TREATED, *([_PLACE] if placed else []))
+    return frame.drop(_TREATED, *([_PLACE] if placed else []))
 
 
-def _all_of_rows(columns: _Columns, rows: pl.Series) -> pl.Series:
-    """Treat columns of a batch, which come as one column of structs, and give them back as one."""
-    frame, codes = rows.struct.unnest(), Codes()
-    made = [_of_rows(column, done, frame, codes).alias(f"c{i}") for i, (column, done) in enumerate(columns)]
-    return nameless(pl.DataFrame(made).to_struct(""))
-
-
-def _of_rows(column: TreatedColumn, done: _Made | None, frame: pl.DataFrame, codes: Codes) -> pl.Series:
+def _of_rows(column: TreatedColumn, whole: _Whole | None, frame: pl.DataFrame, codes: Codes) -> pl.Series:
     """Treat a column of a batch."""
     draws = None
-    if done is not None:
+    if whole is not None:
         here = frame[_PLACE]
-        if not done.came.gather(here).equals(nameless(frame[column.name])):
+        if not whole.before.gather(here).equals(nameless(frame[column.name])):
             raise TableError(CHANGED)
-        return nameless(done.made.gather(here))
+        return nameless(whole.after.gather(here))
     if column.treatment.is_random and len(frame):
         places = frame[_PLACE].to_numpy()
         first = int(places.min())

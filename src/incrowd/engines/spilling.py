@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.dialects.duckdb import lock
+from incrowd.dialects.duckdb import DuckDB, lock
 from incrowd.engines.fold import (
     KEY,
     PERSON,
@@ -20,7 +20,6 @@ from incrowd.engines.fold import (
     GroupedRows,
     Keys,
     Lines,
-    PeopleQuestion,
     Values,
     smallest,
 )
@@ -35,6 +34,7 @@ from incrowd.reading.missing import null_values_of
 if TYPE_CHECKING:
     from incrowd.io.streams import Files
     from incrowd.progress import Progress
+    from incrowd.table.schema import Schema
 
 _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
@@ -211,21 +211,23 @@ class SpilledRows(GroupedRows):
         grouped = self._coded_values(counted, columns)
         return grouped.drop(KEY), np.asarray(keys.numbers[grouped[KEY].to_numpy()])
 
-    def people(self, asked: PeopleQuestion) -> CodedPeople:
+    def people(self, own: list[str], lists: list[list[str]], keys: Keys, schema: Schema) -> CodedPeople:
         """Reduce the people on disk; see `GroupedRows.people`."""
-        names, own = asked.keys.names, [f"s{j}" for j in range(len(asked.own))]
-        forms = [f"c{j}" for j in range(len(names))]
-        person = [f"p{j}" for j in range(len(asked.schema.person))]
-        read = [self._failing(name) for name in (*names, *asked.own, *asked.schema.person)]
+        forms = [f"c{j}" for j in range(len(keys.names))]
+        values = [f"s{j}" for j in range(len(own))]
+        person = [f"p{j}" for j in range(len(schema.person))]
+        # Nobody looks for other texts afterwards.
+        packed = [self._packed[name] for name in (*keys.names, *own, *schema.person)]
+        read = [each.failing or (each.expression, each.given) for each in packed]
         columns = ", ".join(
-            f"{sql} AS {form}" for (sql, _), form in zip(read, forms + own + person, strict=True)
+            f"{sql} AS {form}" for (sql, _), form in zip(read, forms + values + person, strict=True)
         )
         same = " AND ".join(f"r.{form} IS NOT DISTINCT FROM k.{form}" for form in forms)
         rows = f"(SELECT {columns}, {_PLACE} AS place FROM {self._source()}) r"
         plan = PeoplePlan(
             f"{rows} JOIN {self._saved('keys')} k ON {same}",
             ["CAST(k.file_row_number AS UINTEGER)"],
-            own,
+            values,
             person,
             place="place",
         )
@@ -240,26 +242,18 @@ class SpilledRows(GroupedRows):
             found = found.rename(dict(zip(found.collect_schema().names(), labels, strict=True)))
             return self._coded_values(found, names)
 
-        listed, alike, (people, unnamed, all_rows) = plan.reduced(
-            asked.own, asked.lists, self._saved("kinds"), fetched
-        )
+        listed, alike, (people, unnamed, all_rows) = plan.reduced(own, lists, self._saved("kinds"), fetched)
         counted = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
         if all_rows != counted.collect().item():
             raise TableError(_CHANGED)
 
         def coded(found: pl.DataFrame) -> Lines:
-            return found.drop(KEY), np.asarray(asked.keys.numbers[found[KEY].to_numpy()])
+            return found.drop(KEY), np.asarray(keys.numbers[found[KEY].to_numpy()])
 
         return coded(listed), list(map(coded, alike)), (people, unnamed)
 
-    def _failing(self, name: str) -> tuple[str, list[Any]]:
-        """Write a column in SQL where nobody looks for other texts afterwards."""
-        packed = self._packed[name]
-        return packed.failing or (packed.expression, packed.given)
-
     def _group(self, table: str, names: Sequence[str], *, ordered: bool = True) -> pl.LazyFrame:
         """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
-        assert self._files.stored is not None
         columns = [self._packed[name].expression for name in names]
         values = [value for name in names for value in self._packed[name].given]
         first = [f"min({_PLACE})"] if ordered else []
@@ -277,19 +271,15 @@ class SpilledRows(GroupedRows):
 
     @cached_property
     def _packed(self) -> dict[str, _Packed]:
-        return self._pack()
-
-    def _pack(self) -> dict[str, _Packed]:
-        """Find out which columns have few texts or a small range, and number their values."""
+        """The columns; those that have few texts or a small range by numbers of their values."""
         packed: dict[str, _Packed] = {}
         texts: list[str] = []
         whole: list[str] = []
         for name in dict.fromkeys(self._names):
             packed[name] = _Packed(*self._expression(name))
-            kind = self.values.types[name]
-            if kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum):
+            if _has_texts(self.values.types[name]):
                 texts.append(name)
-            elif kind.is_integer() or kind == pl.Date:
+            elif self.values.types[name].is_integer() or self.values.types[name] == pl.Date:
                 whole.append(name)
         asked = [("approx_count_distinct({})", texts), ("min({})", whole), ("max({})", whole)]
         found = self._ask(packed, [(form, name) for form, chosen in asked for name in chosen])
@@ -301,7 +291,18 @@ class SpilledRows(GroupedRows):
             self._database.execute(
                 f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
             ).fetchall()
-            packed[name] = _enumerated(packed[name], f"e{number}", values)
+            text, given, *_ = packed[name]
+            kind = next(kind for kind, most in _INTEGERS if len(values) <= most)
+            # What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for
+            # each row.
+            known = f"CAST(enum_code(TRY_CAST({text} AS e{number})) AS {kind})"
+            other = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(values)} AS {kind}) END"
+            packed[name] = _Packed(
+                f"coalesce({known}, {other})",
+                [*given, *given],
+                texts=pl.Series(values, dtype=pl.String),
+                failing=(f"enum_code(CAST({text} AS e{number}))", given),
+            )
         for name in whole:
             low, high = found["min({})", name], found["max({})", name]
             if low is None:
@@ -331,16 +332,24 @@ class SpilledRows(GroupedRows):
         return dict(zip(questions, answers, strict=True))
 
     def _expression(self, name: str) -> tuple[str, list[Any]]:
-        """Write a column in SQL, so that equal values are the same; see `_cleaned`."""
+        """Write a column in SQL, so that equal values are the same and missing ones NULL."""
         kind = self.values.types[name]
         if name in self._files.partitions:
-            text, given = (
-                "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]",
-                [list(self._files.partitions[name])],
-            )
+            text = "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]"
+            given: list[Any] = [list(self._files.partitions[name])]
         else:
-            text, given = '"' + name.replace('"', '""') + '"', []
-        missing, listed = _missing(text, given, kind, self.values.null_values)
+            text, given = DuckDB.quote(name), []
+        missing: list[str] = []
+        listed: list[Any] = []
+        nulls, texts = null_values_of(self.values.null_values), _has_texts(kind)
+        if values := list(nulls.texts) if texts else nulls.of_type(kind):
+            # What is compared has the column's own width: 0.1 of 32 bits is not that of 64.
+            mark = "CAST(? AS FLOAT)" if kind == pl.Float32 else "?"
+            missing.append(f"{text} IN ({', '.join([mark] * len(values))})")
+            listed += [*given, *values]
+            if texts and nulls.pattern is not None:
+                missing.append(f"regexp_full_match({text}, ?)")
+                listed += [*given, nulls.pattern]
         if kind.is_float():
             missing = [f"isnan({text})", *missing]
             text = f"CASE WHEN {text} = 0 THEN 0 ELSE {text} END"
@@ -351,7 +360,10 @@ class SpilledRows(GroupedRows):
     def _coded_values(self, frame: pl.LazyFrame, names: Sequence[str]) -> pl.DataFrame:
         """Read saved combinations in their order as codes, learning the values of new columns."""
         plain = [name for name in names if self._packed[name].plain]
-        frame = frame.with_columns(column_named(name).cast(self._read_as(name)) for name in plain)
+        kinds = {name: self.values.types[name] for name in plain}
+        frame = frame.with_columns(
+            column_named(name).cast(pl.String() if _has_texts(kind) else kind) for name, kind in kinds.items()
+        )
         learn(self.values, frame, plain)
         coded = self.values.coded(frame, plain, ordered=True).collect(engine="streaming")
         return coded.with_columns(self._unpacked(coded[name]) for name in names if name not in plain)
@@ -382,11 +394,6 @@ class SpilledRows(GroupedRows):
         codes = place[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
         return pl.Series(name, codes, dtype=smallest(len(known)))
 
-    def _read_as(self, name: str) -> pl.DataType:
-        """Return the type that a fetched column gets: the file's, texts for categories."""
-        kind = self.values.types[name]
-        return pl.String() if isinstance(kind, pl.Categorical | pl.Enum) else kind
-
     def _check_room(self, found: int, need: int, what: str) -> None:
         """Refuse keys or pairs that would not fit into memory, before they are fetched."""
         room = int(self._files.memory * (1 - _DATABASE_SHARE))
@@ -400,12 +407,12 @@ class SpilledRows(GroupedRows):
 
     def _saved(self, table: str) -> str:
         """Return SQL for a table that `_save` saved."""
-        return f"read_parquet({_literal(str(self._folder / table))[:-1]}.parquet')"
+        return f"read_parquet({_literal(f'{self._folder / table}.parquet')})"
 
     def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
         """Save the result of a query, report its progress, and let an interrupt through."""
         database, path = self._database, self._folder / f"{table}.parquet"
-        statement = f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"
+        statement = f"COPY ({query}) TO {DuckDB.text(str(path))} (FORMAT parquet)"
         with ThreadPoolExecutor(1) as pool:
             # Newer versions want every result fetched to its end.
             job = pool.submit(lambda: database.execute(statement, list(values)).fetchall())
@@ -422,49 +429,13 @@ class SpilledRows(GroupedRows):
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
 
 
-def _enumerated(plain: _Packed, kind: str, texts: Sequence[str]) -> _Packed:
-    """Write a column of texts by their numbers in an enumeration of all of them.
-
-    What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for each row.
-    """
-    text, given, *_ = plain
-    integer = next(name for name, most in _INTEGERS if len(texts) <= most)
-    found = f"CAST(enum_code(TRY_CAST({text} AS {kind})) AS {integer})"
-    other = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(texts)} AS {integer}) END"
-    return _Packed(
-        f"coalesce({found}, {other})",
-        [*given, *given],
-        texts=pl.Series(texts, dtype=pl.String),
-        failing=(f"enum_code(CAST({text} AS {kind}))", given),
-    )
-
-
-def _missing(
-    text: str, given: list[Any], kind: pl.DataType, null_values: tuple[str, ...]
-) -> tuple[list[str], list[Any]]:
-    """Write in SQL when a column means missing: conditions, any of which says so, and their parameters."""
-    nulls = null_values_of(null_values)
-    texts = kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)
-    values = list(nulls.texts) if texts else nulls.of_type(kind)
-    if not values:
-        return [], []
-    # What is compared has the column's own width: 0.1 of 32 bits is not that of 64.
-    mark = "CAST(? AS FLOAT)" if kind == pl.Float32 else "?"
-    conditions, listed = [f"{text} IN ({', '.join([mark] * len(values))})"], [*given, *values]
-    if texts and nulls.pattern is not None:
-        conditions.append(f"regexp_full_match({text}, ?)")
-        listed += [*given, nulls.pattern]
-    return conditions, listed
-
-
-def _text(text: str) -> str:
-    """Write a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
+def _has_texts(kind: pl.DataType) -> bool:
+    return kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)
 
 
 def _literal(path: str) -> str:
     """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
-    return _text(_globbed(path))
+    return DuckDB.text(_globbed(path))
 
 
 def _globbed(path: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from incrowd.engines.distinct import as_text
 from incrowd.errors import SchemaError
 from incrowd.lazy import NDArray, np, pl
 from incrowd.reading.missing import null_values_of
@@ -49,7 +50,7 @@ def of_rows(
     key = frequency.key_of_row("counting households")
     if schema.weights is not None and weights is not None:
         _refuse_several_rows(frequency, schema.weights)
-        values = _as_text(weights)
+        values = as_text(weights)
         if schema.null_values:
             values = null_values_of(schema.null_values).without(values)
         read = read_weights(values, schema[schema.weights])
@@ -85,7 +86,7 @@ def of_groups(
         _refuse_several_rows(frequency, schema.weights)
         groups, key, rows = grouped([schema.weights])
         place = groups[schema.weights].to_numpy()
-        values = _as_text(distinct(schema.weights))
+        values = as_text(distinct(schema.weights))
         counts = np.bincount(place, rows, len(values)).astype(np.int64)
         read = read_weights(values, schema[schema.weights], counts)[place]
         found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
@@ -100,13 +101,6 @@ def of_groups(
         households = Households.of(schema.household, key, home, rows, member)
         frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
-
-
-def _as_text(values: pl.Series) -> pl.Series:
-    """Take truth values and categories for texts, as everywhere."""
-    kind = values.dtype
-    textual = isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean)
-    return values.cast(pl.String) if textual else values
 
 
 def number_groups(

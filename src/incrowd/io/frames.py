@@ -130,12 +130,6 @@ def _refuse(name: str, kind: object) -> SchemaError:
 # --- Polars ------------------------------------------------------------------------------------------
 
 
-def _polars_anew(series: pl.Series) -> pl.Series:
-    if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        return _polars_categories(nameless(series)).alias(series.name)
-    return written_anew(series)
-
-
 def written_anew(series: pl.Series) -> pl.Series:
     """Write a column of Polars into buffers of its own; categories become text.
 
@@ -217,7 +211,7 @@ def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
     """Copy a column of pandas without index and attributes, and without values beneath a missing one."""
     native: pd.Series[Any] = series.reset_index(drop=True)
     if isinstance(native.dtype, pd.CategoricalDtype):
-        return _pandas_categories_anew(name, native)
+        return _pandas_categories(name, native)
     if isinstance(native.dtype, pd.ArrowDtype):
         column = native.array.__arrow_array__()
         column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
@@ -230,23 +224,14 @@ def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series(native.array.take(np.arange(len(native))), dtype=native.dtype)
 
 
-def _pandas_categories_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
-
-    found = _pandas_categories(series)
-    if found is None:
-        held: Any = series.array
-        return pd.Series(np.array([*map(str, held.categories), None], object)[held.codes])
-    codes, categories, ordered = found
-    kind = pd.CategoricalDtype(pd.Index(_pandas_anew(name, categories)), ordered)
-    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
-
-
 _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime64", "empty"})
 """Kinds of categories of pandas that stay categories; others, such as intervals, become text."""
 
 
-def _polars_categories(series: pl.Series) -> pl.Series:
-    """Make a column of Polars' `Categorical` or `Enum` anew."""
+def _polars_anew(series: pl.Series) -> pl.Series:
+    """Make a column of Polars anew; categories stay categories."""
+    if not isinstance(series.dtype, pl.Categorical | pl.Enum):
+        return written_anew(series)
     texts = series.cast(pl.String)
     distinct = texts.drop_nulls().unique().sort()
     count = len(distinct)
@@ -281,15 +266,104 @@ def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Ch
         return None
 
 
-def _pandas_categories(series: pd.Series[Any]) -> tuple[Any, pd.Series[Any], bool] | None:
-    """Find the codes, categories and order of a column of pandas; None where it becomes text."""
+def _pandas_categories(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
+    """Make a column of categories of pandas anew."""
     held: Any = series.array
     if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
-        return None
+        return pd.Series(np.array([*map(str, held.categories), None], object)[held.codes])
     occurring = np.unique(held.codes[held.codes >= 0])
     if not held.ordered:
         occurring = occurring[held.categories.take(occurring).argsort()]
     # The last place is that of the missing value.
     place = np.full(len(held.categories) + 1, -1, np.int64)
     place[occurring] = np.arange(len(occurring))
-    return place[held.codes], pd.Series(held.categories.take(occurring), name=None), bool(held.ordered)
+    categories = _pandas_anew(name, pd.Series(held.categories.take(occurring), name=None))
+    kind = pd.CategoricalDtype(pd.Index(categories), bool(held.ordered))
+    return pd.Series(pd.Categorical.from_codes(place[held.codes], dtype=kind))
+
+
+def readable(series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of pandas in a type that other libraries know; most are returned as they are.
+
+    An interval becomes its text, such as ``(30.0, 40.0]`` of `pandas.cut`. A period becomes the text of its
+    month, day, week or quarter: ``2024-03``, ``2024-03-05``, ``2024Q1``. So do categories of these.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> readable(pd.cut(pd.Series([31, 47]), [30, 40, 50])).tolist()
+    ['(30, 40]', '(40, 50]']
+    """
+    kind = series.dtype
+    if isinstance(kind, pd.SparseDtype):
+        return pd.Series(np.asarray(series), name=series.name)
+    odd = (pd.IntervalDtype, pd.PeriodDtype)
+    codes: Any
+    distinct: Any
+    if isinstance(kind, pd.CategoricalDtype) and isinstance(kind.categories.dtype, odd):
+        codes, distinct = series.cat.codes.to_numpy(), kind.categories
+    elif isinstance(kind, odd):
+        codes, distinct = pd.factorize(series)
+    else:
+        return series
+    # Code -1 is that of a missing one, whose text is the last.
+    texts = np.array([*map(str, distinct), None], object)
+    return pd.Series(texts[codes], name=series.name, dtype=object)
+
+
+# --- columns of means ---------------------------------------------------------------------------------
+
+
+def type_of_means(came: pl.DataType) -> pl.DataType | None:
+    """Return the type of the means of a column; None where they are no numbers or days.
+
+    A mean of whole numbers need not be whole, so every number becomes a double.
+    """
+    if came.is_numeric():
+        return pl.Float64()
+    return came if came == pl.Date or isinstance(came, pl.Datetime) else None
+
+
+def as_type(texts: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    """Read texts as doubles or days; other texts become missing."""
+    if kind.is_numeric():
+        return texts.cast(kind, strict=False)
+    days = texts.str.to_date("%Y-%m-%d", strict=False)
+    if not isinstance(kind, pl.Datetime):
+        return days
+    midnights = days.cast(pl.Datetime(kind.time_unit), strict=False)
+    return midnights.dt.replace_time_zone(kind.time_zone, ambiguous="null", non_existent="null")
+
+
+def frame_of_types(
+    came: nw.DataFrame[Any], released: nw.DataFrame[Any], types: Mapping[str, pl.DataType]
+) -> Any:
+    """Give some columns of texts a type, as the frame that came in has it.
+
+    Returns
+    -------
+    A native frame of the same kind; `released` stays as it is.
+    """
+    native: Any = released.to_native()
+    made = {}
+    for name, kind in types.items():
+        texts = nameless(released[name].to_polars())
+        made[name] = pl.select(as_type(pl.lit(texts), kind)).to_series()
+    if released.implementation.is_polars():
+        return with_columns(released, made)
+    if released.implementation.is_pyarrow():
+        for name, series in made.items():
+            column = series.to_arrow()
+            if not series.dtype.is_numeric():
+                column = column.cast(came[name].to_native().type)
+            native = native.set_column(native.column_names.index(name), name, column)
+        return native
+    frame_of_pandas = native.copy(deep=False)
+    for name, series in made.items():
+        # One that knows missing values by a mask or by Arrow does so again. Of objects, days are objects.
+        held: Any = came[name].to_native().dtype
+        if series.dtype.is_numeric():
+            extended = "double[pyarrow]" if isinstance(held, pd.ArrowDtype) else "Float64"
+            held = extended if pd.api.types.is_extension_array_dtype(held) else "float64"
+        frame_of_pandas[name] = pd.Series(series.to_list(), dtype=held)
+    return frame_of_pandas

@@ -20,13 +20,11 @@ from incrowd.engines.fetched import (
 )
 from incrowd.engines.fold import PERSON, ROWS, added_up, refuse_uncountable
 from incrowd.engines.plan import PeoplePlan
-from incrowd.engines.spark.asking import HASHED, ask, person_of
 from incrowd.engines.spark.errors import guarded
-from incrowd.engines.spark.fetching import fetch_compact, kept, plain, row_count, to_polars
+from incrowd.engines.spark.fetching import HASHED, ask, fetch_compact, kept, person_of, row_count, to_polars
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
-from incrowd.engines.spark.packing import WORD, Packed
-from incrowd.engines.spark.recoding import CellWords
+from incrowd.engines.spark.packing import WORD, CellWords, Packed
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
 from incrowd.lazy import NDArray, np, pl, sf, st
@@ -80,9 +78,7 @@ class SparkEngine(Engine):
             raise TableError("a streaming DataFrame never ends; give the rows of one batch")
         self._frame = table
         self._names: list[str] = list(table.columns)
-        self.combinations = Combinations(
-            self.raw_combinations, self.treated_columns, self.compact_combinations
-        )
+        self.combinations = Combinations(self.compact_combinations, self.treated_columns)
 
     @property
     def columns(self) -> list[str]:
@@ -107,20 +103,10 @@ class SparkEngine(Engine):
             try:
                 looked_at = _Base.of(base, wanted, self.settings, once=once, few=not schema.person)
                 counting = Combinations(
-                    looked_at.raw_combinations,
-                    self.treated_columns,
-                    looked_at.compact_combinations,
-                    looked_at.reduced,
+                    looked_at.compact_combinations, self.treated_columns, looked_at.reduced
                 )
-                return count_fetched(
-                    self,
-                    self.combinations,
-                    schema,
-                    self._release,
-                    counting=counting,
-                    joint=joint,
-                    target=target,
-                )
+                asked: dict[str, Any] = {"counting": counting, "joint": joint, "target": target}
+                return count_fetched(self, self.combinations, schema, self._release, **asked)
             finally:
                 base.unpersist()
 
@@ -132,12 +118,8 @@ class SparkEngine(Engine):
         """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`."""
         return SparkEngine(self._frame, self.settings, columns)
 
-    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns and fetch the combinations; see `Combinations.raw`."""
-        return plain(self.compact_combinations(names))
-
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Fetch `raw_combinations` with categories in the place of texts; see `fetch_compact`."""
+        """Group the rows by some columns and fetch the combinations, texts as categories."""
         self.check_types(names)
         with guarded(self._frame.sparkSession):
             return _fetch(_grouped(self._narrow(names)), names, self.settings)
@@ -171,7 +153,7 @@ class SparkEngine(Engine):
     @property
     def native(self) -> Any:
         """The DataFrame, in which columns are treated when Spark is asked for them."""
-        leaving = LeavingColumns(self.raw_combinations, columns=self.treated_columns)
+        leaving = LeavingColumns(self.combinations.raw, columns=self.treated_columns)
         with guarded(self._frame.sparkSession):
             frame, cells = self._with_leaving(positional(self._frame)[0], leaving, self._names)
             return frame.select(*self._shown(self._names, cells)).toDF(*self._names)
@@ -336,12 +318,8 @@ class _Base(NamedTuple):
         fetched = _fetched(base, names) if wanted and rows <= settings.driver_keys else None
         return cls(base, names, settings, rows, fetched)
 
-    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns and fetch the combinations; see `Combinations.raw`."""
-        return plain(self.compact_combinations(names))
-
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Fetch `raw_combinations` with categories in the place of texts; see `fetch_compact`."""
+        """Group the rows by some columns and fetch the combinations, texts as categories."""
         known = list(names) == list(self.names)
         if self.fetched is not None:
             return self.fetched if known else added_up(self.fetched, names)

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add, and_
 from typing import Any
 
-from incrowd.engines.spark.fetching import plain
+from incrowd.engines.fetched import plain
 from incrowd.lazy import pl, sf, st
 
 BROADCAST_KEYS = 200_000
@@ -47,32 +47,30 @@ def joined(
         Whether missing values are equal; else a row that has one is not found.
     """
     keys = [f"j{mark}_{j}" for j in range(len(columns))]
-    fields = [st.StructField(key, kind) for key, (_, kind) in zip(keys, columns, strict=True)]
-    other = _sent(frame, table, fields, mark, cells)
+    prefix = f"{mark}_" if mark else ""
+    fields = st.StructType(
+        [
+            *(st.StructField(key, kind) for key, (_, kind) in zip(keys, columns, strict=True)),
+            *(st.StructField(CELL.format(f"{prefix}{j}"), kind) for j, kind in enumerate(cells)),
+            st.StructField(KNOWN.format(mark), st.BooleanType()),
+        ]
+    )
+    local = plain(table).with_columns(pl.lit(value=True).alias("\0known"))
+    local.columns = fields.names
+    session = frame.sparkSession
+    if len(local) <= BROADCAST_KEYS:
+        other = sf.broadcast(session.createDataFrame(local.to_arrow(), schema=fields))
+    else:
+        other = _spread(session, local.to_arrow(), fields)
+        if len(local) <= BROADCAST_KEYS * int(session.conf.get("spark.sql.shuffle.partitions")):
+            # A part of it fits into memory, and nothing needs to be sorted.
+            other = other.hint("shuffle_hash")
     pairs = [(column, sf.col(key)) for key, (column, _) in zip(keys, columns, strict=True)]
     if with_missing:
         on = _same(pairs, [kind for _, kind in columns])
     else:
         on = reduce(and_, (column == key for column, key in pairs))
     return frame.join(other, on, "left").drop(*keys)
-
-
-def _sent(frame: Any, table: pl.DataFrame, keys: Sequence[Any], mark: str, cells: Sequence[Any]) -> Any:
-    """Send a table to Spark, whose columns are those of the keys and then cells, with a hint how to join."""
-    prefix = f"{mark}_" if mark else ""
-    made = [st.StructField(CELL.format(f"{prefix}{j}"), kind) for j, kind in enumerate(cells)]
-    fields = st.StructType([*keys, *made, st.StructField(KNOWN.format(mark), st.BooleanType())])
-    local = plain(table).with_columns(pl.lit(value=True).alias("\0known"))
-    local.columns = fields.names
-    session = frame.sparkSession
-    if len(local) <= BROADCAST_KEYS:
-        return sf.broadcast(session.createDataFrame(local.to_arrow(), schema=fields))
-    parts = int(session.conf.get("spark.sql.shuffle.partitions"))
-    other = _spread(session, local.to_arrow(), fields)
-    if len(local) <= BROADCAST_KEYS * parts:
-        # A part of it fits into memory, and nothing needs to be sorted.
-        return other.hint("shuffle_hash")
-    return other
 
 
 def _spread(session: Any, table: Any, fields: Any) -> Any:

@@ -6,11 +6,13 @@ to sort.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from incrowd.engines.spark import joins
+from incrowd.io.columns import column_named
 from incrowd.lazy import pl, sf, st
 
 WORD = "w{}"
@@ -18,6 +20,11 @@ WORD = "w{}"
 
 _BITS = 63
 """Bits of a word that are used, so that none is negative."""
+
+_VALUE = "v{}"
+_NUMBER = "n{}"
+_COMBINED = 20_000
+"""Combinations of the values of several columns up to which rows are joined with them at once."""
 
 
 class _Place(NamedTuple):
@@ -182,3 +189,166 @@ def column_groups(sizes: Sequence[int], most: int) -> list[list[int]]:
             groups.append([place])
             product = size
     return groups
+
+
+@dataclass(frozen=True, eq=False)
+class CellWords:
+    """Gives rows the words of their cells.
+
+    Attributes
+    ----------
+    names
+        The columns that say which combination a row has.
+    join
+        Joins rows with a table by some columns; see `incrowd.engines.spark.joins.joined`.
+    values
+        The known combinations, each once: the value of each of the columns (``v0``, ...).
+    numbers
+        The number of the text of each cell (``n0``, ...), combination by combination.
+    texts
+        The texts.
+    """
+
+    names: Sequence[str]
+    join: Callable[..., Any]
+    values: pl.DataFrame
+    numbers: pl.DataFrame
+    texts: CellTexts
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], join: Callable[..., Any], keys: pl.DataFrame, texts: Sequence[pl.Series]
+    ) -> CellWords:
+        """Take combinations and the numbers of their cells, in one frame."""
+        values, numbers = keys[:, : len(names)], keys[:, len(names) :]
+        values.columns = [_VALUE.format(place) for place in range(values.width)]
+        numbers.columns = [_NUMBER.format(place) for place in range(numbers.width)]
+        return cls(names, join, values, numbers, CellTexts(texts))
+
+    def by_key(self, frame: Any) -> tuple[Any, list[Any]]:
+        """Join every row with the words of its combination; return the rows and the columns of words."""
+        words = self.texts.words
+        table = _words(words, self.numbers, "c{}")
+        if len(self.values) <= joins.BROADCAST_KEYS or max(self._sizes) > joins.BROADCAST_KEYS:
+            frame = self.join(frame, self.names, self.values.hstack(table), "", [st.LongType()] * words.count)
+        else:
+            frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
+            keys = _words(self._key_words, self._ranks, "k{}")
+            frame = _joined_by_words(frame, of_rows, keys.hstack(table), [st.LongType()] * words.count)
+        return frame, [sf.col(joins.CELL.format(place)) for place in range(words.count)]
+
+    def by_value(self, frame: Any) -> tuple[Any, list[Any]]:
+        """Join rows with the words of their values' cells; combinations that deviate are suppressed.
+
+        That they are is all that is known of them, so their rows have no words.
+        """
+        of_value = [self._of_value(place) for place in range(self.numbers.width)]
+        frame, words = self._with_words(frame, "v", self.texts.words, of_value)
+        apart = self._apart(of_value)
+        if len(apart):
+            frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
+            frame = _joined_by_words(frame, of_rows, apart, [])
+            known = sf.col(joins.KNOWN.format("")).isNull()
+            words = [sf.when(known, word) for word in words]
+        return frame, words
+
+    # --- words of rows --------------------------------------------------------------------------------
+
+    def _with_words(
+        self, frame: Any, mark: str, words: Words, of_value: Sequence[pl.DataFrame]
+    ) -> tuple[Any, list[Any]]:
+        """Join rows with the words of their columns' values; an unknown value has none.
+
+        Parameters
+        ----------
+        of_value
+            Per column its values and the number of each.
+        """
+        parts: dict[int, Any] = {}
+        for group, places in enumerate(column_groups(self._sizes, _COMBINED)):
+            table = of_value[places[0]]
+            for place in places[1:]:
+                table = table.join(of_value[place], how="cross")
+            found = words.of({place: column_named(_NUMBER.format(place)) for place in places})
+            values = [_VALUE.format(place) for place in places]
+            table = table.select(*values, *(part.alias(f"w{word}") for word, part in found.items()))
+            own = f"{mark}{group}"
+            frame = self.join(
+                frame, [self.names[j] for j in places], table, own, [st.LongType()] * len(found)
+            )
+            for place, word in enumerate(found):
+                part = sf.col(joins.CELL.format(f"{own}_{place}"))
+                parts[word] = parts[word].bitwiseOR(part) if word in parts else part
+        return frame, [parts[word] for word in range(words.count)]
+
+    # --- keys -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _ranked(self) -> list[pl.DataFrame]:
+        """Per column its values and a number of each."""
+        return [
+            column.unique().to_frame().with_columns(pl.int_range(pl.len()).alias(_NUMBER.format(place)))
+            for place, column in enumerate(self.values)
+        ]
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(ranked) for ranked in self._ranked]
+
+    @cached_property
+    def _key_words(self) -> Words:
+        return Words(self._sizes)
+
+    @cached_property
+    def _ranks(self) -> pl.DataFrame:
+        """The combinations, values being numbered."""
+        return self._looked_up(self._ranked)
+
+    def _looked_up(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Give each combination the numbers of its values."""
+        found = []
+        for place, table in enumerate(of_value):
+            value, number = _VALUE.format(place), _NUMBER.format(place)
+            looked_up = self.values.select(value).join(
+                table, on=value, how="left", nulls_equal=True, maintain_order="left"
+            )
+            found.append(looked_up[number])
+        return pl.DataFrame(found)
+
+    # --- by value -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _suppressed(self) -> pl.Expr:
+        """Whether all cells of a combination are ``*``."""
+        return pl.all_horizontal(
+            column_named(_NUMBER.format(place)).is_in(stars) for place, stars in enumerate(self.texts.stars)
+        )
+
+    def _of_value(self, place: int) -> pl.DataFrame:
+        """Return the number of each value's cell; one that only suppressed combinations have gets ``*``."""
+        value, number = _VALUE.format(place), _NUMBER.format(place)
+        both = self.values.select(value).hstack(self.numbers)
+        found = both.filter(~self._suppressed).select(value, number).unique()
+        others = self._ranked[place].select(value).join(found, on=value, how="anti", nulls_equal=True)
+        # A row with such a value is suppressed by its combination.
+        star = pl.lit(self.texts.stars[place][-1], dtype=found.schema[number])
+        return pl.concat([found, others.with_columns(star.alias(number))])
+
+    def _apart(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Return the words of the combinations whose cells do not follow from the values one by one."""
+        meant = self._looked_up(of_value)
+        deviates = [meant[name] != self.numbers[name] for name in meant.columns]
+        found = pl.DataFrame(deviates).select(pl.any_horizontal(pl.all())).to_series()
+        return _words(self._key_words, self._ranks.filter(found), "k{}")
+
+
+def _words(words: Words, numbers: pl.DataFrame, form: str) -> pl.DataFrame:
+    """Write the numbers of each row (``n0``, ...) as words, whose columns get names of a form."""
+    found = words.of({place: column_named(name) for place, name in enumerate(numbers.columns)})
+    return numbers.select(found[word].alias(form.format(word)) for word in range(words.count))
+
+
+def _joined_by_words(frame: Any, words: Sequence[Any], table: pl.DataFrame, cells: Sequence[Any]) -> Any:
+    """Join rows with a table by words; a row that lacks one is not found."""
+    columns = [(word, st.LongType()) for word in words]
+    return joins.joined(frame, columns, table, "", cells, with_missing=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from incrowd.dialects.addresses import Address, is_address
@@ -13,7 +13,7 @@ from incrowd.errors import IncrowdError, TableError, exists_already
 from incrowd.lazy import pl
 
 if TYPE_CHECKING:
-    from incrowd.dialects.base import Column, Dialect, Name, Upload
+    from incrowd.dialects.base import Column, Dialect, Name
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address"]
 
@@ -283,44 +283,6 @@ class DatabaseTable:
                 f"{title}: exists already, and {self.title} is a view, which may read it; choose another name"
             )
         return name, kind
-
-    @contextlib.contextmanager
-    def replacing(
-        self,
-        target: str,
-        force: bool,
-        uploads: Mapping[str, Upload],
-        query: str,
-        columns: Sequence[str],
-    ) -> Iterator[DatabaseTable]:
-        """Make a new table of this one's rows; it stays if nothing fails until the end.
-
-        Parameters
-        ----------
-        target
-            Its name.
-        force
-            Whether a table of that name is replaced.
-        uploads
-            Tables that the rows are joined with, by name; they are there for the time being.
-        query
-            The query that fills the table.
-        columns
-            The names of the table's columns.
-
-        Raises
-        ------
-        TableError
-        """
-        database = self.database
-        name, kind = self.place_for(target, force=force)
-        made = DatabaseTable(database, name)
-        with database.writing():
-            made.place = database.ask(
-                lambda d: d.make(name, uploads, query, columns, replace=kind is not None)
-            )
-            yield made
-        made.place = name
 
 
 def parts(name: str) -> Name:

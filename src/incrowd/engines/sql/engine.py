@@ -11,8 +11,7 @@ from incrowd.engines.base import Counted, Engine, EngineSettings, Released, Unwr
 from incrowd.engines.fetched import Combinations, FetchedCount, FetchedRows, count_fetched
 from incrowd.engines.fold import fold
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.engines.sql.recoded import RecodedTable
-from incrowd.engines.sql.rows import TableRows
+from incrowd.engines.sql.recoded import RecodedTable, TableRows
 from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
@@ -112,10 +111,13 @@ class SqlEngine(Engine):
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""
+        from incrowd.io.streams import scan, stream_batches
+
         rows = self.rows
         if isinstance(rows, TableRows):
             rows = RecodedTable(rows, [], self.columns, pl.DataFrame())
-        return rows.write(path, target, csv_format)
+        stream_batches(rows.batches(), path, target, csv_format)
+        return scan(path, csv_format, written=True)
 
     def into(self, name: str, *, force: bool = False) -> AbstractContextManager[DatabaseTable]:
         """Make a new table of released rows; see `Engine.into`."""

@@ -1,32 +1,161 @@
-"""The released rows of a table in a database, before they are written and while they are."""
+"""The rows of a table in a database as they are in one snapshot, and as they are released."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, LeavingColumns, joined_by
 from incrowd.engines.fold import CELL, ROWS, added_up
+from incrowd.engines.plan import PeoplePlan, as_columns, group_and_count, named_person
 from incrowd.engines.sql.databases import DatabaseTable
+from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
 from incrowd.lazy import pl
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from incrowd.dialects.base import Column
     from incrowd.dialects.duckdb import RelationTable
-    from incrowd.engines.sql.rows import TableRows
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.streams import Files
+    from incrowd.engines.plan import ReducedPeople
+    from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
 _KNOWN = "\0known"
 _NUMBER = "incrowd number of the row"
-_PLACE = "\0place {}"
 _READ = "\0read {}"
+
+
+class TableRows:
+    """Answers questions about the rows of a table, all of them from the snapshot that there is now."""
+
+    def __init__(self, table: DatabaseTable | RelationTable) -> None:
+        self.table = table
+        self._snapshot = table.reading()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.table.columns
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database, where it is not a connection of the caller's."""
+        return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
+
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows where they are; see `Combinations.raw`."""
+        return self.grouped(names, str(self.table.source))
+
+    def grouped(self, names: Sequence[str], source: str, number: Sequence[str] = ()) -> pl.DataFrame:
+        """Group the rows of a source by some columns, and by their number where one is named (`NUMBER`)."""
+        self.check_snapshot()
+        columns = self._countable(names)
+        keys, checks = [*(columns[name].key for name in names), *number], _checks(columns)
+        found = self.table.fetch(group_and_count(list(map(str, keys)), source, list(checks.values())))
+        _refuse_wrong(columns, checks, found[:, len(keys) + 1 :])
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * (len(number) + 1)
+        labels = [*names, *([NUMBER] if number else []), ROWS]
+        return cast_all(found[:, : len(labels)], labels, kinds)
+
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows where they are; see `Engine.lone_rows`."""
+        self.check_snapshot()
+        read = self.table.read(columns)
+        keys = [read[name].key for name in columns]
+        if None in keys:
+            # Values of a type that is neither text, number nor date are not compared.
+            return None
+        groups = group_and_count(list(map(str, keys)), str(self.table.source))
+        found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS g WHERE c{len(keys)} = 1")
+        return int(found.to_series().item())
+
+    def reduced(
+        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+    ) -> ReducedPeople | None:
+        """Reduce the people where they are; see `Combinations.reduced`."""
+        self.check_snapshot()
+        columns = self._countable([*names, *own, *schema.person])
+        self.check_finite(schema.person)
+        dialect, source = self.table.dialect, self.table.source
+        kinds: list[pl.DataType] = [pl.Null()] * len(schema.person)
+        if schema.null_values:
+            listed = as_columns([str(columns[name].key) for name in schema.person])
+            kinds = self._fetched_as(f"SELECT {listed} FROM {source} LIMIT 0", schema.person, []).dtypes
+        person = [
+            named_person(dialect, str(columns[name].key), columns[name].wire, kind, schema.null_values)
+            for name, kind in zip(schema.person, kinds, strict=True)
+        ]
+        if None in person:
+            return None
+        keys, values = ([str(columns[name].key) for name in listed] for listed in (names, own))
+        plan = PeoplePlan(source, keys, values, list(map(str, person)), whole=dialect.whole)
+        return plan.reduced(
+            own,
+            lists,
+            f"({plan.kinds()}) AS y",
+            lambda query, asked, counts: self._fetched_as(query, [*names, *asked], counts),
+        )
+
+    def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+        """Fetch values of some columns, and then whole numbers."""
+        columns = self.table.read(names)
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(counts)
+        return cast_all(self.table.fetch(query), [*names, *counts], kinds)
+
+    def check_finite(self, names: Sequence[str]) -> None:
+        """Refuse values of some columns that cannot be counted or written.
+
+        Raises
+        ------
+        SchemaError
+        """
+        columns = self.table.read(names)
+        if checks := _checks(columns):
+            found = self.table.fetch(f"SELECT {as_columns(checks.values())} FROM {self.table.source}")
+            _refuse_wrong(columns, checks, found)
+
+    def check_snapshot(self) -> None:
+        """Refuse to go on where another snapshot began since the rows were counted.
+
+        Raises
+        ------
+        TableError
+        """
+        if self.table.reading() != self._snapshot:
+            raise TableError(
+                f"{self.table.title}: the snapshot that was counted has ended; anonymize again "
+                "(files are written before a table is)"
+            )
+
+    def _countable(self, names: Sequence[str]) -> dict[str, Column]:
+        """Return how some columns are read, all of which can be counted."""
+        columns = self.table.read(names)
+        for name, column in columns.items():
+            if column.key is None:
+                raise SchemaError(
+                    f"column {name!r} is of type {column.type}, which is neither text, number nor date; "
+                    "convert it first"
+                )
+        return columns
+
+
+def _checks(columns: Mapping[str, Column]) -> dict[str, str]:
+    """Return SQL by column that is 1 where a value is refused."""
+    return {
+        name: f"MAX(CASE WHEN {column.wrong} THEN 1 ELSE 0 END)"
+        for name, column in columns.items()
+        if column.wrong
+    }
+
+
+def _refuse_wrong(columns: Mapping[str, Column], checks: Mapping[str, str], found: pl.DataFrame) -> None:
+    """Refuse a table of which a check found a wrong value."""
+    for name, series in zip(checks, found.get_columns(), strict=True):
+        if len(series) and series.max():
+            raise SchemaError(f"column {name!r} has {columns[name].why}")
 
 
 class RecodedTable:
@@ -97,15 +226,7 @@ class RecodedTable:
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Give rows the released texts of some quasi-identifiers; rows without a key are suppressed."""
-        places = [_PLACE.format(place) for place in range(len(self.keyed))]
-        renamed = dict(zip(self.keyed, places, strict=True))
-        joined = rows.rename(renamed).join(
-            self.keys.rename(renamed).with_columns(pl.lit(value=True).alias(_KNOWN)),
-            on=places,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
+        known = self.keys.with_columns(pl.lit(value=True).alias(_KNOWN))
         # A released text may be missing itself.
         texts = [
             pl.when(column_named(_KNOWN))
@@ -114,13 +235,11 @@ class RecodedTable:
             .alias(name)
             for name in names
         ]
-        others = [name for name in rows.columns if name not in self.keyed]
-        return joined.select(*texts, *columns_named(others))
+        return joined_by(rows, known, self.keyed).select(texts)
 
     def fetch(self) -> pl.DataFrame:
         """Fetch all released rows into memory, as a Polars frame."""
-        batches = list(self.batches())
-        return pl.concat(batches)
+        return pl.concat(list(self.batches()))
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Fetch the released rows some at a time; at least one batch, which may be empty.
@@ -205,13 +324,6 @@ class RecodedTable:
         number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
         return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
 
-    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write the rows to a file while they stream, and open it."""
-        from incrowd.io.streams import scan, stream_batches
-
-        stream_batches(self.batches(), path, target, csv_format)
-        return scan(path, csv_format, written=True)
-
     @contextlib.contextmanager
     def into(self, target: str, *, force: bool = False) -> Iterator[DatabaseTable]:
         """Make a new table of the rows in the same database, and keep it if nothing fails until the end.
@@ -224,8 +336,15 @@ class RecodedTable:
         assert isinstance(self.table, DatabaseTable)
         self.rows.check_snapshot()
         uploads, query = self.join(self.table.dialect)
-        with self.table.replacing(target, force, uploads, query, self.columns) as made:
+        database = self.table.database
+        name, kind = self.table.place_for(target, force=force)
+        made = DatabaseTable(database, name)
+        with database.writing():
+            made.place = database.ask(
+                lambda d: d.make(name, uploads, query, self.columns, replace=kind is not None)
+            )
             yield made
+        made.place = name
 
     def relation(self, table: RelationTable) -> Any:
         """Return the rows as a relation of the connection that those before recoding come from."""
@@ -256,8 +375,23 @@ class RecodedTable:
         clauses: list[str] = []
 
         def add(title: str, alias: str, frame: pl.DataFrame, names: Sequence[str], cells: _Types) -> None:
-            uploads[title], same = self._upload(dialect, alias, frame, names, cells)
-            clauses.append(f"LEFT JOIN {dialect.quote(title)} AS {alias} ON {same}")
+            # The frame has values of some columns as they were fetched, and then the cells; a cell that is
+            # called ``number`` is that of the row.
+            columns = self.table.read(names)
+            types = {f"k{i}": columns[name].wire for i, name in enumerate(names)}
+            same = [
+                dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
+                for key, name in zip(types, names, strict=True)
+            ]
+            if "number" in cells:
+                same.append(f"{alias}.number = {self._number}")
+            types |= cells
+            frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
+            # Numbers that Arrow does not carry go as the texts that they were fetched as.
+            as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+            frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
+            uploads[title] = Upload(frame, types)
+            clauses.append(f"LEFT JOIN {dialect.quote(title)} AS {alias} ON {' AND '.join(same)}")
 
         texts = self._join_keys(add, name, by_column=by_column)
         for number, column in enumerate(self.leaving.by_value):
@@ -307,40 +441,10 @@ class RecodedTable:
         for place, column in enumerate(made):
             came = frame.schema[column.name]
             kind = column.type_of(came)
-            types[f"c{place}"] = columns[column.name].wire if kind == came else _sql_type(kind)
+            number = "bigint" if kind.is_integer() else "double precision"
+            own = number if kind.is_numeric() else "text"
+            types[f"c{place}"] = columns[column.name].wire if kind == came else own
         return types
-
-    def _upload(
-        self,
-        dialect: Dialect | type[Dialect],
-        alias: str,
-        frame: pl.DataFrame,
-        names: Sequence[str],
-        cells: _Types,
-    ) -> tuple[Upload, str]:
-        """Return a table that rows are joined with, and the condition that joins it.
-
-        Parameters
-        ----------
-        frame
-            Values of some columns as they were fetched, and then the cells.
-        cells
-            The SQL type of each cell; one that is called ``number`` is that of the row.
-        """
-        columns = self.table.read(names)
-        types = {f"k{i}": columns[name].wire for i, name in enumerate(names)}
-        same = [
-            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
-            for key, name in zip(types, names, strict=True)
-        ]
-        if "number" in cells:
-            same.append(f"{alias}.number = {self._number}")
-        types |= cells
-        frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
-        # Numbers that Arrow does not carry go as the texts that they were fetched as.
-        as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
-        frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
-        return Upload(frame, types), " AND ".join(same)
 
 
 _Types = dict[str, str]
@@ -365,10 +469,3 @@ def split_by_column(
     if any(table.to_series(0).n_unique() < len(table) for table in tables):
         return None
     return frame.filter(gone).select(columns_named([*keys, _KNOWN])), tables
-
-
-def _sql_type(kind: pl.DataType) -> str:
-    """Return the SQL type of the result of a treatment, where that is not the column's own."""
-    if kind.is_integer():
-        return "bigint"
-    return "double precision" if kind.is_numeric() else "text"

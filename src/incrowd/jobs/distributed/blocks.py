@@ -139,7 +139,14 @@ class Blocks:
         # Values of rows that came in suppressed are counted apart.
         values = _Counts({form: [*lead, form] if form[0] == "q" else [form] for form in forms})
         frame = self.narrow.withColumn("gone", self._gone()) if lead else self.narrow
-        fetched = fetched_within(values.counted(frame), self.driver_keys, self._too_many_values)
+
+        def refused(found: int) -> TableError:
+            return TableError(
+                f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
+                "may come to the driver (driver_keys); raise it, or coarsen the columns first"
+            )
+
+        fetched = fetched_within(values.counted(frame), self.driver_keys, refused)
         if not len(fetched):
             raise TableError("the table has no rows")
         suppressed = 0
@@ -163,12 +170,6 @@ class Blocks:
             totals=totals[first:],
             records=records,
             suppressed=suppressed,
-        )
-
-    def _too_many_values(self, found: int) -> TableError:
-        return TableError(
-            f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
-            "may come to the driver (driver_keys); raise it, or coarsen the columns first"
         )
 
     def cut(self, scale: TableStatistics, blocks: int | None) -> tuple[Cut, int]:

@@ -15,8 +15,8 @@ from incrowd.engines import SparkEngine, TooManyKeysError
 from incrowd.engines.distinct import dictionary
 from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import all_suppressed, positional, to_polars
-from incrowd.engines.spark.asking import ask
 from incrowd.engines.spark.errors import guarded
+from incrowd.engines.spark.fetching import ask
 from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.distributed.rows import FIGURES, rows_of
@@ -106,9 +106,8 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
     if records + suppressed != scale.rows:
         raise TableError("the release has not as many rows as the table; nothing was released")
     sizes, classes = _histogram([part["sizes"] for part in figures])
-    measured = [
-        _together([part["privacy"][j] for part in figures if part["records"]]) for j in range(_asked(figures))
-    ]
+    by_part = [part["privacy"] for part in figures if part["records"]]
+    measured = [_together(results) for results in zip(*by_part, strict=True)]
     return Assessment(
         quasi=tuple(quasi),
         sensitive=tuple(sensitive),
@@ -163,10 +162,6 @@ def _histogram(parts: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.i
         found[size] = found.get(size, 0) + classes
     sizes = np.array(sorted(found), np.int64)
     return sizes, np.array([found[size] for size in sizes.tolist()], np.int64)
-
-
-def _asked(figures: Sequence[Mapping[str, Any]]) -> int:
-    return max((len(part["privacy"]) for part in figures if part["records"]), default=0)
 
 
 def check_part(shared: Any, table: Any) -> Any:

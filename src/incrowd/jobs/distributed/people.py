@@ -9,8 +9,7 @@ from typing import Any
 from incrowd.engines.fold import PERSON, ROWS
 from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import as_arrow, to_polars
-from incrowd.engines.spark.asking import HASHED, ask, person_of
-from incrowd.engines.spark.fetching import fetched_within, kept
+from incrowd.engines.spark.fetching import HASHED, ask, fetched_within, kept, person_of
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.grouping.counting import counts_per_key
@@ -170,12 +169,10 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
         tuple(listed[form].to_numpy() for form in forms),
     )
     people_of_all = People(whole.columns, whole.people, whole.unnamed)
-    others = [_others(found, form) for found, form in zip(alike, forms or [""], strict=True)]
+    others = []
+    # They count as a record would, with one sensitive attribute.
+    for found, form in zip(alike, forms or [""], strict=True):
+        ranks = (found[form].to_numpy(),) if form else ()
+        nobody, amount = np.full(len(found), -1, np.int32), found[ROWS].to_numpy().astype(np.int64)
+        others.append(PersonRows(found[BLOCK].to_numpy(), nobody, ranks, rows=amount))
     return whole.compared(table.with_listed(people_of_all, rows, others, several=whole.several))
-
-
-def _others(found: pl.DataFrame, form: str) -> PersonRows:
-    """Return those who count as a record would, with one sensitive attribute."""
-    ranks = (found[form].to_numpy(),) if form else ()
-    amount = found[ROWS].to_numpy().astype(np.int64)
-    return PersonRows(found[BLOCK].to_numpy(), np.full(len(found), -1, np.int32), ranks, rows=amount)
