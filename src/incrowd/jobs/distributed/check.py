@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.accounts.class_sizes import size_bins
@@ -98,9 +97,9 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         return check_part((scale, models, quasi, nulls), part)
 
     schema = st.StructType([st.StructField(FIGURES, st.StringType())])
-    people = None if scale.people is None else _Found.of(grouped.filter("not gone"), cells, scale.people)
     fetched = to_polars(grouped.repartition(parts, "part").groupBy("part").applyInArrow(check, schema))
     figures = [json.loads(text) for text in fetched[FIGURES]]
+    whole = scale.people
     records = sum(part["records"] for part in figures)
     suppressed = sum(part["suppressed"] for part in figures)
     if records + suppressed != scale.rows:
@@ -121,38 +120,29 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         distribution=size_bins(sizes, classes),
         results=Results(measured),
         risk={},
-        people=None if people is None or scale.people is None else people.figures(scale.people, figures),
+        people=None if whole is None else _people(grouped.filter("not gone"), cells, whole, figures),
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    """People of released rows: who is there, and who is alone in a class."""
-
-    present: int
-    alone: int
-
-    @classmethod
-    def of(cls, live: Any, cells: Sequence[str], whole: WholePeople) -> _Found:
-        """Count them on the executors."""
-        person = [f"w{j}" for j in range(len(whole.columns))]
-        plan = PeoplePlan("{rows}", cells, (), person, weight="n")
-        return cls(*to_polars(ask(plan.alone(), rows=live)).row(0))
-
-    def figures(self, whole: WholePeople, parts: Sequence[Mapping[str, Any]]) -> PeopleFigures:
-        """Put them together with the sizes of classes in people."""
-        sizes, classes = _histogram([part["people"] for part in parts])
-        return PeopleFigures(
-            columns=whole.columns,
-            people=whole.people,
-            unnamed=whole.unnamed,
-            suppressed=whole.people - self.present,
-            smallest=int(sizes[0]) if len(sizes) else 0,
-            largest=int(sizes[-1]) if len(sizes) else 0,
-            mean_size=float((sizes * classes).sum() / classes.sum()) if len(sizes) else 0.0,
-            alone=self.alone,
-            distribution=size_bins(sizes, classes),
-        )
+def _people(
+    live: Any, cells: Sequence[str], whole: WholePeople, parts: Sequence[Mapping[str, Any]]
+) -> PeopleFigures:
+    """Count on the executors who is there and who is alone in a class; parts tell the sizes of classes."""
+    person = [f"w{j}" for j in range(len(whole.columns))]
+    plan = PeoplePlan("{rows}", cells, (), person, weight="n")
+    present, alone = to_polars(ask(plan.alone(), rows=live)).row(0)
+    sizes, classes = _histogram([part["people"] for part in parts])
+    return PeopleFigures(
+        columns=whole.columns,
+        people=whole.people,
+        unnamed=whole.unnamed,
+        suppressed=whole.people - present,
+        smallest=int(sizes[0]) if len(sizes) else 0,
+        largest=int(sizes[-1]) if len(sizes) else 0,
+        mean_size=float((sizes * classes).sum() / classes.sum()) if len(sizes) else 0.0,
+        alone=alone,
+        distribution=size_bins(sizes, classes),
+    )
 
 
 def _histogram(parts: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
