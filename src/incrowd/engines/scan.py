@@ -352,7 +352,7 @@ def treated(
     types = {f"c{i}": each.type_of(kinds[each.name]) for i, (each, _) in enumerate(columns)}
 
     def of_batch(rows: pl.Series) -> pl.Series:
-        """Treat the columns one after the other: what one finds of the rows the next one knows."""
+        # One after the other: what a column finds of the rows the next one knows.
         batch, codes = rows.struct.unnest(), Codes()
         values = zip(types, (_of_rows(*column, batch, codes) for column in columns), strict=True)
         return nameless(pl.DataFrame([series.alias(field) for field, series in values]).to_struct(""))
