@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.attacks.order import _runs, _tightened
+from incrowd.attacks.order import _runs, _tighten
 from incrowd.table.row_order import columns_in_order
 
 SCHEMA = ic.Schema(quasi=["minute", "age"], sensitive=["reason"])
@@ -109,7 +109,7 @@ def test_true_values_stay_inside_what_is_left(seed):
     values = np.sort(random.integers(0, 1000, 60)).astype(float)
     low, high = values - random.integers(0, 200, 60), values + random.integers(0, 200, 60)
     for one, other, true in ((low, high, values), (low[::-1], high[::-1], values[::-1])):
-        first, last = _tightened(one.copy(), other.copy(), np.random.default_rng(1))
+        first, last = _tighten(one.copy(), other.copy(), np.random.default_rng(1))
         assert ((first <= true) & (true <= last)).all()
         expected = [
             (max(one[: row + 1]), min(other[row:]))

@@ -1,4 +1,4 @@
-"""The result of an attack: success rates with confidence intervals, and the risk that follows from them."""
+"""Results of attacks: success rates with confidence intervals, and the resulting risk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A success rate with its 95 % confidence interval; see `wilson`."""
+    """A success rate with a 95 % confidence interval; see `wilson`."""
 
     value: float
     low: float
@@ -22,7 +22,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Attack(InNotebooks):
-    """How often one kind of attack succeeded, with an interval, a baseline and a control.
+    """Success rates of a kind of attack, with an interval, a baseline and a control.
 
     Attributes
     ----------
@@ -67,19 +67,17 @@ class Attack(InNotebooks):
 
     @classmethod
     def of_nothing(cls, name: str, *reasons: str) -> Attack:
-        """Return the result of an attack that made no guess, and say why."""
-        nothing = wilson(0, 0)
-        return cls(
-            name, 0, nothing, nothing, None, None, remarks=tuple(f"not measured: {each}" for each in reasons)
-        )
+        """Return the result of an attack that made no guess, with the reasons."""
+        remarks = tuple(f"not measured: {reason}" for reason in reasons)
+        return cls(name, 0, wilson(0, 0), wilson(0, 0), None, None, remarks=remarks)
 
     @property
     def stronger_than_guessing(self) -> bool:
-        """Whether the release helped; if not, its figures say little about the risk."""
+        """Whether the release helped, without which the figures say little about the risk."""
         return self.main.value > self.baseline.value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the tables is in it."""
+        """Return plain data for JSON, without any value of the tables."""
         return asdict(self) | {"stronger_than_guessing": self.stronger_than_guessing}
 
 
@@ -103,12 +101,9 @@ def wilson(successes: int, attacks: int) -> Rate:
 
 
 def risk_of(main: Rate, control: Rate) -> Rate:
-    """Compare two rates; the interval is that of the difference, errors added in squares."""
+    """Return the excess of a rate over a control, with errors added in squares."""
     scale = max(1 - control.value, 1e-12)
     value = (main.value - control.value) / scale
-    error = (
-        math.hypot(main.high - main.value, (control.high - control.value) * (1 - main.value) / scale) / scale
-    )
-    return Rate(
-        min(max(value, 0.0), 1.0), min(max(value - error, 0.0), 1.0), min(max(value + error, 0.0), 1.0)
-    )
+    of_control = (control.high - control.value) * (1 - main.value) / scale
+    error = math.hypot(main.high - main.value, of_control) / scale
+    return Rate(*(min(max(end, 0.0), 1.0) for end in (value, value - error, value + error)))

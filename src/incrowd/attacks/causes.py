@@ -1,4 +1,4 @@
-"""Why singling out succeeds: the columns that its guesses rest on, and the changes that remove them."""
+"""Causes of singling out: columns that right guesses rest on, and changes that help."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST = 0.1
 
 
 def needed(parts: Sequence[NDArray[np.bool_]], people: int) -> list[int]:
-    """Return the places of those parts of a predicate without which several people meet it.
+    """Return the positions of the parts of a predicate without which several people meet the predicate.
 
     If one person meets it without any of them, those parts are returned that this person meets alone.
 
@@ -34,12 +34,12 @@ def needed(parts: Sequence[NDArray[np.bool_]], people: int) -> list[int]:
         How many of the rows, from the first, are those of the raw table.
     """
 
-    def number(some: Sequence[NDArray[np.bool_]]) -> int:
-        return int(np.logical_and.reduce(some)[:people].sum()) if some else people
+    def number(conditions: Sequence[NDArray[np.bool_]]) -> int:
+        return int(np.logical_and.reduce(conditions)[:people].sum()) if conditions else people
 
-    places = range(len(parts))
-    found = [place for place in places if number([*parts[:place], *parts[place + 1 :]]) > 1]
-    return found or [place for place in places if number([parts[place]]) == 1]
+    positions = range(len(parts))
+    necessary = [at for at in positions if number([*parts[:at], *parts[at + 1 :]]) > 1]
+    return necessary or [at for at in positions if number([parts[at]]) == 1]
 
 
 def shares(setting: Setting, guesses: Iterable[Sequence[int]]) -> dict[str, float]:
@@ -48,15 +48,15 @@ def shares(setting: Setting, guesses: Iterable[Sequence[int]]) -> dict[str, floa
     Parameters
     ----------
     guesses
-        Per right guess, the places among the released columns that it rests on.
+        Per right guess, the positions among the released columns that it rests on.
     """
-    every = [[setting.released[place] for place in places] for places in guesses]
-    counts = Counter(name for names in every for name in names)
-    return {name: number / len(every) for name, number in counts.most_common()}
+    columns = [[setting.released[position] for position in guess] for guess in guesses]
+    counts = Counter(name for names in columns for name in names)
+    return {name: number / len(columns) for name, number in counts.most_common()}
 
 
 def remarks(setting: Setting, columns: dict[str, float], success: float) -> tuple[str, ...]:
-    """Say which columns guesses rest on, how to remove that, and against whom another promise is made.
+    """Return sentences on the columns that guesses rest on, the ways out, and the limits of the promise.
 
     Parameters
     ----------
@@ -67,42 +67,34 @@ def remarks(setting: Setting, columns: dict[str, float], success: float) -> tupl
     """
     if not columns:
         return ()
-    told = [
-        name
-        for place, (name, share) in enumerate(islice(columns.items(), _NAMED))
-        if not place or share >= _LEAST
-    ]
-    rest = listed(f"{_described(setting, name)} in {wording.percent(columns[name])}" for name in told)
-    found = [f"The right guesses rest on {rest} of the cases."]
-    found += [f"{name}: {_way_out(setting, name)}" for name in told]
+    first = islice(columns.items(), _NAMED)
+    names = [name for number, (name, share) in enumerate(first) if not number or share >= _LEAST]
+    exact = {name: " (exact)" if setting.columns[name].is_exact else "" for name in names}
+    rest = listed(f"{name}{exact[name]} in {wording.percent(columns[name])}" for name in names)
+    sentences = [f"The right guesses rest on {rest} of the cases."]
+    for name in names:
+        way_out = "Generalize it more, or leave it out."
+        if name not in setting.quasi:
+            way_out = wording.way_out_of_values(name, numbers=setting.columns[name].numeric)
+        sentences.append(f"{name}: {way_out}")
     largest = _largest_risk(setting)
     if success > largest:
         knows = wording.who_knows(setting.quasi)
-        found.append(
+        sentences.append(
             f"{knows[0].upper()}{knows[1:]}, finds the right record with at most {wording.at_most(largest)}. "
             "This attacker knows every released column, so that is no promise against it."
         )
-    return tuple(found)
-
-
-def _described(setting: Setting, name: str) -> str:
-    return f"{name} (exact)" if setting.columns[name].is_exact else name
-
-
-def _way_out(setting: Setting, name: str) -> str:
-    if name in setting.quasi:
-        return "Generalize it more, or leave it out."
-    return wording.way_out_of_values(name, numbers=setting.columns[name].numeric)
+    return tuple(sentences)
 
 
 def _largest_risk(setting: Setting) -> float:
-    """Return the risk in the smallest class of the quasi-identifiers; suppressed records are in none."""
+    """Return the risk in the smallest class of the quasi-identifiers, without suppressed records."""
     from incrowd.kernels.grouping.grouping import group_codes
 
     columns = [setting.columns[name] for name in setting.quasi]
-    stars = [np.array([label == SUPPRESSED for label in each.labels])[each.codes] for each in columns]
-    kept = ~np.logical_and.reduce(stars)
-    if not kept.any():
+    stars = [np.array([label == SUPPRESSED for label in column.labels])[column.codes] for column in columns]
+    released = ~np.logical_and.reduce(stars)
+    if not released.any():
         return 1.0
-    ids, _ = group_codes([each.codes[kept].astype(np.int64) for each in columns], int(kept.sum()))
+    ids, _ = group_codes([column.codes[released].astype(np.int64) for column in columns], int(released.sum()))
     return 1 / int(np.bincount(ids).min())

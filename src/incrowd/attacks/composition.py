@@ -77,7 +77,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
 
 
 def _classes(settings: Sequence[Setting]) -> NDArray[np.int64]:
-    """Tell the classes by number, where the same means the same cells in all releases: int[records]."""
+    """Return class numbers, equal for records with the same cells in all releases: int[records]."""
     from incrowd.kernels.grouping.grouping import group_codes
 
     codes = [setting.columns[name].codes.astype(np.int64) for setting in settings for name in setting.quasi]
@@ -110,44 +110,44 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
     - ``not_found``: people who have no record in some release. They are left out.
     """
     people = settings[0].people
-    made = min(attacks, people)
-    chosen = np.random.default_rng([settings[0].seed, 8]).choice(people, made, replace=False)
-    left: list[int] = []
+    tried = min(attacks, people)
+    chosen = np.random.default_rng([settings[0].seed, 8]).choice(people, tried, replace=False)
+    matches: list[int] = []
     single = alone = lost = 0
     least = people
     for person in chosen.tolist():
         check()
-        found = [_candidates(setting, secret, person) for setting in settings]
-        if not all(found):
+        candidates = [_candidates(setting, secret, person) for setting in settings]
+        if not all(candidates):
             lost += 1
             continue
         # A record of one release can be a record of another only if both have one value.
-        common = found[0]
-        for other in found[1:]:
+        common = candidates[0]
+        for other in candidates[1:]:
             common = common & other
-        left.append(sum(common.values()))
-        least = min(least, *(sum(each.values()) for each in found))
+        matches.append(sum(common.values()))
+        least = min(least, *(sum(values.values()) for values in candidates))
         single += len(common) == 1
-        alone += len(found[0]) == 1
-    if lost == made:
+        alone += len(candidates[0]) == 1
+    if lost == tried:
         return Attack.of_nothing(
             "composition", "no released cell covers the values of anybody; give releases of this table"
         )
-    made -= lost
+    tried -= lost
     figures: dict[str, float] = {
-        "records": made,
-        "unique": sum(number == 1 for number in left),
-        "smallest": min(left),
+        "records": tried,
+        "unique": sum(number == 1 for number in matches),
+        "smallest": min(matches),
         "smallest_alone": least,
-        "below": sum(number < least for number in left),
+        "below": sum(number < least for number in matches),
         "pinned": single,
         "not_found": lost,
     }
-    return Attack("composition", made, wilson(single, made), wilson(alone, made), None, None, figures)
+    return Attack("composition", tried, wilson(single, tried), wilson(alone, tried), None, None, figures)
 
 
 def _candidates(setting: Setting, secret: str, person: int) -> Counter[str | None]:
-    """Count the sensitive values of the released records whose cells cover a person's values."""
+    """Count the sensitive values of the records whose cells cover a person's values."""
     covered = np.ones(setting.records, np.bool_)
     for name in setting.quasi:
         covered &= setting.columns[name].covers(person)

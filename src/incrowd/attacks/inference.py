@@ -9,14 +9,14 @@ from incrowd.lazy import NDArray, np
 
 
 def inference(setting: Setting, secret: str, attacks: int) -> Attack:
-    """Guess that a person has the sensitive value of the nearest released record."""
+    """Guess that each person has the sensitive value of the nearest released record."""
     column = setting.columns[secret]
     random = np.random.default_rng([setting.seed, 5])
 
     def right(rows: NDArray[np.int64], records: NDArray[np.int64]) -> int:
         if not column.numeric:
             return int(column.sets.is_just(column.codes[records], column.ranks[rows]).sum())
-        # Halves, since the sum of two enormous numbers is none.
+        # Halves, since the sum of two enormous numbers may overflow.
         middles, true = column.low[records] / 2 + column.high[records] / 2, column.values[rows]
         near = np.abs(middles / 2 - true / 2) <= 0.05 * np.maximum(np.abs(true), 1e-12) / 2
         return int((near | (np.isnan(middles) & np.isnan(true))).sum())
@@ -25,10 +25,9 @@ def inference(setting: Setting, secret: str, attacks: int) -> Attack:
         return right(rows, nearest_records(setting, setting.quasi, rows, 1)[0][:, 0])
 
     def guesses() -> int:
-        made = min(attacks, setting.people)
-        return right(
-            random.choice(setting.people, made, replace=False), random.integers(setting.records, size=made)
-        )
+        number = min(attacks, setting.people)
+        people = random.choice(setting.people, number, replace=False)
+        return right(people, random.integers(setting.records, size=number))
 
     return setting.rates("inference", wins, guesses, attacks)
 

@@ -33,24 +33,24 @@ class AttackCall(NamedTuple):
 
     @property
     def setting(self) -> Setting:
-        """The raw table and its release, without others."""
+        """The raw table and the release under attack."""
         return self.releases[0]
 
     @property
     def with_secret(self) -> list[str]:
-        """The quasi-identifiers, and the secret where there is one."""
+        """The quasi-identifiers, followed by the secret if there is any."""
         return [*self.setting.quasi, *([] if self.secret is None else [self.secret])]
 
     @property
     def inferred(self) -> str:
-        """The secret, which there is."""
+        """The secret, which must be there."""
         if self.secret is None:
             raise SchemaError("attack: name the sensitive attribute that is inferred (secret)")
         return self.secret
 
     @property
     def whole_policy(self) -> Policy:
-        """The policy, which there is."""
+        """The policy, which must be there."""
         if self.policy is None:
             raise ParameterError("attack: give the whole policy of the release in place of the schema")
         return self.policy
@@ -58,7 +58,7 @@ class AttackCall(NamedTuple):
 
 @dataclass(frozen=True)
 class AttackKind:
-    """One kind of attack.
+    """An entry of the list of attacks.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class AttackKind:
     columns: Callable[[AttackCall], Iterable[str]] = lambda call: call.setting.quasi
 
     def result(self, call: AttackCall) -> Attack:
-        """Try the attack; where cells that it rests on cannot be read, make no guess and say so."""
+        """Try the attack, or make no guess and give the reason if needed cells cannot be read."""
         unread = {
             name: cells
             for name in self.columns(call)

@@ -1,4 +1,4 @@
-"""Kinds of attacks: one in one file each, listed here."""
+"""The list of attacks."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ from incrowd.attacks.composition import COMPOSITION as COMPOSITION
 from incrowd.attacks.minimality import MINIMALITY as MINIMALITY
 # isort: on
 
-ATTACKS = {each.name: each for each in list(globals().values()) if isinstance(each, AttackKind)}
+ATTACKS = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, AttackKind)}
 """Every kind by its name."""

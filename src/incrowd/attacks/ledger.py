@@ -1,4 +1,4 @@
-"""Composition over a ledger: the people whom all of its releases together expose."""
+"""Composition over a ledger: people exposed by all releases together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from incrowd.lazy import pl
 
 
 def composition_of_ledger(ledger: Ledger) -> Attack:
-    """Count the people who share all classes with fewer people, or values, than their releases ask for.
+    """Count the people exposed by all releases of a ledger together.
 
-    So are those of whom too few sensitive values remain possible. Of two m-invariant releases the signatures
-    are compared in place of the people.
+    A person is exposed who shares all classes with fewer people, or values, than the releases ask for, or of
+    whom too few sensitive values remain possible. Of two m-invariant releases the signatures are compared in
+    place of the people.
     """
     entries = ledger.with_people(ledger.entries)
     if not entries:
@@ -23,16 +24,18 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
             f"{ledger.folder}: the ledger has no release with classes; `anonymize` with a ledger records "
             "some, and `ledger verify` says whether lines are gone"
         )
-    releases = [Shown.of(*each) for each in entries]
+    releases = [Shown.of(entry, people) for entry, people in entries]
     parts = [deduced(releases)]
     for last, (entry, people) in enumerate(entries):
         others = releases[:last]
         if m := entry.get("m"):
-            parts.append(without_m_invariance([*(each.people for each in others if each.series), people], m))
-            others = [each for each in others if not each.series]
+            parts.append(
+                without_m_invariance([*(other.people for other in others if other.series), people], m)
+            )
+            others = [other for other in others if not other.series]
         parts.append(exposed_by_intersection([*others, releases[last]]))
     exposed = pl.concat(parts).n_unique()
-    everybody = pl.concat([each.people["person"].drop_nulls() for each in releases]).n_unique()
+    everybody = pl.concat([release.people["person"].drop_nulls() for release in releases]).n_unique()
     if not everybody:
         raise TableError(f"{ledger.folder}: the ledger has no release with people")
     figures: dict[str, float] = {"exposed": exposed, "people": everybody, "releases": len(releases)}

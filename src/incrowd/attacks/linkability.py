@@ -1,4 +1,4 @@
-"""Linkability: whether two halves of the known attributes lead to one released record."""
+"""Linkability: two halves of the known attributes that lead to the same released record."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from incrowd.lazy import NDArray, np
 def linkability(
     setting: Setting, sides: tuple[Sequence[str], Sequence[str]], attacks: int, neighbours: int
 ) -> Attack:
-    """Look a person up by either side, and count how often both find one record."""
+    """Look each person up by either side, and count how often both sides find the same record."""
     count = min(neighbours, setting.records)
     random = np.random.default_rng([setting.seed, 4])
 
     def wins(rows: NDArray[np.int64]) -> int:
-        left, right = (nearest_records(setting, names, rows, count)[0] for names in sides)
-        return sum(bool(set(a) & set(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True))
+        first, second = (nearest_records(setting, names, rows, count)[0] for names in sides)
+        return sum(bool(set(a) & set(b)) for a, b in zip(first.tolist(), second.tolist(), strict=True))
 
     def guesses() -> int:
         drawn = (random.choice(setting.records, (2, count)) for _ in range(min(attacks, setting.people)))

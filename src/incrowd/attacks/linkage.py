@@ -12,7 +12,7 @@ from incrowd.lazy import np
 
 
 def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
-    """Link people of an external table (those of the raw table) to the nearest released record."""
+    """Link each person of an external table (the raw table's people) to the nearest released record."""
     for name in known:
         if name not in setting.quasi:
             raise SchemaError(f"known: {name!r} is no quasi-identifier; {those_are(setting.quasi, name)}")
@@ -22,11 +22,11 @@ def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
             "columns, and tables whose row N is the same person"
         )
     random = np.random.default_rng([setting.seed, 7])
-    made = min(attacks, setting.people)
-    rows = random.choice(setting.people, made, replace=False)
+    number = min(attacks, setting.people)
+    rows = random.choice(setting.people, number, replace=False)
     right = int((nearest_records(setting, known, rows, 1)[0][:, 0] == rows).sum())
-    guessed = int((random.integers(setting.records, size=made) == rows).sum())
-    return Attack("linkage", made, wilson(right, made), wilson(guessed, made), None, None)
+    guessed = int((random.integers(setting.records, size=number) == rows).sum())
+    return Attack("linkage", number, wilson(right, number), wilson(guessed, number), None, None)
 
 
 LINKAGE = AttackKind(

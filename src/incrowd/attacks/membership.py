@@ -9,7 +9,7 @@ from incrowd.lazy import np
 
 
 def membership(setting: Setting, attacks: int) -> Attack:
-    """Guess that the release holds the half of people who are nearest to a released record."""
+    """Guess that the half of people nearest to a released record are in the release."""
     random = np.random.default_rng([setting.seed, 6])
     half = min(attacks // 2, setting.people, setting.rows - setting.people)
     members = random.choice(setting.people, half, replace=False)

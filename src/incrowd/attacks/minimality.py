@@ -81,8 +81,8 @@ def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int
             "algorithm and seed, and the raw table that it was made of"
         )
     random = np.random.default_rng([seed, 9])
-    tries = attacks
-    found: list[_Posterior] = []
+    tables_left = attacks
+    posteriors: list[_Posterior] = []
     unknown = 0
     classes = world.classes()
     for number in random.permutation(len(classes)).tolist():
@@ -90,39 +90,39 @@ def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int
         values = world.values[rows]
         if len(np.unique(values)) == 1:
             continue
-        if tries <= 0:
+        if tables_left <= 0:
             break
-        exact = _ways(values) <= _EXACT
-        dealt = _all_ways(values) if exact else (random.permutation(values) for _ in range(_SAMPLED))
-        kept = []
-        for assignment in dealt:
-            tries -= 1
+        exact = _count_assignments(values) <= _EXACT
+        assignments = _assignments(values) if exact else (random.permutation(values) for _ in range(_SAMPLED))
+        possible = []
+        for assignment in assignments:
+            tables_left -= 1
             if world.same_with(rows, assignment):
-                kept.append(assignment)
-        if kept:
-            found.append(_Posterior.of(np.array(kept), values, exact=exact))
+                possible.append(assignment)
+        if possible:
+            posteriors.append(_Posterior.of(np.array(possible), values, exact=exact))
         else:
             unknown += 1
-    if not found:
+    if not posteriors:
         raise ParameterError(
             "minimality: no class with several sensitive values could be looked at; raise attacks"
         )
-    people = sum(len(each.truth) for each in found)
-    worst = max(found, key=lambda each: each.largest.low)
+    people = sum(len(posterior.truth) for posterior in posteriors)
+    worst = max(posteriors, key=lambda posterior: posterior.largest.low)
     figures: dict[str, float] = {
-        "classes": len(found) + unknown,
-        "exact": sum(each.exact for each in found),
+        "classes": len(posteriors) + unknown,
+        "exact": sum(posterior.exact for posterior in posteriors),
         "unknown": unknown,
         "largest": worst.largest.value,
         "largest_low": worst.largest.low,
         "largest_high": worst.largest.high,
-        "largest_share": max(each.share for each in found),
+        "largest_share": max(posterior.share for posterior in posteriors),
     }
-    asked = [float(model.settings()["l"]) for model in policy.models if model.name == "l-diversity"]
-    if asked:
-        figures["bound"] = 1 / max(asked)
-    right = sum(each.right for each in found)
-    usual = sum(each.usual for each in found)
+    limits = [float(model.settings()["l"]) for model in policy.models if model.name == "l-diversity"]
+    if limits:
+        figures["bound"] = 1 / max(limits)
+    right = sum(posterior.right for posterior in posteriors)
+    usual = sum(posterior.usual for posterior in posteriors)
     return Attack("minimality", people, wilson(right, people), wilson(usual, people), None, None, figures)
 
 
@@ -138,13 +138,13 @@ class _Posterior:
     usual: int
 
     @classmethod
-    def of(cls, kept: NDArray[np.int64], truth: NDArray[np.int64], *, exact: bool) -> _Posterior:
+    def of(cls, possible: NDArray[np.int64], truth: NDArray[np.int64], *, exact: bool) -> _Posterior:
         """Weigh the assignments, int[assignments, people], that lead to the release."""
         # Chosen by one half and measured by the other, so that the largest is not largest by chance.
-        choosing, measuring = (kept, kept) if exact else (kept[::2], kept[1::2])
+        choosing, measuring = (possible, possible) if exact else (possible[::2], possible[1::2])
         values = np.unique(truth)
         shares = np.array([(choosing == value).mean(axis=0) for value in values])
-        person, value = (int(place) for place in np.unravel_index(shares.T.argmax(), shares.T.shape))
+        person, value = map(int, np.unravel_index(shares.T.argmax(), shares.T.shape))
         guessed = measuring[:, person] == values[value]
         mean = float(guessed.mean()) if exact else 0.0
         largest = Rate(mean, mean, mean) if exact else wilson(int(guessed.sum()), len(guessed))
@@ -160,7 +160,7 @@ _LEFT_OUT = "\0left out"
 
 @dataclass(frozen=True)
 class _World:
-    """A table, its release, and a function that would release another table in the same way."""
+    """A table, its release, and a way to release other tables by the same policy."""
 
     frame: pl.DataFrame
     policy: Policy
@@ -177,33 +177,33 @@ class _World:
         if not policy.models:
             raise ParameterError("minimality needs the policy of the release, with models and algorithm")
         frame: pl.DataFrame = nw.from_native(loaded(raw), eager_only=True).to_polars()
-        # The order of rows would only get in the way.
+        # Shuffled rows could not be compared.
         policy = replace(policy, keep_order=True)
         values = nameless(frame[secret]).rank("dense").fill_null(0).to_numpy().astype(np.int64)
-        return cls(frame, policy, secret, cls._made(frame, policy), values)
+        return cls(frame, policy, secret, cls._anonymized(frame, policy), values)
 
     @staticmethod
-    def _made(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    def _anonymized(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         from incrowd.jobs.anonymize import anonymize
 
         release = anonymize(frame, policy, force=True, unanswered="write")
-        made: pl.DataFrame = release.texts
-        made = made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)
+        names = columns_named(attribute.name for attribute in policy.schema.quasi)
+        cells: pl.DataFrame = release.texts.select(names).cast(pl.String)
         if release.places is None:
-            return made
+            return cells
         # Row N is that of the raw table, also where some are left out.
-        place = np.full(len(frame), len(made))
-        place[release.places] = np.arange(len(made))
-        absent = pl.DataFrame({name: [_LEFT_OUT] for name in made.columns})
-        return pl.concat([made, absent])[place]
+        row_of = np.full(len(frame), len(cells))
+        row_of[release.places] = np.arange(len(cells))
+        absent = pl.DataFrame({name: [_LEFT_OUT] for name in cells.columns})
+        return pl.concat([cells, absent])[row_of]
 
     @property
-    def leaves(self) -> pl.Series:
+    def released_rows(self) -> pl.Series:
         """Whether each row is in the release."""
         return nameless(self.released.to_series(0)).ne_missing(_LEFT_OUT)
 
     def is_of(self, release: Any) -> bool:
-        """Say whether a release has these rows, in whatever order."""
+        """Return whether a release has the same rows in any order."""
         from incrowd.engines import loaded
 
         other: pl.DataFrame = nw.from_native(loaded(release), eager_only=True).to_polars()
@@ -219,18 +219,20 @@ class _World:
             if kind is not None
         )
         theirs = other.select(columns_named(names)).cast(pl.String)
-        return Counter(mine.filter(self.leaves).rows()) == Counter(theirs.rows())
+        return Counter(mine.filter(self.released_rows).rows()) == Counter(theirs.rows())
 
     def classes(self) -> list[NDArray[np.int64]]:
-        """Return the rows of each class; suppressed records are one, too, and rows that are left out none."""
+        """Return the rows of each class; suppressed records form a class, and absent rows are in none."""
         rows: dict[tuple[Any, ...], list[int]] = {}
-        for number, (cells, leaves) in enumerate(zip(self.released.rows(), self.leaves, strict=True)):
-            if leaves:
+        for number, (cells, is_released) in enumerate(
+            zip(self.released.rows(), self.released_rows, strict=True)
+        ):
+            if is_released:
                 rows.setdefault(cells, []).append(number)
-        return [np.array(each) for each in rows.values()]
+        return [np.array(numbers) for numbers in rows.values()]
 
     def same_with(self, rows: NDArray[np.int64], values: NDArray[np.int64]) -> bool:
-        """Say whether the release would be the same if some rows had other sensitive values."""
+        """Return whether other sensitive values in some rows would lead to the same release."""
         if (values == self.values[rows]).all():
             return True
         # Any row that has a value will do as its source.
@@ -240,33 +242,33 @@ class _World:
         dealt = nameless(self.frame[self.secret]).gather(source).alias(self.secret)
         table = self.frame.with_columns(dealt)
         try:
-            return self._made(table, self.policy).equals(self.released)
+            return self._anonymized(table, self.policy).equals(self.released)
         except InfeasibleError:
             return False
 
 
-def _ways(values: NDArray[np.int64]) -> int:
-    """Return in how many ways values can be dealt out."""
+def _count_assignments(values: NDArray[np.int64]) -> int:
+    """Count the distinct orders of values, a multinomial coefficient."""
     counts = Counter(values.tolist()).values()
     return math.factorial(len(values)) // math.prod(math.factorial(count) for count in counts)
 
 
-def _all_ways(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield every assignment once."""
-    left = Counter(values.tolist())
-    dealt: list[int] = []
+def _assignments(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield every distinct order of values once, by backtracking."""
+    remaining = Counter(values.tolist())
+    order: list[int] = []
 
     def deal() -> Iterator[NDArray[np.int64]]:
-        if len(dealt) == len(values):
-            yield np.array(dealt)
+        if len(order) == len(values):
+            yield np.array(order)
             return
-        for value in sorted(left):
-            if left[value]:
-                left[value] -= 1
-                dealt.append(value)
+        for value in sorted(remaining):
+            if remaining[value]:
+                remaining[value] -= 1
+                order.append(value)
                 yield from deal()
-                dealt.pop()
-                left[value] += 1
+                order.pop()
+                remaining[value] += 1
 
     yield from islice(deal(), _EXACT)
 

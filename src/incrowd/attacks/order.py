@@ -1,4 +1,4 @@
-"""The order of rows: the information of neighbouring rows on a row's number or date."""
+"""Order of rows: information of neighbouring rows about a number or date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ordered_columns(setting: Setting) -> list[str]:
 
 
 def order(setting: Setting) -> Attack:
-    """Take the rows for sorted by a column, and intersect each cell with the bounds of its neighbours.
+    """Assume that a column sorts the rows, and intersect each cell with the bounds of its neighbours.
 
     Logs are in the order of time, so row N is no later than row N + 1. A released row is parted into runs in
     which the cells can be sorted. Within a run a value is at least the largest lower bound before it, and at
@@ -45,34 +45,36 @@ def order(setting: Setting) -> Attack:
     for name in ordered_columns(setting):
         column = setting.columns[name]
         low, high = _bounds(column)
-        tight = _tightened(low, high, random)
-        known = _values(column)
-        alone, together = (_left(column, known, *ends, setting.people) for ends in ((low, high), tight))
+        ends_by_order = _tighten(low, high, random)
+        distinct = np.unique(column.place(column.values[~np.isnan(column.values)]))
+        alone, together = (
+            _remaining(column, distinct, *ends, setting.people) for ends in ((low, high), ends_by_order)
+        )
         figures |= {
             f"{name} pinned": float((together == 1).mean()),
             f"{name} pinned by cells": float((alone == 1).mean()),
-            f"{name} width": _width(known, *tight),
-            f"{name} width of cells": _width(known, low, high),
+            f"{name} width": _width(distinct, *ends_by_order),
+            f"{name} width of cells": _width(distinct, low, high),
         }
-        near = max(_NEAR * len(known), 1)
-        found = int((together <= near).sum()), int((alone <= near).sum())
-        if found[0] - found[1] >= best[0] - best[1]:
-            best = found
+        near = max(_NEAR * len(distinct), 1)
+        counts = int((together <= near).sum()), int((alone <= near).sum())
+        if counts[0] - counts[1] >= best[0] - best[1]:
+            best = counts
     people = setting.people
     rates = (wilson(right, people) for right in best)
     return Attack("order", people, next(rates), next(rates), None, None, figures)
 
 
 def _bounds(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the cells as distances are computed with; a cell that says nothing has none."""
+    """Return the scaled ends of the cells, infinite for a cell that tells nothing."""
     low, high = (np.asarray(column.place(end), np.float64) for end in (column.low, column.high))
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
-def _tightened(
+def _tighten(
     low: NDArray[np.float64], high: NDArray[np.float64], random: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends that the order leaves, upward or downward, whichever has fewer runs."""
+    """Tighten the ends by the order of rows, ascending or descending, whichever has fewer runs."""
     ways = ((low, high, 1), (-high, -low, -1))
     runs = [list(_runs(one, other)) for one, other, _ in ways]
     chosen = int(len(runs[1]) < len(runs[0]))
@@ -91,7 +93,8 @@ def _tightened(
 
 
 def _runs(low: NDArray[np.float64], high: NDArray[np.float64]) -> Iterator[tuple[int, int]]:
-    """Yield runs of cells that values in ascending order can be in, each as long as can be."""
+    """Yield maximal runs of cells that could hold ascending values."""
+    # Example: 1-3, 2-5, 4-4, 1-2 splits before 1-2, since no value up to 2 can follow one of at least 4.
     start, largest = 0, -np.inf
     for row, (least, most) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
         if most < largest:
@@ -101,49 +104,39 @@ def _runs(low: NDArray[np.float64], high: NDArray[np.float64]) -> Iterator[tuple
     yield start, len(low)
 
 
-def _values(column: Column) -> NDArray[np.float64]:
-    """Return the distinct numbers of the raw table, as distances are computed with."""
-    return np.unique(column.place(column.values[~np.isnan(column.values)]))
-
-
-def _left(
+def _remaining(
     column: Column,
-    known: NDArray[np.float64],
+    distinct: NDArray[np.float64],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     people: int,
 ) -> NDArray[np.float64]:
-    """Return how many known values are left of each row: float64[rows]; infinite where its own is not."""
-    left = np.searchsorted(known, high, "right") - np.searchsorted(known, low, "left")
+    """Count the distinct values left for each row: float64[rows], infinite without the true value."""
+    counts = np.searchsorted(distinct, high, "right") - np.searchsorted(distinct, low, "left")
     values = column.place(column.values[:people])
-    return np.where((low <= values) & (values <= high), left, np.inf)
+    return np.where((low <= values) & (values <= high), counts, np.inf)
 
 
-def _width(known: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
-    """Return the mean width of intervals, as a share of that of the known values."""
-    extent = float(known[-1] - known[0]) or 1.0
-    inside = np.minimum(high, known[-1]) - np.maximum(low, known[0])
+def _width(distinct: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
+    """Return the mean width of intervals as a share of the width of the distinct values."""
+    extent = float(distinct[-1] - distinct[0]) or 1.0
+    inside = np.minimum(high, distinct[-1]) - np.maximum(low, distinct[0])
     return float(np.mean(inside.clip(0) / extent))
 
 
 def _attempt(call: AttackCall) -> Attack:
-    """Try the attack where it is sure that row N of both tables is one person."""
+    """Try the attack unless a cell shows that row N of the two tables is not the same person."""
     setting = call.setting
     for name in ordered_columns(setting) if call.known is None else ():
-        if wrong := _untrue(setting.columns[name], setting.people):
+        low, high = _bounds(setting.columns[name])
+        values = setting.columns[name].place(setting.columns[name].values[: setting.people])
+        if wrong := int(((values < low) | (values > high)).sum()):
             return Attack.of_nothing(
                 "order",
                 f"column {name!r}: {wrong:,} records have a cell that is not true of the row in their place, "
                 f"so it is not known which row is which; name {key_or_row_map()}",
             )
     return order(setting)
-
-
-def _untrue(column: Column, people: int) -> int:
-    """Count the rows whose number lies outside of the cell in their place."""
-    low, high = _bounds(column)
-    values = column.place(column.values[:people])
-    return int(((values < low) | (values > high)).sum())
 
 
 ORDER = AttackKind(

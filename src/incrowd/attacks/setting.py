@@ -1,4 +1,4 @@
-"""The tables that are attacked, column by column, and the nearest records in them."""
+"""The attacked tables by column, and the search for nearest records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAST = float(np.finfo(np.float64).max)
 
 
 class Part(NamedTuple):
-    """The condition of a predicate on one column: a value of a released cell, or a number between two.
+    """A condition on a column: a value of a released cell, or a number in a range.
 
     A code of -1 belongs to no cell.
     """
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Released cells as the ranks that they name: all of categories, of numbers those that are no intervals.
+    """Released cells as sets of ranks: every category, and numbers that are no intervals.
 
     Attributes
     ----------
@@ -52,31 +52,31 @@ class Sets(NamedTuple):
 
     @classmethod
     def of(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
-        """Lay out the ranks of labels, by the labels' numbers; a label without any is no set."""
-        held = {label: np.sort(ranks) for label, ranks in listed.items() if len(ranks)}
+        """Lay out the ranks of labels by label number, leaving out labels without ranks."""
+        sets = {label: np.sort(ranks) for label, ranks in listed.items() if len(ranks)}
         number = np.full(labels, -1, np.int64)
-        number[list(held)] = np.arange(len(held))
-        starts = np.cumsum([0, *map(len, held.values())])
-        return cls(number, np.concatenate((np.zeros(0, np.int64), *held.values())), starts)
+        number[list(sets)] = np.arange(len(sets))
+        starts = np.cumsum([0, *map(len, sets.values())])
+        return cls(number, np.concatenate((np.zeros(0, np.int64), *sets.values())), starts)
 
     def is_just(self, codes: NDArray[np.integer], ranks: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Say of pairs of a label and a rank whether the label is the set of that rank alone."""
+        """Return for pairs of a label and a rank whether the label is the set of that rank alone."""
         sizes = np.append(np.diff(self.starts), 0)
         first = np.append(self.ranks[self.starts[:-1]], -1)
         number = self.number[codes]
         return np.asarray((sizes[number] == 1) & (first[number] == ranks))
 
     def ranks_of(self, code: int) -> NDArray[np.int64]:
-        """Return the ranks of the set that a label is."""
+        """Return the ranks of a label's set."""
         number = self.number[code]
         return self.ranks[self.starts[number] : self.starts[number + 1]]
 
     def within(self, allowed: NDArray[np.bool_], codes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Say which labels are sets of nothing but allowed ranks."""
+        """Return which labels are sets of allowed ranks only."""
         return self._without(~allowed[self.ranks], codes)
 
     def has(self, rank: int, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Say which labels are sets that have a rank."""
+        """Return which labels are sets with a rank."""
         return np.asarray((self.number[codes] >= 0) & ~self._without(self.ranks == rank, codes))
 
     def _without(self, marked: NDArray[np.bool_], codes: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -89,7 +89,7 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column: raw values as numbers or ranks, released cells as intervals or sets of ranks.
+    """A column: raw values as numbers or ranks, released cells as intervals or sets of ranks.
 
     Attributes
     ----------
@@ -142,12 +142,12 @@ class Column:
 
     @cached_property
     def upper(self) -> NDArray[np.float64]:
-        """The upper end; NaN for a set that has the missing value, which lies below no number."""
+        """The upper end of each record's cell, NaN for a set with the missing value."""
         return np.where(self.sets.has(self.domain.missing, self.codes), math.nan, self.high)
 
     @cached_property
     def is_missing(self) -> NDArray[np.bool_]:
-        """Say which labels are the missing value."""
+        """Whether each label is the missing value."""
         return np.array([label is None for label in self.labels])
 
     @cached_property
@@ -157,21 +157,23 @@ class Column:
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether every released cell that tells anything is one of the raw values."""
-        told = [
+        """Whether every informative released cell is a single raw value."""
+        informative = [
             int(code)
             for code in np.unique(self.codes)
             if self.labels[code] is not None and self.labels[code] != SUPPRESSED
         ]
-        alone = np.append(np.diff(self.sets.starts), 0)[self.sets.number[told]] == 1
+        alone = np.append(np.diff(self.sets.starts), 0)[self.sets.number[informative]] == 1
         if not self.numeric:
-            return bool(told and alone.all())
-        points = (self.ends[told, 0] == self.ends[told, 1]) & np.isin(self.ends[told, 0], self._known)
-        return bool(told and (points | alone).all())
+            return bool(informative and alone.all())
+        points = (self.ends[informative, 0] == self.ends[informative, 1]) & np.isin(
+            self.ends[informative, 0], self._known
+        )
+        return bool(informative and (points | alone).all())
 
     @cached_property
     def unread(self) -> Unread | None:
-        """The released cells that nobody can read; None where there are none."""
+        """The released cells that cannot be read, or None."""
         return Unread.of(self.domain, self.labels, np.bincount(self.codes, minlength=len(self.labels)))
 
     @cached_property
@@ -185,7 +187,7 @@ class Column:
 
     @cached_property
     def extent(self) -> float:
-        """The distance between the least and the largest number; 1 where they are equal."""
+        """The distance between the least and the largest number, or 1 if they are equal."""
         return float(self.place(self._known.max()) - self.place(self._known.min())) or 1.0
 
     @cached_property
@@ -196,11 +198,11 @@ class Column:
         return 2 * float(np.nanmedian(halves))
 
     def place(self, numbers: Any) -> Any:
-        """Return numbers for computing distances, scaled where they are enormous, as `Domain.places`."""
+        """Return numbers for computing distances, scaled down if enormous, as `Domain.places`."""
         return np.ldexp(numbers, -self.exponent)
 
     def part(self, code: int, *, corner: bool) -> Part:
-        """Make a part of a predicate of a released cell; with `corner` points become one-sided."""
+        """Return the condition of a released cell, where `corner` makes points one-sided."""
         if not self.numeric:
             return Part(code, 0.0, 0.0)
         low, high = map(float, self.ends[code])
@@ -220,11 +222,11 @@ class Column:
         return parts
 
     def of_records(self, records: NDArray[np.int64]) -> Column:
-        """Return the column with some of the released records alone, of which predicates are asked."""
+        """Return the column restricted to some released records."""
         return replace(self, codes=self.codes[records])
 
     def meets(self, part: Part, *, of_release: bool) -> NDArray[np.bool_]:
-        """Say which raw rows meet a part of a predicate, or which released records."""
+        """Return which raw rows, or which released records, meet a condition."""
         if not self.numeric:
             allowed = np.zeros(self.domain.size, np.bool_)
             if self.sets.number[part.code] >= 0:
@@ -237,10 +239,10 @@ class Column:
             return np.asarray(np.isnan(first))
         return np.asarray((first >= part.low) & (last <= part.high))
 
-    def _among(self, named: NDArray[np.int64], of_release: bool) -> NDArray[np.bool_]:
-        """Say which raw rows have one of some values, or which released records nothing else."""
+    def _among(self, ranks: NDArray[np.int64], of_release: bool) -> NDArray[np.bool_]:
+        """Return which raw rows have an allowed value, or which released records have only such values."""
         allowed = np.zeros(self.domain.size, np.bool_)
-        allowed[named] = True
+        allowed[ranks] = True
         if not of_release:
             return np.asarray(allowed[self.ranks])
         codes, low, high = self.codes, self.low, self.high
@@ -249,26 +251,26 @@ class Column:
             for numbers in (np.sort(self.numbers[allowed]), np.sort(self.numbers[~allowed]))
         )
         plain = (inside > 0) & (outside == 0)
-        plain |= self.is_missing[codes] & (self.domain.missing in named)
+        plain |= self.is_missing[codes] & (self.domain.missing in ranks)
         is_set = self.sets.number[codes] >= 0
         return np.asarray(np.where(is_set, self.sets.within(allowed, codes), plain))
 
     def covers(self, row: int) -> NDArray[np.bool_]:
-        """Say which released records' cells cover the value of a raw row: bool[records]."""
+        """Return which released cells cover the value of a raw row: bool[records]."""
         if not self.numeric:
             return self.sets.has(int(self.ranks[row]), self.codes)
         value = self.values[row]
-        # What says nothing, as * does, may be anything.
+        # A cell that tells nothing, such as *, covers every value.
         missing = self.is_missing[self.codes]
         star = np.array([label == SUPPRESSED for label in self.labels])[self.codes]
         vague = star | (np.isnan(self.low) & ~missing)
         plain = missing if math.isnan(value) else (self.low <= value) & (value <= self.high)
         is_set = self.sets.number[self.codes] >= 0
-        named = self.sets.has(int(self.ranks[row]), self.codes)
-        return np.asarray(np.where(is_set, named, vague | plain))
+        in_set = self.sets.has(int(self.ranks[row]), self.codes)
+        return np.asarray(np.where(is_set, in_set, vague | plain))
 
     def random_predicate(self, random: np.random.Generator) -> NDArray[np.bool_]:
-        """Say which raw rows meet a predicate made of nothing but the column's values."""
+        """Return which raw rows meet a random condition on the column's values."""
         rank = int(random.integers(self.domain.size))
         if not self.numeric or math.isnan(self.numbers[rank]):
             return np.asarray(self.ranks == rank)
@@ -276,19 +278,15 @@ class Column:
         return np.asarray(self.values >= value if random.random() < 0.5 else self.values <= value)
 
 
-def _released_as_they_are(schema: Schema, columns: Sequence[Sequence[str]]) -> list[Attribute]:
-    """Return the columns that all tables have, without a treatment, that no model looks at."""
-    found = []
-    for name in columns[0]:
-        attribute = schema[name] if name in schema else Attribute(name, "insensitive")
-        plain = attribute.role == "insensitive" and attribute.treatment is None
-        if plain and all(name in each for each in columns):
-            found.append(attribute)
-    return found
+def _untreated_columns(schema: Schema, columns: Sequence[Sequence[str]]) -> list[Attribute]:
+    """Return insensitive columns of all tables that are released without a treatment."""
+    shared = (name for name in columns[0] if all(name in names for names in columns))
+    attributes = [schema[name] if name in schema else Attribute(name, "insensitive") for name in shared]
+    return [entry for entry in attributes if entry.role == "insensitive" and entry.treatment is None]
 
 
 class Setting:
-    """The tables, column by column; people of the control come after those of the raw table.
+    """The attacked tables by column, in which people of the control follow those of the raw table.
 
     Attributes
     ----------
@@ -303,14 +301,13 @@ class Setting:
         self.seed = seed
         attributes = [*schema.quasi, *schema.sensitive]
         names = [attribute.name for attribute in attributes]
-        tables = [each for each in (raw, release, control) if each is not None]
-        plain = _released_as_they_are(schema, [engine_for(loaded(table)).columns for table in tables])
-        attributes += plain
+        tables = [table for table in (raw, release, control) if table is not None]
+        attributes += _untreated_columns(schema, [engine_for(loaded(table)).columns for table in tables])
 
         def columns_of(table: Any, what: str) -> pl.DataFrame:
             require_columns(names, engine_for(loaded(table)).columns, f"{what}: ")
-            whole = nw.from_native(loaded(table), eager_only=True)
-            frame = pl.DataFrame({each.name: whole[each.name].to_polars() for each in attributes})
+            native = nw.from_native(loaded(table), eager_only=True)
+            frame = pl.DataFrame({entry.name: native[entry.name].to_polars() for entry in attributes})
             if not len(frame):
                 raise TableError(f"{what}: the table has no rows")
             return frame
@@ -328,18 +325,17 @@ class Setting:
         self.released = [attribute.name for attribute in attributes]
         nulls = schema.null_values
         for attribute in attributes:
-            known = counted(mine, attribute.as_sensitive(), nulls)
-            seen = counted(theirs, attribute.as_released().as_texts().as_sensitive(), nulls)
-            labels: Sequence[str | None] = seen.domain.values
-            if attribute.role == "quasi" and known.domain.missing < 0:
+            values = counted(mine, attribute.as_sensitive(), nulls)
+            cells = counted(theirs, attribute.as_released().as_texts().as_sensitive(), nulls)
+            labels: Sequence[str | None] = cells.domain.values
+            if attribute.role == "quasi" and values.domain.missing < 0:
                 # Other tools suppress a cell by leaving it out.
                 labels = [SUPPRESSED if label is None else label for label in labels]
-            self.columns[attribute.name] = Column.of(
-                known.domain, known.rank_of_row(), labels, seen.rank_of_row()
-            )
+            column = Column.of(values.domain, values.rank_of_row(), labels, cells.rank_of_row())
+            self.columns[attribute.name] = column
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
-        """Lay out some columns for the search of nearest records, these in the given order."""
+        """Lay out columns for the search of nearest records, with the records in the given order."""
         from incrowd.kernels.clusters.nearest import Cloud
 
         columns = [self.columns[name] for name in names]
@@ -356,7 +352,7 @@ class Setting:
             [column.place(getattr(column, what)) if column.numeric else nothing for column in columns]
             for what in ("low", "high", "values")
         )
-        codes, members, starts = _cells_of(columns)
+        codes, members, starts = _cloud_cells(columns)
         return Cloud(
             np.array([column.numeric for column in columns]),
             side_by_side(lows, self.records, np.float64)[order],
@@ -374,21 +370,21 @@ class Setting:
     ) -> Attack:
         """Attack people of the release and of the control, and guess without the release."""
         random = np.random.default_rng([self.seed, 1])
-        made = min(attacks, self.people)
-        main = wilson(wins(random.choice(self.people, made, replace=False)), made)
-        baseline = wilson(guesses(), made)
+        number = min(attacks, self.people)
+        main = wilson(wins(random.choice(self.people, number, replace=False)), number)
+        baseline = wilson(guesses(), number)
         others = self.rows - self.people
         if not others:
-            return Attack(kind, made, main, baseline, None, None)
+            return Attack(kind, number, main, baseline, None, None)
         drawn = min(attacks, others)
         control = wilson(wins(self.people + random.choice(others, drawn, replace=False)), drawn)
-        return Attack(kind, made, main, baseline, control, risk_of(main, control))
+        return Attack(kind, number, main, baseline, control, risk_of(main, control))
 
 
-def _cells_of(
+def _cloud_cells(
     columns: Sequence[Column],
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the cells of released records as a Cloud numbers them, and the members of all sets."""
+    """Return the cells of released records numbered for a Cloud, and the members of all sets."""
     codes = []
     members: list[NDArray[np.float64]] = [np.zeros(0)]
     starts = [0]
@@ -404,7 +400,7 @@ _SPARE = "\0spare"
 
 
 def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -> SensitiveCounts:
-    """Count one column on its own, as a sensitive one, so that no row counts as suppressed."""
+    """Count a column as a sensitive one, so that no row counts as suppressed."""
     from incrowd.engines import engine_for
 
     # A query of a wide frame takes as long as it has columns.
@@ -417,19 +413,19 @@ def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -
 def nearest_records(
     setting: Setting, names: Sequence[str], rows: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the nearest released records of raw rows, and how far they are; the seed decides ties."""
+    """Return the nearest released records of raw rows and the distances, with ties settled by the seed."""
     from incrowd.kernels.clusters.nearest import nearest
 
     order = np.random.default_rng([setting.seed, 3]).permutation(setting.records)
-    order = order[_first_of_each(setting, names, order, count)]
-    found, gaps = nearest(setting.cloud(names, order), rows, count)
-    return order[found], gaps
+    order = order[_first_of_classes(setting, names, order, count)]
+    nearest_in_order, gaps = nearest(setting.cloud(names, order), rows, count)
+    return order[nearest_in_order], gaps
 
 
-def _first_of_each(
+def _first_of_classes(
     setting: Setting, names: Sequence[str], order: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
-    """Return the places of the first records of each equivalence class: those after them are as far."""
+    """Return the positions of the first `count` records of each class, as others are equally far."""
     from incrowd.kernels.grouping.grouping import group_codes
 
     codes = [setting.columns[name].codes[order].astype(np.int64) for name in names]

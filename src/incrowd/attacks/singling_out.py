@@ -22,7 +22,7 @@ _BYTES_KEPT = 1 << 27
 
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
-    """Guess predicates of some released columns, whatever their role, that one person meets alone."""
+    """Guess predicates of some released columns, of any role, that exactly one person meets."""
     from incrowd.kernels.grouping.grouping import group_codes
 
     random = np.random.default_rng([setting.seed, 2, width])
@@ -31,9 +31,11 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     ids, first = group_codes(codes, setting.records)
     records = np.bincount(ids)
     covered = _Covered([column.of_records(first) for column in columns], records)
-    # Where every record has its like, no predicate is met by one alone, and there is no use in trying long.
+    # If every record has an equal, no predicate is met by a single record, so few are tried.
     tries = attacks * (_TRIES if records.min() == 1 else _TRIES_IN_CROWDS)
-    candidates = _alone(columns, random) if width == 1 else _together(columns, setting.records, width, random)
+    candidates = (
+        _univariate(columns, random) if width == 1 else _multivariate(columns, setting.records, width, random)
+    )
     guesses = _guesses(islice(candidates, tries), covered, attacks)
 
     rests_on = []
@@ -42,56 +44,56 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
         check()
         parts = [columns[j].meets(part, of_release=False) for j, part in predicate.items()]
         meeting = np.logical_and.reduce(parts)
-        own = int(meeting[: setting.people].sum())
-        if own == 1:
-            rests_on.append([list(predicate)[place] for place in needed(parts, setting.people)])
-        return own, int(meeting[setting.people :].sum())
+        in_table = int(meeting[: setting.people].sum())
+        if in_table == 1:
+            rests_on.append([list(predicate)[position] for position in needed(parts, setting.people)])
+        return in_table, int(meeting[setting.people :].sum())
 
     meeting = [people(guess) for guess in guesses]
-    made = len(guesses)
-    won, of_control = sum(own == 1 for own, _ in meeting), sum(other == 1 for _, other in meeting)
-    lucky = _lucky(columns, setting.people, width, made, random)
-    main, baseline = wilson(won, made), wilson(lucky, made)
+    number = len(guesses)
+    won, of_control = (sum(counts[part] == 1 for counts in meeting) for part in (0, 1))
+    lucky = _lucky_guesses(columns, setting.people, width, number, random)
+    main, baseline = wilson(won, number), wilson(lucky, number)
     others = setting.rows - setting.people
-    telling = shares(setting, rests_on)
-    said = remarks(setting, telling, won / made) if made else (_NOTHING_TO_GUESS,)
+    columns_of_guesses = shares(setting, rests_on)
+    sentences = remarks(setting, columns_of_guesses, won / number) if number else (_NOTHING_TO_GUESS,)
     if not others:
-        return Attack(kind, made, main, baseline, None, None, columns=telling, remarks=said)
+        return Attack(kind, number, main, baseline, None, None, columns=columns_of_guesses, remarks=sentences)
     # Among fewer people a predicate meets exactly one more or less often.
     factor = size_factor([other for _, other in meeting], setting.people / others)
-    control = wilson(min(round(of_control * factor), made), made)
+    control = wilson(min(round(of_control * factor), number), number)
     risk = risk_of(main, control)
-    return Attack(kind, made, main, baseline, control, risk, columns=telling, remarks=said)
+    return Attack(kind, number, main, baseline, control, risk, columns=columns_of_guesses, remarks=sentences)
 
 
 def _guesses(candidates: Iterator[dict[int, Part]], covered: _Covered, attacks: int) -> list[dict[int, Part]]:
-    """Choose the predicates that one released record meets alone, or else those that the fewest meet."""
-    found: list[tuple[int, int, dict[int, Part]]] = []
-    seen: set[str] = set()
+    """Choose the predicates met by exactly one released record, or else those met by the fewest."""
+    entries: list[tuple[int, int, dict[int, Part]]] = []
+    names: set[str] = set()
     unique = 0
     for number, predicate in enumerate(candidates):
         check()
         if unique == attacks:
             break
         name = repr(predicate)
-        if name in seen:
+        if name in names:
             continue
-        seen.add(name)
+        names.add(name)
         holders = covered.by(predicate)
         if not holders:
             continue
         unique += holders == 1
-        found.append((holders, number, predicate))
-    # A guess is worth making where one released record meets it; k-anonymous releases have none, so that the
-    # ones that the fewest meet are all there is.
-    best = sorted(found, key=lambda entry: entry[:2])[:attacks]
+        entries.append((holders, number, predicate))
+    # Guesses met by a single released record are the best. A k-anonymous release has none, so the predicates
+    # met by the fewest records are guessed.
+    best = sorted(entries, key=lambda entry: entry[:2])[:attacks]
     return [guess for holders, _, guess in best if holders == 1] or [guess for _, _, guess in best]
 
 
-def _lucky(
+def _lucky_guesses(
     columns: Sequence[Column], people: int, width: int, guesses: int, random: np.random.Generator
 ) -> int:
-    """Count the random predicates that one person meets alone; they are made without the release."""
+    """Count random predicates, made without the release, that exactly one person meets."""
     lucky = 0
     for _ in range(guesses):
         check()
@@ -102,7 +104,7 @@ def _lucky(
 
 
 class _Covered:
-    """How many released records meet a predicate; the matches of its parts are kept, as bits."""
+    """Counts of the released records that meet a predicate, with the matches of parts cached as bits."""
 
     def __init__(self, columns: Sequence[Column], records: NDArray[np.int64]) -> None:
         self._columns = columns
@@ -118,25 +120,24 @@ class _Covered:
 
     def _meets(self, j: int, part: Part) -> NDArray[np.uint8]:
         key = (j, repr(part))
-        found = self._bits.get(key)
-        if found is None:
+        if key not in self._bits:
             if len(self._bits) >= self._most:
                 self._bits.clear()
-            found = self._bits[key] = np.packbits(self._columns[j].meets(part, of_release=True))
-        return found
+            self._bits[key] = np.packbits(self._columns[j].meets(part, of_release=True))
+        return self._bits[key]
 
 
-def _alone(columns: Sequence[Column], random: np.random.Generator) -> Iterator[dict[int, Part]]:
-    """Predicates of one column: in turn one of each, those that look rarest first."""
-    each = [[(j, part) for part in column.cells(random)] for j, column in enumerate(columns)]
-    for parts in zip_longest(*each):
+def _univariate(columns: Sequence[Column], random: np.random.Generator) -> Iterator[dict[int, Part]]:
+    """Yield predicates of a single column, in turn from every column, rare cells first."""
+    by_column = [[(j, part) for part in column.cells(random)] for j, column in enumerate(columns)]
+    for parts in zip_longest(*by_column):
         yield from ({j: part} for j, part in filter(None, parts))
 
 
-def _together(
+def _multivariate(
     columns: Sequence[Column], records: int, width: int, random: np.random.Generator
 ) -> Iterator[dict[int, Part]]:
-    """Predicates of several columns, each of a released record."""
+    """Yield predicates of several columns, each made of a released record."""
     while True:
         record = int(random.integers(records))
         chosen = sorted(random.permutation(len(columns))[:width].tolist())
@@ -144,12 +145,12 @@ def _together(
 
 
 def size_factor(counts: Sequence[int], scale: float) -> float:
-    """Return how much more often a predicate meets exactly one person if there are `scale` times as many.
+    """Return the ratio of unique matches of a predicate among `scale` times as many people.
 
     The numbers of people who meet a predicate are taken for negative binomial. Shape and mean are those that
     fit the shares of the counts 0 and 1. With more people the shape stays and the mean is scaled.
     """
-    none, one = (sum(number == wanted for number in counts) / len(counts) for wanted in (0, 1))
+    none, one = (sum(number == count for number in counts) / len(counts) for count in (0, 1))
     if scale <= 1 or not one or not none:
         return 1.0
     # Share of 0: (1 + x)^-shape, of 1: shape x / (1 + x) times that; so their ratio fixes x.

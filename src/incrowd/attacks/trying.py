@@ -1,4 +1,4 @@
-"""attack(): try to single out, link and infer with a release, and count how often it works."""
+"""The call `attack`: try attacks on a release, and count how often they succeed."""
 
 from __future__ import annotations
 
@@ -157,7 +157,11 @@ def attack(  # noqa: PLR0913
     columns = COUNT.check(columns, "attack", "columns")
     neighbours = COUNT.check(neighbours, "attack", "neighbours")
     seed = SEED.check(seed, "attack", "seed")
-    _refuse_unknown(kinds or ())
+    for kind in kinds or ():
+        if kind not in ATTACKS:
+            raise ParameterError(
+                f"there is no attack {kind!r}; there are {', '.join(ATTACKS)}" + did_you_mean(kind, ATTACKS)
+            )
     columns_of = schema if isinstance(schema, Schema) else schema.schema
     secret = _secret(columns_of, secret)
     if by is not None:
@@ -165,7 +169,7 @@ def attack(  # noqa: PLR0913
     if row_map is not None:
         table, aligned = as_released(table, row_map), True
     names = [attribute.name for attribute in columns_of.quasi]
-    released, *also = (with_stars(loaded(each), names, suppressed_as) for each in (released, *also))
+    released, *also = (with_stars(loaded(data), names, suppressed_as) for data in (released, *also))
     setting = Setting(table, released, columns_of, control, seed)
     releases = (setting, *(Setting(table, other, columns_of, None, seed) for other in also))
     call = AttackCall(
@@ -181,38 +185,26 @@ def attack(  # noqa: PLR0913
         known=None if not aligned else setting.quasi if known is None else list(known),
         sides=_sides(setting.quasi, parts),
         # Where rows were left out, only the other way is open, unless it is asked for.
-        by_order="composition-by-order" in (kinds or ()) or len({each.records for each in releases}) == 1,
+        by_order="composition-by-order" in (kinds or ())
+        or len({release.records for release in releases}) == 1,
         seed=seed,
     )
-    _refuse_impossible(call, kinds or ())
-    progress = progress or Silent()
-    found = []
-    for name, each in ATTACKS.items():
-        wanted = each.by_default if kinds is None else name in kinds
-        if wanted and each.possible(call):
-            progress.stage(name)
-            found.append(each.result(call))
-    return found
-
-
-def _refuse_unknown(kinds: Sequence[str]) -> None:
-    for kind in kinds:
-        if kind not in ATTACKS:
-            raise ParameterError(
-                f"there is no attack {kind!r}; there are {', '.join(ATTACKS)}" + did_you_mean(kind, ATTACKS)
-            )
-
-
-def _refuse_impossible(call: AttackCall, kinds: Sequence[str]) -> None:
-    for kind in kinds:
+    for kind in kinds or ():
         if not ATTACKS[kind].possible(call):
             raise ParameterError(
                 f"{kind} needs {ATTACKS[kind].needs}, which this call has not got; leave it out of kinds"
             )
+    progress = progress or Silent()
+    results = []
+    for name, entry in ATTACKS.items():
+        if (entry.by_default if kinds is None else name in kinds) and entry.possible(call):
+            progress.stage(name)
+            results.append(entry.result(call))
+    return results
 
 
 def _secret(schema: Schema, secret: str | None) -> str | None:
-    """Return the sensitive attribute that is inferred, where there is one."""
+    """Return the sensitive attribute to infer, by default the only one."""
     names = [attribute.name for attribute in schema.sensitive]
     if secret is not None and secret not in names:
         raise SchemaError(f"secret {secret!r} is no sensitive attribute; {those_are(names, secret)}")
@@ -222,7 +214,7 @@ def _secret(schema: Schema, secret: str | None) -> str | None:
 def _sides(
     quasi: list[str], parts: tuple[Sequence[str], Sequence[str]] | None
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the quasi-identifiers on either side of a link: those named, or two halves."""
+    """Return the quasi-identifiers on either side of a link, by default two halves."""
     half = (len(quasi) + 1) // 2
     sides = parts or (quasi[:half], quasi[half:])
     for name in (name for side in sides for name in side):

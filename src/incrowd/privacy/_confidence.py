@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError
@@ -19,7 +20,7 @@ VALUE = Parameter(str, "the one sensitive value to protect; every value by defau
 
 
 def value_code(frequency: FrequencyTable, position: int, value: str) -> int | None:
-    """Return the rank of a value that a model names; None where no record has it.
+    """Return the rank of a protected value, or None if no record has this value.
 
     It may be a part of lists, or all records with it are left out.
     """
@@ -30,24 +31,25 @@ def value_code(frequency: FrequencyTable, position: int, value: str) -> int | No
     return values.index(value)
 
 
-def check_value(frequency: FrequencyTable, position: int, value: str) -> None:
-    """Refuse a value that is none of a table: a slip of the pen must not count as protection.
+def check_value(frequency: FrequencyTable, positions: Sequence[int], value: str | None) -> None:
+    """Raise for a protected value that a table lacks: a typing error must not count as protection.
 
     Raises
     ------
     ParameterError
-        When the sensitive attribute has neither such a value nor such a part of lists.
+        When a sensitive attribute has neither such a value nor such a part of lists.
     """
-    if value_code(frequency, position, value) is None and part_code(frequency, position, value) is None:
-        counted = frequency.sensitive[position]
-        raise ParameterError(
-            f"the value to protect is none of the {counted.present} values of column {counted.name!r}; "
-            "write it as it stands in the table"
-        )
+    for position in positions if value is not None else ():
+        if value_code(frequency, position, value) is None and part_code(frequency, position, value) is None:
+            counted = frequency.sensitive[position]
+            raise ParameterError(
+                f"the value to protect is none of the {counted.present} values of column {counted.name!r}; "
+                "write it as it stands in the table"
+            )
 
 
 def part_code(frequency: FrequencyTable, position: int, value: str) -> int | None:
-    """Return the code of the part that a model names; None where values are no lists or have no such part."""
+    """Return the code of a protected part of lists, or None if there is no such part."""
     counted = frequency.sensitive[position]
     parts = counted.domain.parts
     if parts is None or value not in parts.names:
@@ -59,7 +61,7 @@ def part_code(frequency: FrequencyTable, position: int, value: str) -> int | Non
 def largest_part_shares(
     classes: EquivalenceClasses, position: int, value: str | None = None
 ) -> NDArray[np.float64]:
-    """Return the share of each class that has its most frequent part, or the named one: float64[classes]."""
+    """Return the share of each class with its most frequent part, or with `value`: float64[classes]."""
     if value is None:
         return part_shares(classes, position)
     code, counts = part_code(classes.frequency, position, value), classes.part_counts(position)
@@ -71,7 +73,7 @@ def largest_part_shares(
 def largest_shares(
     classes: EquivalenceClasses, position: int, value: str | None = None
 ) -> NDArray[np.float64]:
-    """Return the share of each class's most frequent value, or of the named one: float64[classes]."""
+    """Return the share of each class with its most frequent value, or with `value`: float64[classes]."""
     counts = classes.counts(position)
     amounts = counts.counts
     if value is not None:

@@ -1,4 +1,4 @@
-"""Measuring a table by one model in one call."""
+"""Functions that measure a table under a single model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reached(
     person: str | Sequence[str] = (),
     weights: str | None = None,
 ) -> float:
-    """Measure the value that a model compares with its limit, over all sensitive attributes that it concerns.
+    """Measure the value that a model compares with its limit: the worst over all sensitive attributes.
 
     Parameters
     ----------
@@ -46,11 +46,12 @@ def reached(
         When the table cannot be read or lacks a column.
     """
     classes = read_for(model, table, quasi, sensitive, population=population, person=person, weights=weights)
-    results = [
-        result for result in model.measure(classes, asked=False) if result.quantity == model.limit_name
+    values = [
+        result.value
+        for result in model.measure(classes, asked=False)
+        if result.quantity == model.limit_name and result.value is not None
     ]
-    found = [result.value for result in results if result.value is not None]
-    return min(found) if model.more_is_safer else max(found)
+    return min(values) if model.more_is_safer else max(values)
 
 
 def read_for(
@@ -63,17 +64,14 @@ def read_for(
     person: str | Sequence[str] = (),
     weights: str | None = None,
 ) -> EquivalenceClasses:
-    """Return the equivalence classes of a table with all that a model looks at; see `reached`."""
+    """Return the equivalence classes of a table, read as a model needs; see `reached`."""
     from incrowd.engines import read_classes
     from incrowd.table.schema import Schema
 
-    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive), person=person, weights=weights)
+    quasi, sensitive = ((names,) if isinstance(names, str) else names for names in (quasi, sensitive))
+    schema = Schema(quasi=quasi, sensitive=sensitive, person=person, weights=weights)
     classes = read_classes(table, schema, joint=model.is_joint, population=population)
     if not classes.frequency.records:
         raise TableError(f"{model.name}: every record is suppressed (* in every quasi-identifier)")
     model.check_table(classes.frequency.counted)
     return classes
-
-
-def _columns(columns: Columns) -> Mapping[str, object] | Iterable[str]:
-    return (columns,) if isinstance(columns, str) else columns

@@ -1,7 +1,8 @@
-"""Measures of classes whose sensitive values are lists, by the parts of these; see `incrowd.table.parts`."""
+"""Measures of classes by the parts of sensitive lists; see `incrowd.table.parts`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -39,18 +40,20 @@ def part_distances(
     largest = np.maximum.reduceat(apart / (sizes * float(everybody)), counts.indptr[:-1])
     if not absent:
         return largest
-    # The parts of the table by their share: the first that a class lacks is the farthest.
+    # Rank the table's parts by share, the largest first: the first part that a class lacks is the farthest.
+    # Example: shares a 0.5, b 0.3, c 0.2. A class with a and c has ranks 0, 2, so its first gap is rank 1:
+    # b, at a distance of 0.3. A class with a and b has no gap, so rank 2 (c) is the first that it lacks.
     rank = np.empty(len(totals), np.int64)
     order = np.argsort(-totals, kind="stable")
     rank[order] = np.arange(len(order))
     owner = np.repeat(np.arange(len(lengths)), lengths)
-    places = rank[counts.codes]
-    places = places[np.lexsort((places, owner))]
-    gaps = places > np.arange(len(places)) - np.repeat(counts.indptr[:-1], lengths)
+    ranks = rank[counts.codes]
+    ranks = ranks[np.lexsort((ranks, owner))]
+    gaps = ranks > np.arange(len(ranks)) - np.repeat(counts.indptr[:-1], lengths)
     lacking = lengths.copy()
-    seen = np.flatnonzero(gaps)
-    holders, first = np.unique(owner[seen], return_index=True)
-    lacking[holders] = seen[first] - counts.indptr[:-1][holders]
+    jumps = np.flatnonzero(gaps)
+    holders, first = np.unique(owner[jumps], return_index=True)
+    lacking[holders] = jumps[first] - counts.indptr[:-1][holders]
     shares = np.append(totals[order], 0) / everybody
     return np.maximum(largest, shares[lacking])
 
@@ -58,15 +61,15 @@ def part_distances(
 def part_lifts(
     classes: EquivalenceClasses, attribute: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compare the parts of each class with the whole table, as `ClassCounts.lifts` does with values."""
+    """Compare the shares of parts in each class and in the table, as `ClassCounts.lifts` does for values."""
     counts, counted = classes.part_counts(attribute), classes.frequency.sensitive[attribute]
     size = np.repeat(classes.sizes, np.diff(counts.indptr)).astype(np.float64)
-    whole = counted.part_totals[counts.codes].astype(np.float64)
-    return counts.counts * float(counted.everybody) / (size * whole), whole / float(counted.everybody)
+    totals = counted.part_totals[counts.codes].astype(np.float64)
+    return counts.counts * float(counted.everybody) / (size * totals), totals / float(counted.everybody)
 
 
 def hitting_numbers(classes: EquivalenceClasses, attribute: int, least: int) -> NDArray[np.int64]:
-    """Count the fewest parts such that every record of a class has one of them: int64[classes].
+    """Count for each class the fewest parts such that every record has at least one: int64[classes].
 
     Parts that are the only one of some record are counted all. Of the others at most `EXACT` are counted, or
     as many as reach `least`, whichever is more.
@@ -80,15 +83,15 @@ def hitting_numbers(classes: EquivalenceClasses, attribute: int, least: int) -> 
     assert parts is not None, "only lists have parts"
     counts = classes.counts(attribute)
     lists, of_value = parts.distinct
-    held = of_value[counts.codes]
-    found = np.empty(len(classes), np.int64)
+    codes = of_value[counts.codes]
+    numbers = np.empty(len(classes), np.int64)
     for number, (start, stop) in enumerate(zip(counts.indptr[:-1], counts.indptr[1:], strict=True)):
-        found[number] = hitting_number([lists[code] for code in set(held[start:stop].tolist())], least)
-    return found
+        numbers[number] = hitting_number([lists[code] for code in set(codes[start:stop].tolist())], least)
+    return numbers
 
 
 def hitting_number(lists: Iterable[frozenset[int]], least: int = 1) -> int:
-    """Return the fewest parts such that each list has one of them; see `hitting_numbers`.
+    """Return the fewest parts such that each list has at least one; see `hitting_numbers`.
 
     Examples
     --------
@@ -96,61 +99,52 @@ def hitting_number(lists: Iterable[frozenset[int]], least: int = 1) -> int:
     2
     """
     lists = set(lists)
-    alone = frozenset[int]().union(*(each for each in lists if len(each) == 1))
-    # Whoever has one part alone is met by nothing else, so these parts are in every choice.
-    left = [each for each in lists if not each & alone]
-    return len(alone) + _fewest(_minimal(left), max(EXACT, least - len(alone)))
+    # A list of a single part needs that part, so these parts are in every choice.
+    alone = frozenset[int]().union(*(parts for parts in lists if len(parts) == 1))
+    minimal = _minimal([parts for parts in lists if not parts & alone])
+    most = max(EXACT, least - len(alone))
+    number = _disjoint(minimal, most)
+    while number < most and not _can_meet(minimal, number):
+        number += 1
+    return len(alone) + number
 
 
 def _minimal(lists: Sequence[frozenset[int]]) -> list[frozenset[int]]:
-    """Leave out lists that hold another one: who meets that meets them."""
-    kept: list[frozenset[int]] = []
-    holders: dict[int, list[frozenset[int]]] = {}
-    for each in sorted(lists, key=len):
-        if any(other <= each for part in each for other in holders.get(part, ())):
+    """Leave out supersets of other lists: a part that meets the subset meets the superset."""
+    minimal: list[frozenset[int]] = []
+    by_smallest: dict[int, list[frozenset[int]]] = {}
+    for parts in sorted(lists, key=len):
+        # A subset's smallest part is in the superset, so looking under each part finds every subset.
+        if any(other <= parts for part in parts for other in by_smallest.get(part, ())):
             continue
-        kept.append(each)
-        # A list is found by its smallest part, which whoever holds it has.
-        holders.setdefault(min(each), []).append(each)
-    return kept
-
-
-def _fewest(lists: Sequence[frozenset[int]], most: int) -> int:
-    """Return the fewest parts that meet all lists, at most `most`."""
-    reached = _disjoint(lists, most)
-    while reached < most and not _can_meet(lists, reached):
-        reached += 1
-    return reached
+        minimal.append(parts)
+        by_smallest.setdefault(min(parts), []).append(parts)
+    return minimal
 
 
 def _disjoint(lists: Sequence[frozenset[int]], most: int) -> int:
-    """Count lists without a common part, at most `most`: each needs a part of its own."""
-    taken: set[int] = set()
+    """Count disjoint lists, at most `most`: a lower bound, as each needs a different part."""
+    union: set[int] = set()
     count = 0
-    for each in lists:
+    for parts in lists:
         if count == most:
             break
-        if taken.isdisjoint(each):
-            taken |= each
+        if union.isdisjoint(parts):
+            union |= parts
             count += 1
     return count
 
 
 def _can_meet(lists: Sequence[frozenset[int]], many: int) -> bool:
-    """Say whether so many parts meet all lists: some part of the shortest list is among them."""
+    """Return whether `many` parts meet all lists, by branching over the parts of the shortest list."""
     if not lists:
         return True
     if many == 0 or _disjoint(lists, many + 1) > many:
         return False
-    often: dict[int, int] = {}
-    for each in lists:
-        for part in each:
-            often[part] = often.get(part, 0) + 1
-    most_often = sorted(often.values(), reverse=True)[:many]
-    if sum(most_often) < len(lists):
+    often = Counter(part for parts in lists for part in parts)
+    if sum(count for _, count in often.most_common(many)) < len(lists):
         return False
-    branch = min(lists, key=len)
     return any(
-        _can_meet([each for each in lists if part not in each], many - 1)
-        for part in sorted(branch, key=lambda part: (-often[part], part))
+        _can_meet([parts for parts in lists if part not in parts], many - 1)
+        for part in sorted(min(lists, key=len), key=lambda part: (-often[part], part))
     )

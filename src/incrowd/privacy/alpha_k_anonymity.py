@@ -63,18 +63,16 @@ class AlphaKAnonymity(SensitiveModel):
 
     @property
     def least_size(self) -> int:
-        """A class needs k records."""
+        """Smallest class size allowed, k."""
         return self.k
 
     def parts(self) -> Sequence[PrivacyModel]:
-        """Return the share's condition and the size's."""
+        """Return the conditions on shares and on sizes."""
         return (self, KAnonymity(self.k))
 
     def check_values(self, frequency: FrequencyTable) -> None:
-        """Refuse a value that does not occur."""
-        if self.value is not None:
-            for position in self.positions(frequency):
-                check_value(frequency, position, self.value)
+        """Raise for a value that does not occur."""
+        check_value(frequency, self.positions(frequency), self.value)
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a k above the number of records and a value that does not occur."""
@@ -84,7 +82,7 @@ class AlphaKAnonymity(SensitiveModel):
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the records without which no value has more than its share."""
+        """Count the records above the allowed share of each value."""
         from incrowd.kernels.capping import beyond_shares
 
         counts = classes.counts(attribute)
@@ -95,11 +93,9 @@ class AlphaKAnonymity(SensitiveModel):
         return beyond_shares(counts, failing, limits)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the share of the most frequent value of each class, or of the named one."""
         return largest_shares(classes, attribute, self.value)
 
     def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
-        """Return the share of the most frequent part of each class, or of the named one."""
         return largest_part_shares(classes, attribute, self.value)
 
 

@@ -1,4 +1,4 @@
-"""Several attackers, each of whom knows some of the quasi-identifiers."""
+"""Attackers who each know some of the quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Attacker(PrivacyModel):
-    """Somebody who knows some quasi-identifiers, and the models that must hold against this attacker.
+    """An attacker who knows some of the quasi-identifiers, and the models that must hold against that
+    attacker.
 
     Example: a neighbour knows age and sex, an insurer knows zip and admission date. Records that have the
     same cells in these columns look alike to that attacker. The models judge these groups in place of the
@@ -65,38 +66,38 @@ class Attacker(PrivacyModel):
     def __init__(
         self, attacker: str, knows: str | Iterable[str], models: PrivacyModel | Iterable[PrivacyModel]
     ) -> None:
-        known = (knows,) if isinstance(knows, str) else tuple(knows)
-        asked = (models,) if isinstance(models, PrivacyModel) else tuple(models)
+        columns = (knows,) if isinstance(knows, str) else tuple(knows)
+        conditions = (models,) if isinstance(models, PrivacyModel) else tuple(models)
         if not isinstance(attacker, str) or not attacker:
             raise ParameterError('attacker: give a name, e.g. "insurer"')
-        if not known or not all(isinstance(name, str) for name in known):
+        if not columns or not all(isinstance(name, str) for name in columns):
             raise ParameterError(f"attacker {attacker!r} knows no column; name at least one quasi-identifier")
-        if not asked or not all(isinstance(model, PrivacyModel) for model in asked):
+        if not conditions or not all(isinstance(model, PrivacyModel) for model in conditions):
             raise ParameterError(
                 f"attacker {attacker!r}: give at least one model that must hold, e.g. ic.KAnonymity(20)"
             )
-        for model in asked:
+        for model in conditions:
             if model.needs_cells or model.needs_population or model.needs_every_class:
                 raise ParameterError(
                     f"attacker {attacker!r}: {model.name} says itself who knows what; use it beside the "
                     "attackers"
                 )
         object.__setattr__(self, "attacker", attacker)
-        object.__setattr__(self, "knows", tuple(dict.fromkeys(known)))
-        object.__setattr__(self, "models", asked)
+        object.__setattr__(self, "knows", tuple(dict.fromkeys(columns)))
+        object.__setattr__(self, "models", conditions)
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """Return none: an attacker is written as a table of its own in a policy."""
+        """Return no parameters: a policy declares an attacker in a separate table."""
         return {}
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return none."""
+        """Return no variants."""
         return ()
 
     def settings(self) -> dict[str, Any]:
-        """Return its name and the attributes that it knows."""
+        """Return the attacker's name and known attributes."""
         return {"attacker": self.attacker, "knows": list(self.knows)}
 
     def __str__(self) -> str:
@@ -104,50 +105,48 @@ class Attacker(PrivacyModel):
 
     @property
     def of_table(self) -> bool:
-        """Whether all of its models are of the whole table."""
+        """Whether every model is a condition on the table."""
         return all(model.of_table for model in self.models)
 
     @property
     def needs_table(self) -> bool:
-        """Whether one of its models needs the table to be measured."""
+        """Whether any of the models needs the table to be measured."""
         return any(model.needs_table for model in self.models)
 
     @property
     def is_joint(self) -> bool:
-        """Whether one of its models looks at combinations of sensitive values."""
+        """Whether any of the models looks at combinations of sensitive values."""
         return any(model.is_joint for model in self.models)
 
     @property
     def monotone(self) -> Monotone:
-        """Groups merge as classes do; suppressing a class takes its records from the group."""
-        return self._proved([model.monotone for model in self.models])
+        """Generalization flag of the models; suppressing a class takes records from its group."""
+        return Monotone(all(model.monotone.generalization for model in self.models), suppression=False)
 
     @property
     def monotone_by_people(self) -> Monotone:
-        """Combine `monotone_by_people` of its models."""
-        return self._proved([model.monotone_by_people for model in self.models])
-
-    def _proved(self, each: Sequence[Monotone]) -> Monotone:
-        return Monotone(generalization=all(proved.generalization for proved in each), suppression=False)
+        """Generalization flag of the models by people; see `monotone`."""
+        flags = [model.monotone_by_people.generalization for model in self.models]
+        return Monotone(all(flags), suppression=False)
 
     def check_values(self, frequency: FrequencyTable) -> None:
-        """Refuse values that the models refuse."""
+        """Raise for values that a model rejects."""
         for model in self.models:
             model.check_values(frequency)
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse columns that are no quasi-identifiers, and tables that the models refuse."""
+        """Raise for columns that are no quasi-identifiers, and for tables that a model rejects."""
         self._positions([domain.name for domain in frequency.domains])
         for model in self.models:
             model.check_table(frequency)
 
     @property
     def wildcards(self) -> Sequence[str]:
-        """The wildcards that all of its models know."""
-        return [each for each in WILDCARDS if all(each in model.wildcards for model in self.models)]
+        """The wildcards that every model is defined for."""
+        return [meaning for meaning in WILDCARDS if all(meaning in model.wildcards for model in self.models)]
 
     def for_classes(self) -> Sequence[PrivacyModel]:
-        """Return the models, for an attacker who knows everything."""
+        """Return the models, as for an attacker who knows every quasi-identifier."""
         return self.models
 
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
@@ -155,11 +154,11 @@ class Attacker(PrivacyModel):
         return (None,)
 
     def values(self, classes: EquivalenceClasses, attribute: int | None = None) -> NDArray[np.float64]:
-        """Return 1 for each class in whose group every model holds, 0 for the others."""
+        """Return 1 for each class whose group satisfies every model, 0 for the others."""
         return self.holds(classes).astype(np.float64)
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Say for each class whether the models hold in the group that it looks like: bool[classes]."""
+        """Return for each class whether its group satisfies the models: bool[classes]."""
         group, groups = self._groups(classes)
         verdict = np.ones(len(groups), np.bool_)
         for model in self.models:
@@ -168,12 +167,12 @@ class Attacker(PrivacyModel):
         return np.asarray(verdict[group])
 
     def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
-        """Measure the groups that look alike to the attacker; see `PrivacyModel.measure`."""
+        """Measure the groups of records that look alike to the attacker; see `PrivacyModel.measure`."""
         _, groups = self._groups(classes)
         return [
-            replace(measured, attacker=self.attacker, knows=self.knows)
+            replace(result, attacker=self.attacker, knows=self.knows)
             for model in self.models
-            for measured in model.measure(groups, asked=asked)
+            for result in model.measure(groups, asked=asked)
         ]
 
     def _groups(self, classes: EquivalenceClasses) -> tuple[NDArray[np.integer], EquivalenceClasses]:

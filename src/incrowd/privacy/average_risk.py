@@ -51,7 +51,6 @@ class AverageRisk(IdentityModel):
     same_by_people: ClassVar[bool] = True
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return 1 / size of each class."""
         risks: NDArray[np.float64] = 1 / classes.sizes
         return risks
 

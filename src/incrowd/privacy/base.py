@@ -33,7 +33,7 @@ _Measure = Callable[["EquivalenceClasses", int], "NDArray[Any]"]
 
 
 class Monotone(NamedTuple):
-    """Changes to classes that satisfy a model after which they still do.
+    """Changes to the classes of a table that keep a privacy model satisfied.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Monotone(NamedTuple):
 
 
 class PrivacyModel(Configured, ABC):
-    """A condition on the equivalence classes of a table, and the measure behind it.
+    """A condition on the equivalence classes of a table, with the measure behind that condition.
 
     Most models have three steps. They give each class a value (`values`). They compare it with a limit
     (`accepts`). They give the table the value of its worst class (`overall`). Example: k-anonymity gives each
@@ -96,7 +96,7 @@ class PrivacyModel(Configured, ABC):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one model per kind of measure, if possible with limits that every table meets.
+        """Return a model for every kind of measure, if possible with limits that every table meets.
 
         These are the least limits that may be given where more is safer, else the largest. A model of several
         kinds overrides it.
@@ -111,31 +111,31 @@ class PrivacyModel(Configured, ABC):
     @property
     @abstractmethod
     def monotone(self) -> Monotone:
-        """Which changes keep classes satisfying the model: see `Monotone`. False where it is not proved."""
+        """Proved changes after which satisfied classes stay satisfied; see `Monotone`."""
 
     @classmethod
     def monotone_words(cls) -> tuple[str, str]:
         """Say yes, no or "depends on the settings": under generalization, under suppression."""
         flags = [variant.monotone for variant in cls.variants()]
         generalization, suppression = (
-            "yes" if all(said) else "depends on the settings" if any(said) else "no"
-            for said in list(zip(*flags, strict=True))[:2]
+            "yes" if all(verdicts) else "depends on the settings" if any(verdicts) else "no"
+            for verdicts in list(zip(*flags, strict=True))[:2]
         )
         return generalization, suppression
 
     @property
     def of_table(self) -> bool:
-        """Whether the limit is on the whole table: no single class has to be suppressed because of it."""
+        """Whether the limit is on the table, so that no single class is suppressed because of the model."""
         return False
 
     @property
     def needs_table(self) -> bool:
-        """Whether the table has to be measured even when each of its classes satisfies the model."""
+        """Whether the table is measured even when every class satisfies the model."""
         return self.of_table
 
     @property
     def limit(self) -> float:
-        """The value asked for."""
+        """The requested value."""
         return float(getattr(self, self.limit_name))
 
     @property
@@ -145,12 +145,12 @@ class PrivacyModel(Configured, ABC):
 
     @property
     def least_size(self) -> int:
-        """A class of fewer records cannot satisfy the model."""
+        """Smallest class that can satisfy the model."""
         return 1
 
     @property
     def needs_population(self) -> bool:
-        """Whether it compares the table with a population."""
+        """Whether the model compares the table with a population."""
         return False
 
     @property
@@ -160,33 +160,32 @@ class PrivacyModel(Configured, ABC):
 
     @property
     def wildcards(self) -> Sequence[str]:
-        """The meanings of `*` and missing cells for which the model is defined; see `WILDCARDS`."""
+        """Meanings of `*` and missing cells for which the model is defined; see `WILDCARDS`."""
         return WILDCARDS
 
     def check_wildcards(self, wildcards: str) -> None:
-        """Refuse a meaning of `*` that the model does not know.
+        """Raise for a meaning of `*` that the model does not define.
 
         Raises
         ------
         ParameterError
         """
         if wildcards not in self.wildcards:
-            known = " or ".join(repr(each) for each in self.wildcards)
+            choices = " or ".join(map(repr, self.wildcards))
             raise ParameterError(
                 f"{self.name} is not defined where wildcards are {wildcards!r}; leave the model out, or set "
-                f"{setting('wildcards', '--wildcards')} to {known}"
+                f"{setting('wildcards', '--wildcards')} to {choices}"
             )
 
     @property
     def monotone_by_people(self) -> Monotone:
-        """As `monotone`, where somebody may have rows in several of the classes that merge.
+        """Proved changes where a person may have rows in several of the classes that merge.
 
         Counts of people do not add up then. So nothing but suppression is taken for proved where the model
         does not say so; see `same_by_people`.
         """
-        if self.same_by_people:
-            return self.monotone
-        return Monotone(generalization=False, suppression=self.monotone.suppression)
+        monotone = self.monotone
+        return monotone if self.same_by_people else Monotone(False, suppression=monotone.suppression)
 
     def monotone_for(self, frequency: FrequencyTable) -> Monotone:
         """Return `monotone`, or `monotone_by_people` where a person of the table has several rows."""
@@ -194,23 +193,22 @@ class PrivacyModel(Configured, ABC):
 
     @property
     def takes_estimate(self) -> bool:
-        """Whether a population may also be estimated, by the sampling weights of the table."""
+        """Whether a population may be estimated from the sampling weights of the table."""
         return False
 
     def knows_population(self, frequency: FrequencyTable) -> bool:
-        """Say whether the table has the population that the model compares it with, if it does."""
+        """Return whether the table has every population that the model needs."""
         population = frequency.population
-        estimated = population is not None and population.weights is not None
         return not self.needs_population or (
-            population is not None and (self.takes_estimate or not estimated)
+            population is not None and (self.takes_estimate or population.weights is None)
         )
 
     def parts(self) -> Sequence[PrivacyModel]:
-        """Return the conditions of which the model is made, itself where it is one alone."""
+        """Return the conditions that make up the model, the model itself if there is a single condition."""
         return (self,)
 
     def for_classes(self) -> Sequence[PrivacyModel]:
-        """Return the conditions that each class has to satisfy by itself; see `Attacker`."""
+        """Return the conditions that every class must satisfy alone; see `Attacker`."""
         return (self,)
 
     def remarks(self, frequency: FrequencyTable) -> list[str]:
@@ -218,7 +216,7 @@ class PrivacyModel(Configured, ABC):
         return []
 
     def check_values(self, frequency: FrequencyTable) -> None:
-        """Refuse to protect a value that no record of a raw table has; a release may have left all out.
+        """Raise for a protected value that no record of a raw table has.
 
         Raises
         ------
@@ -226,7 +224,7 @@ class PrivacyModel(Configured, ABC):
         """
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a parameter that no recoding of the table could satisfy.
+        """Raise for a parameter that no recoding of the table can satisfy.
 
         Raises
         ------
@@ -243,13 +241,13 @@ class PrivacyModel(Configured, ABC):
 
     @abstractmethod
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
-        """Return the arguments of `values`, one after the other: a sensitive attribute, or None."""
+        """Return the positions of sensitive attributes to measure, or None where the model needs none."""
 
     @abstractmethod
     def values(
         self, classes: EquivalenceClasses, attribute: int | None
     ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class: one value each.
+        """Measure every class: one number per class.
 
         Parameters
         ----------
@@ -263,12 +261,12 @@ class PrivacyModel(Configured, ABC):
         return values >= self.limit - slack if self.more_is_safer else values <= self.limit + slack
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
-        """Return the value of the table, given the values of its classes (at least one)."""
+        """Return the table's value from the values of its classes (at least one)."""
         worst: float = (values.min() if self.more_is_safer else values.max()).item()
         return worst
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Say for each class whether it satisfies the model: bool[classes]."""
+        """Return whether each class satisfies the model: bool[classes]."""
         classes = classes.counted
         if self.size_only and classes.frequency.people.listed is not None:
             # People are counted one by one, and enough are enough.
@@ -280,20 +278,20 @@ class PrivacyModel(Configured, ABC):
         return verdict
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return how many records of each class must be suppressed, however it is divided: int64[classes].
+        """Bound from below the records that each class must suppress: int64[classes].
 
-        It is 0 for classes that satisfy the model. It is asked of models under which classes that satisfy the
-        model make one that does when they are merged. So whatever remains of a class that fails, and is kept
-        in parts that satisfy the model, satisfies the model as a whole; and that is not the class itself.
+        The bound is 0 for classes that satisfy the model, and holds however a class is divided. Only models
+        that are monotone under merging are asked: parts that satisfy the model do so together, too. So a
+        failing class cannot be kept in full.
         """
         return (~self.holds(classes)).astype(np.int64)
 
     def bounds_people(self, frequency: FrequencyTable) -> bool:
-        """Whether `certain_losses` is a bound also where people have several rows, of whatever class."""
+        """Whether `certain_losses` is a bound even where people have several rows."""
         return False
 
     def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
-        """Measure the table, once per limit and per sensitive attribute where the model concerns them.
+        """Measure the table for every limit, and for every sensitive attribute that the model concerns.
 
         Parameters
         ----------
@@ -310,17 +308,13 @@ class PrivacyModel(Configured, ABC):
     def aspects(
         self, frequency: FrequencyTable, *, asked: bool = True
     ) -> list[tuple[PrivacyModel, int | None, dict[str, Any]]]:
-        """Return each measurement: a part, a sensitive attribute, and the settings; see `measure`."""
+        """Return the measurements of `measure`: a part, a sensitive attribute, and the settings."""
         limits = {part.limit_name for part in self.parts()}
         settings = {
             name: value for name, value in self.settings().items() if name not in ("attribute", *limits)
         } | self.estimates(frequency)
         return [
-            (
-                part,
-                attribute,
-                settings | (part.details(frequency, attribute) if attribute is not None else {}),
-            )
+            (part, attribute, settings | ({} if attribute is None else part.details(frequency, attribute)))
             for part in self.parts()
             if asked or part.name == self.name
             for attribute in part.attributes(frequency)
@@ -334,7 +328,7 @@ class PrivacyModel(Configured, ABC):
             {},
             name,
             None,
-            self._shown_limit() if asked else None,
+            getattr(self, self.limit_name, self.limit) if asked else None,
             False if asked else None,
             self.sign,
             (0, 0) if asked else None,
@@ -345,23 +339,20 @@ class PrivacyModel(Configured, ABC):
         value = self.overall(classes, values)
         worst = np.flatnonzero(values == (values.min() if self.more_is_safer else values.max()))
         weakest = describe_classes(classes, worst, 1)
-        made = replace(
+        result = replace(
             empty, value=value, weakest=weakest[0] if weakest else None, ties=len(worst) if weakest else 0
         )
         if not asked:
-            return made
+            return result
         holds = bool(self.accepts(np.array([value]))[0])
-        return replace(made, holds=holds, **failing(classes, self.accepts(values)))
+        return replace(result, holds=holds, **failing(classes, self.accepts(values)))
 
     def estimates(self, frequency: FrequencyTable) -> dict[str, str]:
-        """Return the inputs that are estimates, and their source, for the report."""
+        """Return estimated inputs and the source of each estimate, for the report."""
         population = frequency.population
         if not self.needs_population or population is None or population.weights is None:
             return {}
         return {"population": f"estimated by {population.weights}"}
-
-    def _shown_limit(self) -> float:
-        return getattr(self, self.limit_name, self.limit)
 
     def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
         """Return the settings that were chosen for an attribute, for the report."""
@@ -369,7 +360,7 @@ class PrivacyModel(Configured, ABC):
 
 
 class IdentityModel(PrivacyModel):
-    """A model of the size of classes, and not of sensitive values: k-anonymity, risks, presence.
+    """A model of class sizes, not of sensitive values: k-anonymity, risks, presence.
 
     A model of this kind implements `_values` of classes alone.
     """
@@ -394,11 +385,11 @@ class IdentityModel(PrivacyModel):
 
     @abstractmethod
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class, of which there is at least one."""
+        """Measure every class; there is at least one class."""
 
 
 class SensitiveModel(PrivacyModel):
-    """A model of the sensitive values of a class: l-diversity, t-closeness and their like.
+    """A model of the sensitive values of a class, such as l-diversity or t-closeness.
 
     A model of this kind implements `_values` of classes and one sensitive attribute. It may have the
     parameters `attribute` (`ATTRIBUTE`) and `joint` (`JOINT`).
@@ -415,16 +406,16 @@ class SensitiveModel(PrivacyModel):
 
     @property
     def judges_lists(self) -> bool:
-        """Whether it judges columns whose cells are lists, by their parts."""
+        """Whether the model judges columns of lists by the parts of each list."""
         return type(self)._part_values is not SensitiveModel._part_values
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse lists that the model does not judge; see `PrivacyModel`."""
+        """Raise for parameters or lists that the model cannot judge; see `PrivacyModel`."""
         super().check_table(frequency)
         self.check_lists(frequency)
 
     def check_lists(self, frequency: FrequencyTable) -> None:
-        """Refuse sensitive attributes of lists where the model does not judge them.
+        """Raise for sensitive attributes of lists where the model cannot judge lists.
 
         Raises
         ------
@@ -435,9 +426,9 @@ class SensitiveModel(PrivacyModel):
                 raise self._no_lists(frequency.sensitive[position].name)
 
     def knows_lists(self, frequency: FrequencyTable) -> bool:
-        """Say whether it judges the sensitive attributes that it concerns, of which some may be lists."""
-        looked_at = (frequency.sensitive[position].domain for position in self.positions(frequency))
-        return self.judges_lists or all(domain.parts is None for domain in looked_at)
+        """Return whether the model can judge its sensitive attributes, including lists."""
+        positions = self.positions(frequency)
+        return self.judges_lists or all(frequency.sensitive[at].domain.parts is None for at in positions)
 
     def _no_lists(self, column: str) -> ParameterError:
         return ParameterError(
@@ -453,9 +444,9 @@ class SensitiveModel(PrivacyModel):
         SchemaError
             When there is none.
         """
-        named: str | None = getattr(self, "attribute", None)
-        if named is not None:
-            return [frequency.sensitive.index(frequency.attribute(named))]
+        attribute: str | None = getattr(self, "attribute", None)
+        if attribute is not None:
+            return [frequency.sensitive.index(frequency.attribute(attribute))]
         if not frequency.sensitive:
             raise SchemaError(
                 f"{self.name} protects sensitive attributes and the schema names none; name one, or "
@@ -468,45 +459,43 @@ class SensitiveModel(PrivacyModel):
         return self.positions(frequency)
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the most that a class loses for one attribute, as `_lost` bounds it; see `PrivacyModel`."""
+        """Return the largest of the bounds of `_lost` over all attributes; see `PrivacyModel`."""
         if not self.counts_records(classes):
             return super().certain_losses(classes)
         lost = np.zeros(len(classes), np.int64)
         for part in self.parts():
             for attribute in part.attributes(classes.frequency):
                 failing = ~part.accepts(part.values(classes, attribute))
-                bound = (
-                    failing
-                    if attribute is None or part is not self
-                    else self._lost(classes, attribute, failing)
-                )
-                lost = np.maximum(lost, bound)
+                if attribute is not None and part is self:
+                    lost = np.maximum(lost, self._lost(classes, attribute, failing))
+                else:
+                    lost = np.maximum(lost, failing)
         return lost
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return how many records of each failing class must leave for one attribute: one at least.
+        """Bound from below the records that each failing class loses for an attribute, at least 1.
 
         Each record counts once here; see `counts_records`. Others lose nothing.
         """
         return failing.astype(np.int64)
 
     def counts_records(self, classes: EquivalenceClasses) -> bool:
-        """Whether each record of a class counts once, with one value of each attribute, which is its own."""
+        """Whether each record counts once in its class, with a single value of each attribute."""
         positions = self.positions(classes.frequency)
         return not (
             self.is_joint
             or classes.counted is not classes
             or classes.frequency.people.listed is not None
-            or any(classes.singles(each) is not None for each in positions)
-            or any(classes.frequency.sensitive[each].domain.parts is not None for each in positions)
+            or any(classes.singles(position) is not None for position in positions)
+            or any(classes.frequency.sensitive[position].domain.parts is not None for position in positions)
         )
 
     def values(
         self, classes: EquivalenceClasses, attribute: int | None
     ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class by one sensitive attribute; see `PrivacyModel.values`.
+        """Measure every class by a sensitive attribute; see `PrivacyModel.values`.
 
         Raises
         ------
@@ -522,19 +511,24 @@ class SensitiveModel(PrivacyModel):
             return np.zeros(0)
         if self.needs_cells:
             return self._values(classes, attribute)
-        return self.with_singles(classes, attribute, self._among_others(classes, attribute), self._judged)
+        if self.is_joint and len(classes.frequency.sensitive) > 1:
+            parts, first = classes.joined(attribute)
+            values = self._worst(self._judged(parts, 0), first)
+        else:
+            values = self._judged(classes, attribute)
+        return self.with_singles(classes, attribute, values, self._judged)
 
     def with_singles(
         self, classes: EquivalenceClasses, attribute: int, values: NDArray[Any], measure: _Measure
     ) -> NDArray[Any]:
-        """Give classes of which each record counts alone the value of the worst of their records.
+        """Give classes whose records are judged singly the value of their worst record.
 
         Parameters
         ----------
         values
             The value of each class as it is.
         measure
-            What gives a class its value.
+            A function that measures classes.
         """
         singles = classes.singles(attribute)
         if singles is None:
@@ -547,15 +541,8 @@ class SensitiveModel(PrivacyModel):
         worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
         return worst(values, first)
 
-    def _among_others(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
-        """Measure every class; where the model is joint, by the other sensitive attributes, too."""
-        if not self.is_joint or len(classes.frequency.sensitive) < 2:
-            return self._judged(classes, attribute)
-        parts, first = classes.joined(attribute)
-        return self._worst(self._judged(parts, 0), first)
-
     def _judged(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
-        """Measure every class by whole texts, and by their parts where they are lists."""
+        """Measure every class by full texts, and by the parts of lists."""
         values = self._values(classes, attribute)
         if classes.frequency.sensitive[attribute].domain.parts is None:
             return values
@@ -564,12 +551,12 @@ class SensitiveModel(PrivacyModel):
 
     @abstractmethod
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class, of which there is at least one, by one sensitive attribute."""
+        """Measure every class by a sensitive attribute; there is at least one class."""
 
     def _part_values(
         self, classes: EquivalenceClasses, attribute: int
     ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class, of which there is at least one, by the parts of a column of lists.
+        """Measure every class by the parts of a column of lists; there is at least one class.
 
         Raises
         ------
@@ -582,12 +569,12 @@ class SensitiveModel(PrivacyModel):
 def describe_classes(
     classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int
 ) -> tuple[EquivalenceClass, ...]:
-    """Describe at most so many of the chosen classes, the smallest first, then the first by their cells.
+    """Describe at most `most` of the chosen classes, ordered by size and then by cells.
 
-    Nothing is returned where classes join keys, so that the table as it stands does not say their cells.
+    Classes that join keys have no cells in the table yet, so nothing is returned.
     """
-    alone = len(classes.members) == len(classes) or classes.known is not None
-    if not alone or not len(chosen):
+    joined = len(classes.members) != len(classes) and classes.known is None
+    if joined or not len(chosen):
         return ()
     records = classes if classes.rows is None else classes.rows
     return tuple(

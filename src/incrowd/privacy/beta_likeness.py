@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BetaLikeness(SensitiveModel):
-    """In no class does a sensitive value gain more than beta, relative to its share of the whole table.
+    """No sensitive value gains more than beta in a class, relative to its share of the table.
 
     A value has the share q in the table and the share p in the class. If p > q, its gain is (p - q) / q. If
     not, it does not count. Example: q = 0.1 and p = 0.3 give a gain of 2.
@@ -65,25 +65,23 @@ class BetaLikeness(SensitiveModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one variant per kind, with a limit that any finite gain meets."""
+        """Return a variant per kind, with a limit that any finite gain meets."""
         return tuple(cls(float(2**62), kind) for kind in cls.parameters()["kind"].choices)
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the records without which no value has a larger share than it may have."""
+        """Count the records above the largest share that each value may have."""
         from incrowd.kernels.capping import beyond_shares
 
-        _, whole = classes.lifts(attribute)
-        gain = self.beta if self.kind == "basic" else np.minimum(self.beta, -np.log(whole))
-        return beyond_shares(classes.counts(attribute), failing, np.minimum(whole * (1 + gain), 1.0))
+        _, shares = classes.lifts(attribute)
+        gain = self.beta if self.kind == "basic" else np.minimum(self.beta, -np.log(shares))
+        return beyond_shares(classes.counts(attribute), failing, np.minimum(shares * (1 + gain), 1.0))
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the largest gain in each class."""
         return self._largest_gains(*classes.lifts(attribute), classes.counts(attribute).indptr)
 
     def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
-        """Return the largest gain of a part in each class."""
         return self._largest_gains(*part_lifts(classes, attribute), classes.part_counts(attribute).indptr)
 
     def _largest_gains(

@@ -62,7 +62,7 @@ class DeltaDisclosure(SensitiveModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one variant per treatment of absent values, with a limit that any finite ratio meets."""
+        """Return a variant per treatment of absent values, with a limit that any finite ratio meets."""
         return tuple(cls(float(2**62), absent) for absent in cls.parameters()["absent"].choices)
 
     @property
@@ -73,31 +73,29 @@ class DeltaDisclosure(SensitiveModel):
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the records without which every value has about its share.
+        """Bound from below the records to suppress until every value has about its table share.
 
-        A frequent value keeps no more than its share allows. A rare one bounds the size of the whole part; a
-        class that lacks a value has none.
+        A frequent value keeps no more than its share allows. A rare value bounds the size of the part that is
+        kept, and a class that lacks a value keeps nothing.
         """
         if self.absent == "skip":
             return super()._lost(classes, attribute, failing)
         from incrowd.kernels.capping import beyond_shares
 
-        counts, (ratios, whole) = classes.counts(attribute), classes.lifts(attribute)
+        counts, (ratios, shares) = classes.counts(attribute), classes.lifts(attribute)
         lacking = np.diff(counts.indptr) < classes.frequency.sensitive[attribute].present
         reach = np.exp(min(self.delta, 700.0))
-        lost = beyond_shares(counts, failing, np.minimum(whole * reach, 1.0))
+        lost = beyond_shares(counts, failing, np.minimum(shares * reach, 1.0))
         rarest = np.where(lacking, 0.0, np.minimum.reduceat(ratios, counts.indptr[:-1]))
         least = np.ceil(classes.sizes * (1 - rarest * reach) * (1 - 1e-9) - 1e-6)
         return np.where(failing, np.maximum(lost, least.astype(np.int64)), 0)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the largest absolute log ratio in each class."""
         ratios, _ = classes.lifts(attribute)
         present = classes.frequency.sensitive[attribute].present
         return self._largest_ratios(ratios, classes.counts(attribute).indptr, present)
 
     def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
-        """Return the largest absolute log ratio of a part in each class."""
         ratios, _ = part_lifts(classes, attribute)
         present = int(np.count_nonzero(classes.frequency.sensitive[attribute].part_totals))
         return self._largest_ratios(ratios, classes.part_counts(attribute).indptr, present)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:
-    """Return each class's size over its people: float64[classes], infinite where the population has none."""
+    """Return each class's size over its people in the population: float64[classes], infinite for none."""
     people = classes.population
     shares = np.full(len(classes), np.inf)
     np.divide(classes.sizes, people, out=shares, where=people > 0)
@@ -79,12 +79,12 @@ class DeltaPresence(IdentityModel):
 
     @property
     def needs_table(self) -> bool:
-        """People outside every class fail the lower bound."""
+        """Whether people outside every class can fail the lower bound."""
         return self.delta_min > 0
 
     @property
     def monotone(self) -> Monotone:
-        """A merged class's share lies between those of its parts; a suppressed class leaves a share of 0."""
+        """Merged shares lie between those of the parts, and suppression leaves a share of 0."""
         return Monotone(generalization=True, suppression=self.delta_min == 0)
 
     def parts(self) -> Sequence[PrivacyModel]:
@@ -92,7 +92,6 @@ class DeltaPresence(IdentityModel):
         return (self, _Least(self.delta_min))
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the share of each class."""
         return _presence(classes)
 
 

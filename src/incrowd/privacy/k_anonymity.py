@@ -45,11 +45,11 @@ class KAnonymity(IdentityModel):
 
     @property
     def least_size(self) -> int:
-        """A class needs k records."""
+        """Smallest class size allowed, k."""
         return self.k
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a k above the number of records."""
+        """Raise for a k above the number of records."""
         if self.k > frequency.records:
             raise ParameterError(
                 f"k-anonymity: k={self.k} is more than the table's {frequency.records} {frequency.unit}; "
@@ -57,7 +57,6 @@ class KAnonymity(IdentityModel):
             )
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the size of each class."""
         return classes.sizes
 
 

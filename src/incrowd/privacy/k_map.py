@@ -60,20 +60,16 @@ class KMap(IdentityModel):
     same_by_people: ClassVar[bool] = True
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a k above the number of people."""
+        """Raise for a k above the number of people."""
         super().check_table(frequency)
-        if frequency.population is not None and self.k > frequency.population.records:
-            if frequency.population.weights is not None:
-                raise ParameterError(
-                    f"k-map: k={self.k} is more than the {frequency.population.records} people whom all rows "
-                    "stand for by their sampling weights"
-                )
-            raise ParameterError(
-                f"k-map: k={self.k} is more than the population's {frequency.population.records} records"
-            )
+        population = frequency.population
+        if population is not None and self.k > population.records:
+            limit = f"the population's {population.records} records"
+            if population.weights is not None:
+                limit = f"the {population.records} people whom all rows stand for by their sampling weights"
+            raise ParameterError(f"k-map: k={self.k} is more than {limit}")
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the number of people that each class covers."""
         return classes.population
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, setting
@@ -25,7 +26,7 @@ _MOST_SETS = 50_000_000
 
 @dataclass(frozen=True)
 class KMAnonymity(IdentityModel):
-    """At least k people share any few rows of a person that somebody may know.
+    """At least k people share any few rows of a person that an attacker may know.
 
     Example: an attacker knows two visits of Ann, as the release has their cells. At least k people must have
     visits in both of these equivalence classes. k-anonymity by people is the case of one row.
@@ -72,16 +73,16 @@ class KMAnonymity(IdentityModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return attackers who know one row, two, three and all."""
+        """Return attackers who know 1, 2, 3 and all rows."""
         return tuple(cls(1, power) for power in (1, 2, 3, 0))
 
     @property
     def least_size(self) -> int:
-        """A class needs k people, and so k records."""
+        """Smallest class size allowed: k people, and so k records."""
         return self.k
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a table without people, a k above their number, and a power above anybody's rows."""
+        """Raise for a table without people, a k above their number, or a power above any person's rows."""
         if not frequency.people.columns and frequency.people.listed is None:
             raise ParameterError(
                 "km-anonymity counts people who share several rows, and no column names a person; name it "
@@ -99,7 +100,7 @@ class KMAnonymity(IdentityModel):
             )
 
     def remarks(self, frequency: FrequencyTable) -> list[str]:
-        """Say where nobody has as many rows as the attacker knows, so that all of them are measured."""
+        """Return a remark if no person has as many rows as the attacker knows."""
         most = _most_rows(frequency)
         if self.power <= most:
             return []
@@ -109,15 +110,14 @@ class KMAnonymity(IdentityModel):
         ]
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return for each class the fewest people who share a set of classes that it is in."""
+        """Return for each class the fewest people who share a set of classes with that class."""
         if classes.frequency.people.listed is None or self.power == 1:
             return classes.sizes
-        histories = indptr, held = classes.histories()
+        histories = indptr, members = classes.histories()
         values = classes.sizes.copy()
-        # Of a class where everybody has rows elsewhere, the set of it alone matters to nobody.
-        alone = np.zeros(len(classes), np.bool_)
-        alone[held[indptr[:-1][np.diff(indptr) == 1]]] = True
-        alone |= classes.alike > 0
+        # A class by itself is the known set of those people only who have rows in no other class.
+        alone = classes.alike > 0
+        alone[members[indptr[:-1][np.diff(indptr) == 1]]] = True
         values[~alone] = np.iinfo(np.int64).max
         for sets in self._known(histories, len(classes)):
             for column in sets.classes.T:
@@ -125,7 +125,7 @@ class KMAnonymity(IdentityModel):
         return np.minimum(values, classes.sizes)
 
     def exposed(self, classes: EquivalenceClasses) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Say who breaks it by several classes, and which classes these are.
+        """Return the people who break the model by several classes, and these classes.
 
         Parameters
         ----------
@@ -152,8 +152,8 @@ class KMAnonymity(IdentityModel):
         return people, weak
 
     def _known(self, histories: _Histories, many: int) -> Iterator[_Sets]:
-        """Go through the sets of at least two classes that somebody knows of a person."""
-        return _subsets(self.power, histories, many) if self.power else _whole(histories, many)
+        """Yield the sets of at least two classes that an attacker can know of a person."""
+        return _subsets(self.power, histories, many) if self.power else _full_histories(histories, many)
 
 
 class _Sets(NamedTuple):
@@ -175,12 +175,11 @@ class _Sets(NamedTuple):
     owner: NDArray[np.int64]
 
     def owners(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return who is known by some of the sets, bool[sets]."""
         return self.owner[chosen[self.set_of_owner]]
 
 
 def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
-    """Count the people who share each set of `power` classes, or all of fewer."""
+    """Yield the sets of `power` classes of a person, and smaller full histories, with the people of each."""
     from incrowd.kernels.grouping.grouping import group_columns
     from incrowd.kernels.people.histories import subsets
 
@@ -189,65 +188,61 @@ def _subsets(power: int, histories: _Histories, many: int) -> Iterator[_Sets]:
         matters = np.ones(len(lengths), np.bool_) if size == power else lengths == size
         if not (matters & (lengths >= size)).any():
             continue
-        _refuse_sets(lengths, size)
+        histogram = zip(*np.unique(lengths, return_counts=True), strict=True)
+        many_sets = sum(comb(int(count), size) * int(people) for count, people in histogram)
+        if many_sets > _MOST_SETS:
+            raise ParameterError(
+                f"km-anonymity: {many_sets:,} sets of {size} classes are more than the {_MOST_SETS:,} that "
+                "are looked at; lower power, or say power=0 for an attacker who knows all rows"
+            )
         sets, counts = subsets(*histories, size)
         ids, first = group_columns(list(sets.T), [many] * size, len(sets))
         owner = np.repeat(np.arange(len(counts)), counts)
         judged = matters[owner]
         shared = np.bincount(ids, minlength=len(first))
-        known = np.zeros(len(first), np.bool_)
-        known[ids[judged]] = True
-        numbers = np.cumsum(known) - 1
-        yield _Sets(sets[first[known]], shared[known], numbers[ids[judged]], owner[judged])
+        chosen = np.zeros(len(first), np.bool_)
+        chosen[ids[judged]] = True
+        numbers = np.cumsum(chosen) - 1
+        yield _Sets(sets[first[chosen]], shared[chosen], numbers[ids[judged]], owner[judged])
 
 
-def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
-    from math import comb
-
-    counts, times = np.unique(many, return_counts=True)
-    sets = sum(comb(int(count), size) * int(time) for count, time in zip(counts, times, strict=True))
-    if sets > _MOST_SETS:
-        raise ParameterError(
-            f"km-anonymity: {sets:,} sets of {size} classes are more than the {_MOST_SETS:,} that are looked "
-            "at; lower power, or say power=0 for an attacker who knows all rows"
-        )
-
-
-def _whole(histories: _Histories, many: int) -> Iterator[_Sets]:
-    """Count the people who share all classes of somebody."""
+def _full_histories(histories: _Histories, many: int) -> Iterator[_Sets]:
+    """Yield the full sets of classes of people, with the people who share all classes of each set."""
     from incrowd.kernels.grouping.grouping import group_columns
     from incrowd.kernels.people.histories import supersets
 
     indptr, classes = histories
     lengths = np.diff(indptr)
-    found: list[_Sets] = []
+    by_length: list[_Sets] = []
     for length in np.unique(lengths[lengths > 1]).tolist():
         owner = np.flatnonzero(lengths == length)
         rows = classes[indptr[owner][:, None] + np.arange(length)]
         ids, first = group_columns(list(rows.T), [many] * length, len(rows))
-        found.append(_Sets(rows[first], np.bincount(ids), ids.astype(np.int64), owner))
-    if not found:
+        by_length.append(_Sets(rows[first], np.bincount(ids), ids.astype(np.int64), owner))
+    if not by_length:
         return
-    sizes = np.concatenate([np.full(len(sets.classes), sets.classes.shape[1], np.int64) for sets in found])
+    sizes = np.concatenate(
+        [np.full(len(sets.classes), sets.classes.shape[1], np.int64) for sets in by_length]
+    )
     ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    flat = np.concatenate([sets.classes.ravel() for sets in found])
-    just = np.concatenate([sets.shared for sets in found]).astype(np.int64)
+    flat = np.concatenate([sets.classes.ravel() for sets in by_length])
+    just = np.concatenate([sets.shared for sets in by_length]).astype(np.int64)
     shared = supersets(ends, flat, just, many)
-    places = np.cumsum([len(sets.classes) for sets in found])[:-1]
-    for sets, people in zip(found, np.split(shared, places), strict=True):
+    bounds = np.cumsum([len(sets.classes) for sets in by_length])[:-1]
+    for sets, people in zip(by_length, np.split(shared, bounds), strict=True):
         yield sets._replace(shared=people)
 
 
 def lone_histories(classes: EquivalenceClasses) -> int:
-    """Count the people of whom nobody else has rows in all classes of theirs."""
+    """Count the people whose set of classes nobody else shares completely."""
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
     if classes.frequency.people.listed is None:
         return alone
-    histories = indptr, held = classes.histories()
-    single = held[indptr[:-1][np.diff(indptr) == 1]]
+    histories = indptr, members = classes.histories()
+    single = members[indptr[:-1][np.diff(indptr) == 1]]
     alone += int((classes.sizes[single] == 1).sum())
-    for sets in _whole(histories, len(classes)):
-        # Nobody else shares it, so it is the history of one person.
+    for sets in _full_histories(histories, len(classes)):
+        # A set that nobody else shares is the history of a single person.
         alone += int((sets.shared == 1).sum())
     return alone
 

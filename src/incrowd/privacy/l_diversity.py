@@ -97,31 +97,27 @@ class LDiversity(SensitiveModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one variant per kind; the recursive one with the c = 3 of the paper's experiments."""
+        """Return a variant per kind, the recursive kind with the c = 3 of the paper's experiments."""
         return (cls(1), cls(1, "entropy"), cls(1, "grassberger"), cls(1, "recursive", 3))
 
     @property
     def least_size(self) -> int:
-        """A class needs l records to have l values."""
+        """Smallest class that can have l values."""
         return math.ceil(self.l)
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse an l above the number of distinct values."""
+        """Raise for an l above the number of distinct values."""
         for position in self.positions(frequency):
             counted = frequency.sensitive[position]
-            if self.l > counted.present:
-                raise ParameterError(
-                    f"l-diversity: l={self.l} is more than the {counted.present} distinct values of "
-                    f"column {counted.name!r}; lower l"
-                )
-            if counted.domain.parts is None:
-                continue
-            parts = int(np.count_nonzero(counted.part_totals))
-            if self.l > parts:
-                raise ParameterError(
-                    f"l-diversity: l={self.l} is more than the {parts} distinct parts of column "
-                    f"{counted.name!r}; lower l"
-                )
+            limits = {"values": counted.present}
+            if counted.domain.parts is not None:
+                limits["parts"] = int(np.count_nonzero(counted.part_totals))
+            for kind, count in limits.items():
+                if self.l > count:
+                    raise ParameterError(
+                        f"l-diversity: l={self.l} is more than the {count} distinct {kind} of column "
+                        f"{counted.name!r}; lower l"
+                    )
 
     @property
     def monotone(self) -> Monotone:
@@ -132,14 +128,14 @@ class LDiversity(SensitiveModel):
 
     @property
     def monotone_by_people(self) -> Monotone:
-        """Distinct values stay distinct; shares of a merged class need not lie between those of its parts."""
+        """Distinct values stay distinct, but shares of a merged class may leave the range of its parts."""
         distinct = self.kind == "distinct" and not self.joint
         return Monotone(generalization=distinct, suppression=True, absorbing=distinct)
 
     def _lost(
         self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the records above a cap, without which the values are diverse.
+        """Count the records above the cap under which the values are diverse.
 
         A class with fewer than l values has no diverse part, so it loses every record.
         """
@@ -155,7 +151,6 @@ class LDiversity(SensitiveModel):
         return np.where(failing, classes.sizes, 0)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the diversity of each class."""
         counts = classes.counts(attribute)
         if self.kind == "distinct":
             return np.diff(counts.indptr)
@@ -172,7 +167,6 @@ class LDiversity(SensitiveModel):
     def _part_values(
         self, classes: EquivalenceClasses, attribute: int
     ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the diversity of each class by parts."""
         if self.kind == "distinct":
             return hitting_numbers(classes, attribute, self.least_size)
         if self.kind == "recursive":

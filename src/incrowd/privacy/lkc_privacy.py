@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LKCPrivacy(SensitiveModel):
-    """Any L quasi-identifiers fit at least K records, and no sensitive value among them has a share above C.
+    """Any L quasi-identifiers fit at least K records, among which no sensitive value has a share above C.
 
     The model looks at every set of at most L quasi-identifiers. At least K records must have the same cells
     in them. At most a share C of these records may have the same sensitive value. If L is at least the number
@@ -80,14 +80,12 @@ class LKCPrivacy(SensitiveModel):
         return (cls(1, 1, 1.0), cls(2, 1, 1.0))
 
     def parts(self) -> Sequence[PrivacyModel]:
-        """Return the condition on shares and the one on sizes."""
+        """Return the conditions on shares and on sizes."""
         return (self, _Size(self.K, self.L))
 
     def check_values(self, frequency: FrequencyTable) -> None:
         """Refuse a value that does not occur."""
-        if self.value is not None:
-            for position in self.positions(frequency):
-                check_value(frequency, position, self.value)
+        check_value(frequency, self.positions(frequency), self.value)
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a K above the number of records, a value that does not occur, and too many subsets."""
@@ -100,7 +98,7 @@ class LKCPrivacy(SensitiveModel):
         check_subsets(self.name, "L", self.L, frequency)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the largest share in any group that a class's records are found in."""
+        """Return for each class the largest share over all groups that its records belong to."""
         largest = np.zeros(len(classes))
         for group, merged in groups_of(classes, self.L):
             shares = self.with_singles(merged, attribute, self._shares(merged, attribute), self._shares)
@@ -108,7 +106,7 @@ class LKCPrivacy(SensitiveModel):
         return largest
 
     def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
-        """Return the largest share of a part in each class as it is; `_values` asks it of groups."""
+        """Return the largest share of a part in each class; `_values` passes groups."""
         return largest_part_shares(classes, attribute, self.value)
 
     def _shares(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def size_for(risk: float) -> int:
-    """Return the least class size n with 1 / n <= risk; no size reaches 0."""
+    """Return the least class size n with 1 / n <= risk, at most 2**61."""
     if risk < 2.0**-61:
         return 2**61
     # Dividing back settles what rounding leaves open: 1 / 0.1 is ten records.
@@ -28,7 +28,7 @@ def size_for(risk: float) -> int:
 
 @dataclass(frozen=True)
 class MaximumRisk(IdentityModel):
-    """No record's re-identification risk, 1 / size of its class, is above a threshold.
+    """No record's re-identification risk, 1 / class size, is above a threshold.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class MaximumRisk(IdentityModel):
 
     @property
     def least_size(self) -> int:
-        """A class needs 1 / risk records."""
+        """Smallest class size allowed, 1 / risk."""
         return size_for(self.risk)
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a risk that one class of all records would not reach."""
+        """Raise for a risk below that of a single class of all records."""
         if self.least_size > frequency.records:
             raise ParameterError(
                 f"maximum-risk: risk={self.risk:g} is less than that of one class of all "
@@ -67,7 +67,6 @@ class MaximumRisk(IdentityModel):
             )
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return 1 / size of each class."""
         risks: NDArray[np.float64] = 1 / classes.sizes
         return risks
 

@@ -65,21 +65,20 @@ class NormalizedEntropy(SensitiveModel):
 
     @property
     def of_table(self) -> bool:
-        """The mean is."""
+        """Whether the limit is on the mean over classes rather than on each class."""
         return self.over == "mean"
 
     @property
     def wildcards(self) -> Sequence[str]:
-        """A mean over classes cannot have a record as a class of its own."""
+        """Meanings of `*` for the figure: a mean over classes cannot have a record as a class by itself."""
         return ("value", "matches-any") if self.over == "mean" else super().wildcards
 
     @property
     def monotone(self) -> Monotone:
-        """Two even classes of different values merge to an uneven one."""
+        """Merging is not proved: two even classes of different values can make an uneven class."""
         return Monotone(generalization=False, suppression=self.over == "minimum")
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the normalized entropy of each class."""
         from incrowd.kernels.diversity import normalized_entropies
 
         return normalized_entropies(classes.counts(attribute), classes.effective_values(attribute))

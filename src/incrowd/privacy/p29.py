@@ -47,7 +47,7 @@ class Offending:
 
 @dataclass(frozen=True, slots=True)
 class P29Score(InNotebooks):
-    """The P29 score of a table and its components.
+    """The P29 score of a table with the components of the score.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class P29Score(InNotebooks):
 
 @dataclass(frozen=True)
 class P29(SensitiveModel):
-    """One score of k-anonymity, diversity and t-closeness. It is zero if one of them is lacking.
+    """A single score of k-anonymity, diversity and t-closeness, which is zero if any of the three is lacking.
 
     The score is ``w_k (1 - 1 / k_min) + w_l N_l' + w_t (1 - N_t')``:
 
@@ -156,11 +156,11 @@ class P29(SensitiveModel):
 
     @property
     def least_size(self) -> int:
-        """A class of one record makes the score zero."""
+        """Smallest class that does not make the score zero."""
         return 2 if self.score > 0 else 1
 
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
-        """Return all sensitive attributes at once; it is refused where there is none."""
+        """Return (None,), as the sensitive attributes are measured together; there must be at least one."""
         self.positions(frequency)
         return (None,)
 
@@ -175,9 +175,8 @@ class P29(SensitiveModel):
         self.check_lists(classes.frequency)
         if not len(classes):
             return np.zeros(0)
-        looked_at = self.positions(classes.frequency) if attribute is None else [attribute]
-        each = [self._values(classes, position) for position in looked_at]
-        return np.asarray(np.minimum.reduce(each))
+        positions = self.positions(classes.frequency) if attribute is None else [attribute]
+        return np.asarray(np.minimum.reduce([self._values(classes, position) for position in positions]))
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 0 for each class that makes the score zero by an attribute, infinity for the others."""
@@ -187,17 +186,16 @@ class P29(SensitiveModel):
         return np.where(good, np.inf, 0.0)
 
     def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> ModelResult:
-        made = super()._measure(classes, attribute, asked=asked)
-        if made.value is None:
-            return made
+        result = super()._measure(classes, attribute, asked=asked)
+        if result.value is None:
+            return result
         score = self.of(classes, describe=False)
-        made = replace(made, value=score.value, reasons=score.reasons)
+        result = replace(result, value=score.value, reasons=score.reasons)
         if score.value is None or score.value > 0:
-            made = replace(made, weakest=None, ties=0)
+            result = replace(result, weakest=None, ties=0)
         if not asked:
-            return made
-        holds = score.value is not None and score.value >= self.score - 1e-12
-        return replace(made, holds=holds)
+            return result
+        return replace(result, holds=score.value is not None and score.value >= self.score - 1e-12)
 
     def of(self, classes: EquivalenceClasses, *, describe: bool = True) -> P29Score:
         """Compute the score of a table's classes.
@@ -241,37 +239,32 @@ class P29(SensitiveModel):
                     + ("the score is not defined (strict)" if self.strict else "it counts as 0")
                 )
         reasons = [
-            f"{int(failed.sum())} of {len(classes)} classes: {what}"
-            for what, failed in conditions.items()
-            if failed.any()
+            f"{int(classes_of.sum())} of {len(classes)} classes: {reason}"
+            for reason, classes_of in conditions.items()
+            if classes_of.any()
         ]
-        known = [distance for distance in distances.values() if distance is not None]
+        defined = [distance for distance in distances.values() if distance is not None]
         mean_entropy = math.fsum(entropies.values()) / len(names)
-        mean_distance = math.fsum(known) / len(names) if len(known) == len(names) else None
+        mean_distance = math.fsum(defined) / len(names) if len(defined) == len(names) else None
         k_min = int(classes.sizes.min())
         value: float | None = None
         if mean_distance is not None:
             value = 0.0 if reasons else (
                 self.w_k * (1 - 1 / k_min) + self.w_l * mean_entropy + self.w_t * (1 - mean_distance)
             )  # fmt: skip
+        failed = np.flatnonzero(np.logical_or.reduce(list(conditions.values()))) if describe else []
+        offending = tuple(
+            Offending(
+                classes.cells(number),
+                int(classes.sizes[number]),
+                tuple(reason for reason, classes_of in conditions.items() if classes_of[number]),
+            )
+            for number in (classes.smallest(failed, len(failed)).tolist() if len(failed) else ())
+        )
         return P29Score(
             value, k_min, l_min, t_max, mean_entropy, mean_distance, entropies, distances,
-            tuple(reasons + notes), _offending(classes, conditions) if describe else (),
+            tuple(reasons + notes), offending,
         )  # fmt: skip
-
-
-def _offending(
-    classes: EquivalenceClasses, conditions: dict[str, NDArray[np.bool_]]
-) -> tuple[Offending, ...]:
-    failed = np.flatnonzero(np.logical_or.reduce(list(conditions.values())))
-    return tuple(
-        Offending(
-            classes.cells(number),
-            int(classes.sizes[number]),
-            tuple(what for what, where in conditions.items() if where[number]),
-        )
-        for number in classes.smallest(failed, len(failed)).tolist()
-    )
 
 
 def p29(
@@ -284,6 +277,6 @@ def p29(
     w_t: float = 0.25,
     strict: bool = False,
 ) -> P29Score:
-    """Return the P29 score of a table with its components; see `P29` and `reached`."""
+    """Return the P29 score of a table with the components of the score; see `P29` and `reached`."""
     model = P29(0.0, w_k, w_l, w_t, strict)
     return model.of(read_for(model, table, quasi, sensitive))

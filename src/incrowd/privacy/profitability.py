@@ -85,14 +85,14 @@ class Profitability(IdentityModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one variant per definition and game, with the payoffs that ARX starts from."""
+        """Return a variant per definition and game, with the default payoffs of ARX."""
         return tuple(
             cls(attack, definition) for definition in ("record", "table") for attack in ("allowed", "none")
         )
 
     @property
     def limit(self) -> float:
-        """A payoff is compared with nothing."""
+        """The payoff that must be exceeded, 0."""
         return 0.0
 
     @property
@@ -106,22 +106,22 @@ class Profitability(IdentityModel):
 
     @property
     def needs_population(self) -> bool:
-        """A journalist compares with a population."""
+        """Whether the attacker is a journalist, who compares the table with a population."""
         return self.attacker == "journalist"
 
     @property
     def of_table(self) -> bool:
-        """The sum is."""
+        """Whether the limit is on the table's total payoff rather than each record's."""
         return self.definition == "table"
 
     @property
     def wildcards(self) -> Sequence[str]:
-        """A sum over classes counts each record once, so no class may match others."""
+        """Meanings of `*` for the payoff: a sum over classes counts each record once."""
         return ("value",) if self.definition == "table" else super().wildcards
 
     @property
     def monotone(self) -> Monotone:
-        """A record's payoff grows with its class; the table's loses the payoff of suppressed classes."""
+        """Payoffs of records grow with classes, but the table's payoff loses that of suppressed classes."""
         return Monotone(generalization=True, suppression=self.definition == "record")
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
@@ -140,11 +140,11 @@ class Profitability(IdentityModel):
         return self.publisher_benefit - np.where(margin < 0, self.publisher_loss / size, 0.0)
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
-        """Return the least payoff, or the table's."""
+        """Return the least payoff of a record, or the payoff of the table."""
         return float(values.sum()) if self.definition == "table" else super().overall(classes, values)
 
     def accepts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Ask for a payoff above 0; where an attack must not pay, the table's may be 0."""
+        """Return whether each payoff is above 0, or at least 0 for a table that must not pay an attacker."""
         return values >= 0 if self._may_be_zero else values > 0
 
 

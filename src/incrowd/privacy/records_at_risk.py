@@ -57,7 +57,6 @@ class RecordsAtRisk(IdentityModel):
         return (cls(1.0, 0.2),)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the share of each class's records that are at risk: 0 or 1."""
         return (classes.sizes < size_for(self.threshold)).astype(np.float64)
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:

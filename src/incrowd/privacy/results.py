@@ -11,7 +11,7 @@ from incrowd.presentation.markup import document
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceClass:
-    """One equivalence class, described.
+    """The cells and the size of an equivalence class.
 
     Attributes
     ----------
@@ -31,14 +31,14 @@ class EquivalenceClass:
         return f"EquivalenceClass({self.records:,} records)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; the cells are values of the table."""
+        """Return plain data for JSON, in which the cells are values of the table."""
         people = {} if self.people is None else {"people": self.people}
         return {"cells": self.cells, "records": self.records, **people}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """The value that a table reaches under one model.
+    """The value that a table reaches under a privacy model.
 
     Attributes
     ----------
@@ -95,16 +95,16 @@ class ModelResult:
 
     def __repr__(self) -> str:
         reached = "nothing to measure" if self.value is None else f"{self.quantity}={self.value:g}"
-        said = {None: "", True: f", {self.limit} asked: holds", False: f", {self.limit} asked: fails"}
+        verdicts = {None: "", True: f", {self.limit} asked: holds", False: f", {self.limit} asked: fails"}
         of = "" if self.attribute is None else f" of {self.attribute!r}"
         of += "" if self.attacker is None else f" against {self.attacker!r}"
-        return f"ModelResult({self.model}{of}: {reached}{said[self.holds]})"
+        return f"ModelResult({self.model}{of}: {reached}{verdicts[self.holds]})"
 
     def _repr_html_(self) -> str:
         # Settings may name a value to protect, and classes are described by their cells.
-        found = self.to_dict(cells=False)
-        found.pop("settings", None)
-        return document(repr(self), found)
+        result = self.to_dict(cells=False)
+        result.pop("settings", None)
+        return document(repr(self), result)
 
     def shortfall(self) -> str:
         """Compare the value with the limit, in a sentence."""

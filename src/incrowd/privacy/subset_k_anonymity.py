@@ -23,7 +23,7 @@ _MOST_SUBSETS = 10_000
 
 @dataclass(frozen=True)
 class SubsetKAnonymity(IdentityModel):
-    """Every combination of cells in m quasi-identifiers is that of at least k records, or of none.
+    """Every combination of cells in m quasi-identifiers belongs to at least k records, or to none.
 
     The model looks at every set of m quasi-identifiers. With all of them it is k-anonymity, which implies it
     for any m.
@@ -61,11 +61,11 @@ class SubsetKAnonymity(IdentityModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return attackers who know one and two quasi-identifiers."""
+        """Return attackers who know 1 and 2 quasi-identifiers."""
         return (cls(1, 1), cls(1, 2))
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a k above the number of records, and too many subsets."""
+        """Raise for a k above the number of records, and for too many subsets."""
         if frequency.records < self.k:
             raise ParameterError(
                 f"{self.name}: k={self.k} is more than the table's {frequency.records} {frequency.unit}; "
@@ -74,12 +74,11 @@ class SubsetKAnonymity(IdentityModel):
         check_subsets(self.name, "of", self.of, frequency)
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the size of the smallest group that each class's records are found in."""
         return smallest_groups(classes, self.of)
 
 
 def check_subsets(model: str, setting: str, known: int, frequency: FrequencyTable) -> None:
-    """Refuse a number of known quasi-identifiers of which there are too many sets."""
+    """Raise for a number of known quasi-identifiers with too many subsets."""
     subsets = comb(len(frequency.domains), min(known, len(frequency.domains)))
     if subsets > _MOST_SUBSETS:
         raise ParameterError(
@@ -91,7 +90,7 @@ def check_subsets(model: str, setting: str, known: int, frequency: FrequencyTabl
 def groups_of(
     classes: EquivalenceClasses, known: int
 ) -> Iterator[tuple[NDArray[np.integer], EquivalenceClasses]]:
-    """Merge the classes by each set of known quasi-identifiers: the merged class of each class, and those."""
+    """Yield, for each subset of known quasi-identifiers, the group of each class and the merged classes."""
     if classes.codes is None or known >= len(classes.codes):
         yield np.arange(len(classes)), classes
         return
@@ -108,5 +107,5 @@ def smallest_groups(classes: EquivalenceClasses, known: int) -> NDArray[np.int64
 
 
 def subset_k_anonymity(table: Any, quasi: Columns, *, of: int) -> int:
-    """Return the largest k of a table for all sets of so many columns; see `SubsetKAnonymity`, `reached`."""
+    """Return the largest k of a table over all sets of `of` columns; see `SubsetKAnonymity`, `reached`."""
     return int(reached(SubsetKAnonymity(1, of), table, quasi))

@@ -83,11 +83,11 @@ class TCloseness(SensitiveModel):
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the automatic distance and the one that is none of Earth Mover's."""
+        """Return the automatic distance and the maximal frequency difference."""
         return (cls(1.0), cls(1.0, MAXIMAL))
 
     def check_table(self, frequency: FrequencyTable) -> None:
-        """Refuse a distance that an attribute cannot have."""
+        """Raise for a distance that an attribute does not support."""
         for position in self.positions(frequency):
             self.distance_of(frequency.sensitive[position].domain)
 
@@ -120,18 +120,18 @@ class TCloseness(SensitiveModel):
 
     @property
     def monotone(self) -> Monotone:
-        """The Earth Mover's Distances are convex; a difference over the class's own values is not."""
+        """Whether the distance is convex, as Earth Mover's Distances are."""
         return Monotone(generalization=self.distance != MAXIMAL, suppression=True)
 
     def bounds_people(self, frequency: FrequencyTable) -> bool:
-        """Whether all values are equally far apart, of which a bound is known."""
+        """Whether all values are equally far apart, for which a bound is known."""
         domains = (frequency.sensitive[position].domain for position in self.positions(frequency))
         return not self.is_joint and all(
             self.distance_of(domain) == "equal" and domain.parts is None for domain in domains
         )
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records that must leave so that the others can be close enough; see `most_kept`.
+        """Bound from below the records to suppress until the others are close enough; see `most_kept`.
 
         In an order of values: let the share x of a class leave. The class is a mixture of what is kept, at
         most t away, and of what leaves, at most 1 away. So its distance d is at most (1 - x) t + x.
@@ -142,8 +142,8 @@ class TCloseness(SensitiveModel):
         attributes = self.positions(classes.frequency)
         people = classes.counted
         several = people.frequency.people.listed is not None and not self.bounds_people(people.frequency)
-        lists = any(people.frequency.sensitive[each].domain.parts is not None for each in attributes)
-        apart = any(people.singles(each) is not None for each in attributes)
+        lists = any(people.frequency.sensitive[at].domain.parts is not None for at in attributes)
+        apart = any(people.singles(at) is not None for at in attributes)
         if self.is_joint or several or lists or apart:
             return super().certain_losses(classes)
         lost = np.zeros(len(classes), np.int64)
@@ -154,9 +154,9 @@ class TCloseness(SensitiveModel):
             distances = np.asarray(self.values(people, attribute), np.float64)
             far = np.flatnonzero(~self.accepts(distances))
             sizes = people.sizes[far]
-            kept = self._most_kept(people, attribute, far, distances[far])
-            # Rounded up, so that an error of rounding never makes what is lost more.
-            least = np.ceil(sizes - np.minimum(kept, sizes) * (1 + 1e-9) - 1e-6)
+            most = self._most_kept(people, attribute, far, distances[far])
+            # Rounded up, so that a rounding error never raises the bound.
+            least = np.ceil(sizes - np.minimum(most, sizes) * (1 + 1e-9) - 1e-6)
             lost[far] = np.maximum(lost[far], np.maximum(least, 1).astype(np.int64))
         return lost
 
@@ -179,7 +179,7 @@ class TCloseness(SensitiveModel):
         return most_kept(far, classes.counts(attribute), counted.totals, tree, self.t + TOLERANCE)
 
     def _lost_people(self, people: EquivalenceClasses, attribute: int) -> NDArray[np.int64]:
-        """Return how many records each class loses at least, where all values are equally far apart."""
+        """Bound from below the records that each class loses if all values are equally far apart."""
         from incrowd.kernels.clusters.bounds import lost_of_pairs
 
         assert people.rows is not None
@@ -190,7 +190,6 @@ class TCloseness(SensitiveModel):
         return lost_of_pairs(pairs, records, totals / totals.sum(), self.t + TOLERANCE)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return the distance of each class to the whole table."""
         from incrowd.kernels import distances
 
         counted = classes.frequency.sensitive[attribute]
@@ -210,7 +209,6 @@ class TCloseness(SensitiveModel):
         return distances.ordered_distances(counts, sizes, totals)
 
     def _part_values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64]:
-        """Return the largest difference of a part's shares."""
         return part_distances(classes, attribute, absent=self.distance != MAXIMAL)
 
 
@@ -234,7 +232,7 @@ def _tree(domain: Domain) -> Tree:
 
 
 def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDArray[np.int64]]:
-    """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
+    """Rank the occurring values by number, if the domain has another order or further values."""
     from incrowd.kernels.grouping.counting import Counts, class_counts
     from incrowd.table.domain import rank_values
     from incrowd.table.matching import counts_by_number
@@ -244,15 +242,15 @@ def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDA
     if domain.hierarchy is None and totals.all():
         return counts, totals
     present = np.flatnonzero(totals)
-    known = present[present != domain.missing]
+    numeric = present[present != domain.missing]
     # Under a hierarchy 1 and 1.0 are two leaves, but they are one number.
-    values, places = rank_values(
-        [domain.values[rank] or "" for rank in known], domain.numbers[known], domain.kind
+    values, new_ranks = rank_values(
+        [domain.values[rank] or "" for rank in numeric], domain.numbers[numeric], domain.kind
     )
     ranks = np.full(domain.size, -1, np.int32)
-    ranks[known] = places
+    ranks[numeric] = new_ranks
     count = len(values)
-    if len(known) < len(present):
+    if len(numeric) < len(present):
         ranks[domain.missing] = count
         count += 1
     if counted.by_number is not None and classes.frequency.people.listed is not None:

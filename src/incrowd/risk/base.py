@@ -17,19 +17,19 @@ FRACTION = Parameter(float, "share of the population that the table is", low=0, 
 
 
 class RiskModel(Configured, ABC):
-    """The probability that an attacker links a released record to a person, or learns its sensitive value."""
+    """The probability that an attacker identifies a released record or learns a sensitive value."""
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether the table has the inputs of the model."""
+        """Return whether the table has the inputs of the model."""
         return True
 
     @abstractmethod
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
-        """Return the figures by name, each a probability in [0, 1]; 0 without classes."""
+        """Return named figures, each a probability in [0, 1] and 0 without classes."""
 
 
 def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:
-    """Return the people whom each class covers, at least its records: float64[classes]; None if unknown."""
+    """Return the people covered by each class, at least its records: float64[classes], or None if unknown."""
     if classes.frequency.population is not None:
         return np.maximum(classes.population, classes.sizes).astype(np.float64)
     if fraction:

@@ -46,7 +46,7 @@ class Identifying(InNotebooks):
 def quasi_identifiers(
     table: Any, columns: Columns, *, max_size: int = 3, distinction: float = 0.9
 ) -> list[Identifying]:
-    """Measure every set of columns up to a size, and mark the smallest ones that identify.
+    """Measure every set of columns up to a size, and mark the minimal sets that identify.
 
     Parameters
     ----------
@@ -84,31 +84,31 @@ def quasi_identifiers(
     distinction = PART.check(distinction, "quasi_identifiers", "distinction")
     sizes = [domain.size for domain in frequency.domains]
     names = [domain.name for domain in frequency.domains]
-    found: list[Identifying] = []
-    enough: list[set[int]] = []
+    results: list[Identifying] = []
+    identifying: list[set[int]] = []
     for size in range(1, max_size + 1):
         for chosen in combinations(range(width), size):
             codes = [frequency.codes[j] for j in chosen]
             ids, first = group_columns(codes, [sizes[j] for j in chosen], frequency.keys)
             counts = np.bincount(ids, frequency.weights, len(first)).astype(np.int64)
             share = len(counts) / frequency.records
-            minimal = share >= distinction and not any(smaller.issubset(chosen) for smaller in enough)
+            minimal = share >= distinction and not any(smaller.issubset(chosen) for smaller in identifying)
             if minimal:
-                enough.append(set(chosen))
-            found.append(
+                identifying.append(set(chosen))
+            results.append(
                 Identifying(
                     tuple(names[j] for j in chosen),
                     share,
-                    _separated(counts, frequency.records),
+                    _separation(counts, frequency.records),
                     int((counts == 1).sum()) / frequency.records,
                     minimal,
                 )
             )
-    return sorted(found, key=lambda entry: (-entry.distinction, len(entry.columns)))
+    return sorted(results, key=lambda entry: (-entry.distinction, len(entry.columns)))
 
 
-def _separated(counts: NDArray[np.int64], records: int) -> float:
-    """Share of pairs that are in different classes; 1 for a single record."""
+def _separation(counts: NDArray[np.int64], records: int) -> float:
+    """Share of pairs of records in different classes, 1 for a single record."""
     pairs = records * (records - 1) // 2
     alike = sum(int(count) * (int(count) - 1) // 2 for count in counts)
     return 1 - alike / pairs if pairs else 1.0

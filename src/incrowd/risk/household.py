@@ -1,4 +1,4 @@
-"""Household risk: whoever finds one member has found all."""
+"""Household risk: an attacker who finds a member finds the entire household."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _THRESHOLD = Parameter(float, "risk above which a household is at risk", low=0, 
 
 @dataclass(frozen=True)
 class Household(RiskModel):
-    """Whoever finds one member of a household has found all: 1 - product of (1 - r) over the members.
+    """Risk that any member of a household is found, 1 - product of (1 - r) over the members.
 
     The risk r of a member is 1 / (size of its class). If the rows have sampling weights, it is the individual
     risk. A person with several rows is one member, with the largest risk of these. The table needs columns of
@@ -49,22 +49,22 @@ class Household(RiskModel):
     paper: ClassVar[str] = "Hundepool et al. 2012"
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether the rows belong to households."""
+        """Return whether rows belong to households."""
         return classes.frequency.survey.households is not None
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
-        """Return the largest risk, its mean over households, and the share of households at risk."""
+        """Return the largest and mean risk of households, and the share of households at risk."""
         figures = household_figures(classes, self.threshold)
         return {name: figures.get(name, 0.0) for name in ("max", "mean", "at_risk")}
 
 
 def household_figures(classes: EquivalenceClasses, threshold: float = 0.2) -> dict[str, float]:
-    """Return the figures of `HouseholdRisk` but the risks; empty where the table knows no households."""
+    """Return the figures of `HouseholdRisk` without the risks, or nothing without households."""
     homes, people = classes.frequency.survey.households, classes.represented
     if homes is None or not len(classes):
         return {}
-    each = 1 / classes.sizes if people is None else risk_of_classes(classes.sizes, people)
-    risks, times, rows = homes.risks(classes.of_key(each))
+    risk_of_class = 1 / classes.sizes if people is None else risk_of_classes(classes.sizes, people)
+    risks, times, rows = homes.risks(classes.of_key(risk_of_class))
     households = int(times.sum())
     return {
         "households": households,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Individual(RiskModel):
-    """The individual risk of a survey: the expected value of 1 / (people of the population like the record).
+    """The individual risk of a survey: the expected value of 1 / (people who look like the record).
 
     It is an estimate from the sampling weights; see `individual_risk`. The table needs a column of the role
     weight.
@@ -44,22 +44,17 @@ class Individual(RiskModel):
     paper: ClassVar[str] = "Benedetti and Franconi 1998"
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether the sampling weights of each class are known."""
+        """Return whether the sampling weights of each class are known."""
         return classes.represented is not None
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
-        """Return the largest and least risk, its mean over records, and the share of records at risk."""
+        """Return the largest, mean and least risk of records, and the share of records at risk."""
         people = classes.represented
         if people is None or not len(classes):
             return dict.fromkeys(("max", "mean", "min", "at_risk"), 0.0)
         risk = risk_of_classes(classes.sizes, people)
         mean, at_risk = classes.mean_and_share(risk, risk * classes.sizes, self.threshold)
-        return {
-            "max": float(risk.max()),
-            "mean": mean,
-            "min": float(risk.min()),
-            "at_risk": at_risk,
-        }
+        return {"max": float(risk.max()), "mean": mean, "min": float(risk.min()), "at_risk": at_risk}
 
 
 def individual_risk(
@@ -70,7 +65,7 @@ def individual_risk(
     exact: bool = True,
     wildcards: Wildcards = "value",
 ) -> NDArray[np.float64]:
-    """Estimate the risk of every row of a survey: the expectation of 1 / F given the f records of its class.
+    """Estimate the risk of every row of a survey as the expectation of 1 / F, given the class size f.
 
     F is the number of people in the population who look like the row, taken to be negative binomial with
     f and p = f / (sum of the class's sampling weights). With one, two or three records it is exact, with
@@ -113,11 +108,11 @@ def individual_risk(
 
     wildcards = WILDCARD.check(wildcards, "individual_risk", "wildcards")
     table = loaded(table)
-    own = read_for(KAnonymity(1), table, quasi)
-    classes, frequency = matched(own, wildcards), own.frequency
+    by_cells = read_for(KAnonymity(1), table, quasi)
+    classes, frequency = matched(by_cells, wildcards), by_cells.frequency
     rows = frequency.key_of_row("individual_risk")
     if isinstance(weights, str):
-        weights = _column(table, weights)
+        weights = _numbers(table, weights)
     stands_for = np.asarray(weights, np.float64)
     if stands_for.shape != rows.shape or not np.isfinite(stands_for).all() or (stands_for <= 0).any():
         raise ParameterError(f"weights must be {len(rows)} numbers above 0, one per row")
@@ -146,7 +141,7 @@ def individual_figures(classes: EquivalenceClasses) -> dict[str, float]:
 def risk_of_classes(
     sizes: NDArray[np.int64], people: NDArray[np.float64], *, exact: bool = True
 ) -> NDArray[np.float64]:
-    """Estimate the risk of a record of each class: float64[classes] in [0, 1]; see `individual_risk`.
+    """Estimate the risk of a record in each class, float64[classes] in [0, 1]; see `individual_risk`.
 
     Parameters
     ----------
@@ -170,12 +165,10 @@ def risk_of_classes(
     return np.clip(risk, 0.0, 1.0)
 
 
-def _column(table: Any, name: str) -> NDArray[np.float64]:
-    """Read a column of numbers; other values are NaN."""
+def _numbers(table: Any, name: str) -> NDArray[np.float64]:
+    """Read a column as numbers, with NaN for other values."""
     frame = nw.from_native(table, eager_only=True)
     if name not in frame.columns:
         raise SchemaError(f"weights: the table has no column {name!r}{did_you_mean(name, frame.columns)}")
-    numbers: NDArray[np.float64] = (
-        frame[name].to_polars().alias("").cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-    )
-    return numbers
+    numbers = frame[name].to_polars().alias("").cast(pl.Float64, strict=False)
+    return np.asarray(numbers.fill_null(float("nan")).to_numpy())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Journalist(RiskModel):
-    """The attacker does not know who is in the table: a record's risk is 1 / (people whom its class covers).
+    """The attacker does not know who is in the table, so a record's risk is 1 / (people its class covers).
 
     The people come from a population table. Without one, a sampling fraction gives an estimate: a class of f
     records stands for f / fraction people. A class may cover fewer people than it has records, if the
@@ -39,11 +39,11 @@ class Journalist(RiskModel):
     paper: ClassVar[str] = "El Emam 2013"
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether there is a population or a sampling fraction."""
+        """Return whether there is a population or a sampling fraction."""
         return people_of(classes, self.fraction) is not None
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
-        """Return the largest and least risk, its average (jRc) and the share of records at risk.
+        """Return the largest, average (jRc) and least risk, and the share of records at risk.
 
         The average is the larger of two: an attacker who picks a record of the table, or a person of the
         population.
@@ -51,12 +51,7 @@ class Journalist(RiskModel):
         people = people_of(classes, self.fraction)
         if people is None or not len(classes):
             return dict.fromkeys(("max", "mean", "min", "at_risk"), 0.0)
-        sizes = classes.sizes
-        from_table, at_risk = classes.mean_and_share(1 / people, sizes / people, self.threshold)
-        from_people = len(sizes) / float(people.sum())
-        return {
-            "max": float((1 / people).max()),
-            "mean": min(max(from_table, from_people), 1.0),
-            "min": float((1 / people).min()),
-            "at_risk": at_risk,
-        }
+        risks, sizes = 1 / people, classes.sizes
+        from_table, at_risk = classes.mean_and_share(risks, sizes / people, self.threshold)
+        mean = min(max(from_table, len(sizes) / float(people.sum())), 1.0)
+        return {"max": float(risks.max()), "mean": mean, "min": float(risks.min()), "at_risk": at_risk}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Marketer(RiskModel):
-    """The attacker links every record to a person: the expected share of records that are linked rightly.
+    """The attacker links every record to a person: the expected share of right links.
 
     It is the mean over records of 1 / (people whom the class covers). If neither a population nor a fraction
     is known, the table is the population.
@@ -38,9 +38,6 @@ class Marketer(RiskModel):
         """Return the expected share."""
         if not len(classes):
             return {"expected": 0.0}
-        people = people_of(classes, self.fraction)
-        sizes = classes.own.sizes
-        return {
-            "expected": float((sizes / (classes.sizes if people is None else people)).sum())
-            / int(sizes.sum())
-        }
+        people, sizes = people_of(classes, self.fraction), classes.own.sizes
+        right = float((sizes / (classes.sizes if people is None else people)).sum())
+        return {"expected": right / int(sizes.sum())}

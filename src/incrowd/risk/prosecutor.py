@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prosecutor(RiskModel):
-    """The attacker knows that a person is in the table: a record's risk is 1 / (size of its class).
+    """The attacker knows that a person is in the table, so a record's risk is 1 / class size.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Prosecutor(RiskModel):
     paper: ClassVar[str] = "El Emam and Dankar 2008"
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
-        """Return the largest and least risk, its mean over records and classes, and the share at risk."""
+        """Return the largest and least risk, the mean over records and classes, and the share at risk."""
         from incrowd.kernels.grouping.counting import tally
 
         sizes = classes.sizes

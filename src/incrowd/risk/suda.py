@@ -60,8 +60,8 @@ class Suda(InNotebooks):
     value_contributions: dict[str, dict[str | None, float]] = field(repr=False)
 
     def __repr__(self) -> str:
-        found = int((self.scores > 0).sum())
-        return f"Suda({found:,} of {len(self.scores):,} records have minimal sample uniques)"
+        unique = int((self.scores > 0).sum())
+        return f"Suda({unique:,} of {len(self.scores):,} records have minimal sample uniques)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: figures of the table, and of no row."""
@@ -140,28 +140,28 @@ def suda2(
     sizes = [domain.size for domain in frequency.domains]
     unique: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(frequency.keys, np.bool_)}
     scores = np.zeros(frequency.keys)
-    found = np.zeros((frequency.keys, max_size), np.int64)
+    counts = np.zeros((frequency.keys, max_size), np.int64)
     shares = np.zeros((width, frequency.keys))
     for size in range(1, max_size + 1):
         if scoring == "product":
             worth = float(prod(width - i for i in range(size, max_size + 1) if width > i))
         else:
             worth = (2 ** (width - size) - 1) / comb(width, size)
-        here: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        uniques_of_size: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         for chosen in combinations(range(width), size):
             columns = [frequency.codes[j] for j in chosen]
             ids, first = group_columns(columns, [sizes[j] for j in chosen], frequency.keys)
             alone = np.bincount(ids, frequency.weights, len(first))[ids] == 1
-            here[chosen] = alone
+            uniques_of_size[chosen] = alone
             minimal = alone.copy()
             for left_out in range(size):
                 minimal &= ~unique[chosen[:left_out] + chosen[left_out + 1 :]]
-            found[:, size - 1] += minimal
+            counts[:, size - 1] += minimal
             scores += worth * minimal
             shares[list(chosen)] += worth * minimal
-        unique = here
+        unique = uniques_of_size
     rows = frequency.key_of_row("suda2")
-    dis, dis_scores = _simulated(scores, frequency.weights, width, fraction)
+    dis, dis_scores = _intrusion_simulation(scores, frequency.weights, width, fraction)
     total = float(scores.sum())
     names = [domain.name for domain in frequency.domains]
     return Suda(
@@ -169,7 +169,7 @@ def suda2(
         np.append(scores, 0.0)[rows],
         dis,
         np.append(dis_scores, 0.0)[rows],
-        np.vstack((found, np.zeros((1, max_size), np.int64)))[rows],
+        np.vstack((counts, np.zeros((1, max_size), np.int64)))[rows],
         {
             name: float(share.sum()) / total if total else 0.0
             for name, share in zip(names, shares, strict=True)
@@ -186,14 +186,14 @@ def _by_value(values: Sequence[str | None], shares: NDArray[Any], total: float) 
     return {values[rank]: float(shares[rank]) / total for rank in order.tolist() if shares[rank]}
 
 
-def _simulated(
+def _intrusion_simulation(
     scores: NDArray[np.float64], weights: NDArray[np.int64], width: int, fraction: float
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return DIS, and its share for the record of each key."""
+    """Return DIS by data intrusion simulation, and the DIS score of each key's record."""
     alone = int((weights == 1).sum())
     paired = 2 * int((weights == 2).sum())
-    found = alone * fraction
-    dis = found / (found + paired * (1 - fraction)) if alone else 0.0
+    right = alone * fraction
+    dis = right / (right + paired * (1 - fraction)) if alone else 0.0
     exponent = 1 + (8 - width) / 20
     shares = np.zeros(len(scores))
     special = scores > 0

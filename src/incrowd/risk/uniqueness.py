@@ -17,7 +17,7 @@ from incrowd.privacy.k_anonymity import KAnonymity
 
 @dataclass(frozen=True, slots=True)
 class Uniqueness(InNotebooks):
-    """Estimated shares of the population that are unique in it.
+    """Estimated shares of the population that are unique in the population.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def population_uniqueness(
 
 
 def estimate_uniqueness(sizes: NDArray[np.int64], population: int, cells: float | None = None) -> Uniqueness:
-    """Estimate from the sizes of a sample's classes.
+    """Estimate population uniqueness from the class sizes of a sample.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _zayatz(
 
 
 def _one_of(size: int, records: int, population: int) -> float:
-    """Chance that a sample holds exactly one person of a class of the population."""
+    """Return the chance that a sample has exactly one person of a population class of this size."""
     if population - size < records - 1:
         return 0.0
 
@@ -186,8 +186,8 @@ def _pitman(
 
     def best_theta(alpha: float) -> float:
         # theta > -alpha; search over log(theta + alpha).
-        found = _maximum(lambda x: likelihood(alpha, math.exp(x) - alpha), -20.0, 30.0)
-        return math.exp(found) - alpha
+        best = _maximum(lambda x: likelihood(alpha, math.exp(x) - alpha), -20.0, 30.0)
+        return math.exp(best) - alpha
 
     alpha = _maximum(lambda a: likelihood(a, best_theta(a)), 1e-6, 1 - 1e-6)
     theta = best_theta(alpha)
@@ -212,9 +212,9 @@ def _snb(classes: int, alone: int, records: int, population: int) -> float | Non
         number = population / (1 + alpha * q / (1 - q))
         z = 1 - fraction
         power = ((1 - q) / (1 - q * z)) ** alpha
-        met = number * (1 - z * power)
+        sampled = number * (1 - z * power)
         uniques = number * fraction * power * (1 + z * alpha * q / (1 - q * z))
-        return number, met, uniques
+        return number, sampled, uniques
 
     def matching_alpha(q: float) -> float | None:
         # More spread means fewer classes met, so the number met falls with alpha.
@@ -227,9 +227,9 @@ def _snb(classes: int, alone: int, records: int, population: int) -> float | Non
 
     steps = [-12 + 0.25 * i for i in range(97)]
     gaps = [(x, value) for x in steps if (value := gap(x)) is not None]
-    for (left, low), (right, high) in zip(gaps, gaps[1:], strict=False):
+    for (below, low), (above, high) in zip(gaps, gaps[1:], strict=False):
         if low == 0 or low * high < 0:
-            middle = _root(gap, left, right)
+            middle = _root(gap, below, above)
             if middle is None:
                 continue
             q = 1 / (1 + math.exp(-middle))
@@ -259,7 +259,7 @@ def _poisson_gamma(
 
 
 def _maximum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search of a function with one maximum."""
+    """Return the maximum point of a unimodal function by golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = function(a), function(b)
@@ -276,7 +276,7 @@ def _maximum(function: Callable[[float], float], low: float, high: float) -> flo
 
 
 def _root(function: Callable[[float], float | None], low: float, high: float) -> float | None:
-    """Bisection; None where the ends have the same sign or a value is missing."""
+    """Return a root by bisection, or None if the ends have the same sign or a value is missing."""
     at_low, at_high = function(low), function(high)
     if at_low is None or at_high is None or at_low * at_high > 0:
         return None

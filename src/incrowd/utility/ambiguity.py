@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Ambiguity(CellMetric, SteersByClasses):
-    """AM: how many combinations of values a released record may stand for, on average.
+    """AM: mean number of value combinations that a released record may stand for.
 
     Per record the product over quasi-identifiers of the values that its cell covers; a suppressed record
     may be anything. More than 2 ** 1000 combinations, as hundreds of columns have, count as so many.
@@ -33,11 +33,11 @@ class Ambiguity(CellMetric, SteersByClasses):
         from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 
         everything = combinations_of(recoding.domains)
-        each = np.ones(frequency.keys)
+        numbers = np.ones(frequency.keys)
         for cells in recoding.cells:
-            each = np.minimum(each * (cells.hi - cells.lo + 1)[cells.codes], MOST_COMBINATIONS)
-        each[recoding.suppressed] = everything
-        total = float(each @ frequency.weights) + frequency.suppressed * everything
+            numbers = np.minimum(numbers * (cells.hi - cells.lo + 1)[cells.codes], MOST_COMBINATIONS)
+        numbers[recoding.suppressed] = everything
+        total = float(numbers @ frequency.weights) + frequency.suppressed * everything
         return MetricResult(self.name, total / frequency.rows if frequency.rows else 0.0)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:

@@ -1,4 +1,4 @@
-"""The average class size, as it is and normalized."""
+"""The average class size and its normalized growth."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class AverageClassSize(ClassMetric, SteersByClasses):
     scale: ClassVar[str] = "1 (every record apart) to the number of records (all alike), over k"
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the mean; 0 where every record is suppressed."""
+        """Return the mean, or 0 if every record is suppressed."""
         return MetricResult(self.name, classes.records / len(classes) / self.k if len(classes) else 0.0)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Put the value between the mean key of the table and all records, as the metric aecs does."""
-        return _grown(lost.value * self.k, frequency)
+        """Return the growth from the raw table to a single class, as the metric aecs does."""
+        return _growth(lost.value * self.k, frequency)
 
     def class_costs(self, rows: int, everything: float) -> ClassCosts:
         """Return 1 / k a record, over the number of classes."""
@@ -44,7 +44,7 @@ class AverageClassSize(ClassMetric, SteersByClasses):
 
 
 class AECS(ClassMetric):
-    """AECS: growth of the mean class size, from the raw table (0) to one class of all records (1).
+    """AECS: growth of the mean class size from the raw table (0) to a single class of all records (1).
 
     (a_out - a_in) / (N - a_in), brought into [0, 1]. Here a is the mean class size: the number of records
     over the number of classes. Suppressed records are left out of a_out. Without a class the figure is 1.
@@ -65,11 +65,11 @@ class AECS(ClassMetric):
         """Return the share, in [0, 1]."""
         if not len(classes):
             return MetricResult(self.name, 1.0)
-        return MetricResult(self.name, _grown(classes.records / len(classes), classes.frequency))
+        return MetricResult(self.name, _growth(classes.records / len(classes), classes.frequency))
 
 
-def _grown(mean: float, frequency: FrequencyTable) -> float:
-    """Put a mean size between the mean key of the table, 0, and all records, 1."""
+def _growth(mean: float, frequency: FrequencyTable) -> float:
+    """Scale a mean size to [0, 1], from the mean key of the table to all records."""
     least = frequency.records / max(len(frequency.combinations[1]), 1)
     most = max(frequency.records - least, 1e-300)
     return min(max((mean - least) / most, 0.0), 1.0)

@@ -24,7 +24,7 @@ AGGREGATES = ("mean", "geometric-mean", "max")
 
 @dataclass(frozen=True, slots=True)
 class MetricResult:
-    """The loss of a recoding under one metric.
+    """The loss of a recoding under a metric.
 
     Attributes
     ----------
@@ -52,21 +52,16 @@ class MetricResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        result: dict[str, Any] = {"metric": self.metric, "value": self.value}
-        if self.normalized is not None:
-            result["normalized"] = self.normalized
-        if self.weighted is not None:
-            result["weighted"] = self.weighted
-        if self.per_attribute is not None:
-            result["per_attribute"] = self.per_attribute
-        if self.details is not None:
-            result["details"] = self.details
-        return result
+        optional = {
+            name: getattr(self, name) for name in ("normalized", "weighted", "per_attribute", "details")
+        }
+        figures = {name: value for name, value in optional.items() if value is not None}
+        return {"metric": self.metric, "value": self.value} | figures
 
 
 @dataclass(frozen=True, eq=False)
 class LevelCosts:
-    """The cost of the values of one attribute under full-domain recoding.
+    """The costs of an attribute's values under full-domain recoding.
 
     Attributes
     ----------
@@ -102,7 +97,7 @@ class Metric(Configured, ABC):
     scale: ClassVar[str] = "0 (nothing lost) to 1 (everything)"
 
     def applies(self, frequency: FrequencyTable) -> bool:
-        """Say whether the table has the inputs of the metric."""
+        """Return whether the table has the inputs of the metric."""
         return True
 
     @abstractmethod
@@ -110,20 +105,20 @@ class Metric(Configured, ABC):
         """Measure a recoding of the keys of `frequency`."""
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Bring a value to [0, 1]: 0 nothing lost, 1 as much as suppressing every record loses."""
+        """Scale a loss to [0, 1], from nothing lost to the loss of suppressing every record."""
         return float(lost.value)
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64] | None:
-        """Return the loss of a record of each key, 0 to 1: float64[keys]; None where it is not defined."""
+        """Return the loss of each key's records in [0, 1], float64[keys], or None if it is not defined."""
         return None
 
 
 class CellMetric(Metric):
-    """A metric that looks at the cells of records, as LM does; it implements `measure`."""
+    """A metric of the cells of records, such as LM, which implements `measure`."""
 
 
 class PenaltyMetric(CellMetric):
-    """A metric that averages a penalty of each cell, with equal weight of the attributes.
+    """A metric that averages a penalty of every cell, with equal weight for all attributes.
 
     Records that were suppressed before count the full penalty 1.
     """
@@ -145,21 +140,21 @@ class PenaltyMetric(CellMetric):
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
         """Return the mean over attributes, in [0, 1]."""
-        penalties = self.penalties(recoding)
-        each = [penalty[cells.codes] for cells, penalty in zip(recoding.cells, penalties, strict=True)]
-        return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
+        columns = zip(recoding.cells, self.penalties(recoding), strict=True)
+        losses = [penalty[cells.codes] for cells, penalty in columns]
+        return np.mean(losses, axis=0) if losses else np.zeros(len(recoding.suppressed))
 
 
 class ClassMetric(Metric):
-    """A metric that looks at equivalence classes alone, as discernibility; it implements `of_classes`."""
+    """A metric of equivalence classes alone, such as discernibility, which implements `of_classes`."""
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
-        """Measure the classes that a recoding makes; see `of_classes`."""
+        """Measure the equivalence classes of a recoding; see `of_classes`."""
         return self.of_classes(recoding.classes(frequency))
 
     @abstractmethod
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Measure the classes of a table; there may be none where every record is suppressed."""
+        """Measure the classes of a table, of which there are none if every record is suppressed."""
 
 
 class SteersByCells(ABC):
@@ -230,14 +225,14 @@ def sum_of_squares(sizes: NDArray[np.int64]) -> int:
     >>> sum_of_squares(np.array([3, 4]))
     25
     """
-    # It is at most the square of the sum; beyond that only Python's integers hold it.
+    # The result is at most the square of the sum, which only Python's integers hold from 2**31 on.
     if int(sizes.sum()) < 2**31:
         return int(sizes @ sizes)
     return sum(int(size) ** 2 for size in sizes)
 
 
 def mean_of(per_attribute: Mapping[str, float]) -> float:
-    """Return the mean of one figure per attribute, and 0 where there is none.
+    """Return the mean of the attributes' figures, or 0 without any.
 
     Notes
     -----
@@ -255,11 +250,10 @@ def mean_of(per_attribute: Mapping[str, float]) -> float:
 def cell_costs(metric: SteersByCells, frequency: FrequencyTable, recoding: FullDomain) -> MetricResult:
     """Measure a full-domain recoding by a metric's costs of cells."""
     per_attribute = {}
-    for j, (domain, codes, level) in enumerate(
-        zip(frequency.domains, frequency.codes, recoding.levels, strict=True)
-    ):
+    columns = zip(frequency.domains, frequency.codes, recoding.levels, strict=True)
+    for j, (domain, codes, level) in enumerate(columns):
         costs = metric.level_costs(domain, frequency.totals(j))
-        each = np.where(recoding.suppressed, costs.suppressed[codes], costs.levels[level][codes])
-        lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
+        records = np.where(recoding.suppressed, costs.suppressed[codes], costs.levels[level][codes])
+        lost = float(records @ frequency.weights) + frequency.suppressed * costs.before
         per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
     return MetricResult(metric.name, mean_of(per_attribute), per_attribute)

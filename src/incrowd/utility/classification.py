@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Classification(ClassMetric):
-    """CM: share of records that are suppressed or do not have the most frequent value of their class.
+    """CM: share of records that are suppressed or lack the most frequent value of their class.
 
     It is measured for every sensitive attribute, and averaged over them. If several values are most frequent,
     one of them is taken. Records with the same raw quasi-identifiers may already have different sensitive
@@ -29,11 +29,11 @@ class Classification(ClassMetric):
     paper: ClassVar[str] = "Iyengar 2002"
 
     def applies(self, frequency: FrequencyTable) -> bool:
-        """Say whether there is a sensitive attribute."""
+        """Return whether there is a sensitive attribute."""
         return bool(frequency.sensitive)
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the mean over sensitive attributes, in [0, 1]; per sensitive attribute, too."""
+        """Return the share per sensitive attribute and the mean of the shares, in [0, 1]."""
         frequency = classes.frequency
         per_attribute = {}
         for j, attribute in enumerate(frequency.sensitive):

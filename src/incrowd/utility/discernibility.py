@@ -18,8 +18,7 @@ class _Discernibility(ClassMetric):
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
 
     @abstractmethod
-    def _penalty(self, suppressed: int, rows: int) -> int:
-        """Return the cost of so many suppressed records."""
+    def _penalty(self, suppressed: int, rows: int) -> int: ...
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the sum of costs, exactly."""
@@ -27,14 +26,14 @@ class _Discernibility(ClassMetric):
         return MetricResult(self.name, sum_of_squares(classes.sizes) + penalty)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Put the value between that of the table as it was and that of one class of all records."""
+        """Scale the sum to [0, 1], from the raw table to a single class of all records."""
         _, sizes = frequency.combinations
         least = sum_of_squares(sizes) + self._penalty(frequency.suppressed, frequency.rows)
         return (lost.value - least) / max(frequency.rows**2 - least, 1)
 
 
 class Discernibility(_Discernibility, SteersByClasses):
-    """DM: every record costs the size of its class, a suppressed one the size of the table.
+    """DM: sum over records of their class size, where a suppressed record costs the size of the table.
 
     References
     ----------
@@ -54,7 +53,7 @@ class Discernibility(_Discernibility, SteersByClasses):
 
 
 class DiscernibilityStar(_Discernibility):
-    """DM*: the sum of squared class sizes, in which suppressed records are one more class.
+    """DM*: sum of squared class sizes, where the suppressed records form a class.
 
     So it never falls when classes are joined, which DM with its penalty may.
 

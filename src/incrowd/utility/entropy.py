@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ShannonEntropy(CellMetric):
-    """Share of a column's Shannon entropy that its released cells no longer have.
+    """Share of each column's Shannon entropy that the released cells have lost.
 
     The figure is 1 - H(cells) / H(values), averaged over attributes. H is the entropy of the frequencies in
     the whole column. ``*`` is one cell. A constant column loses nothing.
@@ -41,7 +41,6 @@ class ShannonEntropy(CellMetric):
 
 
 def _entropy(counts: NDArray[np.integer] | NDArray[np.floating]) -> float:
-    """Entropy of frequencies in bits."""
     occurring = counts[counts > 0].astype(np.float64)
     total = occurring.sum()
     return float(np.log2(total) - (occurring @ np.log2(occurring)) / total) if total else 0.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class GeneralizationIntensity(CellMetric):
-    """Steps that a cell climbed over the height of its hierarchy, averaged over all cells.
+    """Steps climbed by a cell over the height of its hierarchy, averaged over all cells.
 
     Precision takes the level of the column in full-domain recoding; this takes each cell's own steps,
     which stop at the root. A suppressed cell counts 1.
@@ -38,8 +38,8 @@ class GeneralizationIntensity(CellMetric):
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
         per_attribute = {
-            domain.name: (float(each @ frequency.weights) + frequency.suppressed) / max(frequency.rows, 1)
-            for domain, each in zip(recoding.domains, self._costs(frequency, recoding), strict=True)
+            domain.name: (float(costs @ frequency.weights) + frequency.suppressed) / max(frequency.rows, 1)
+            for domain, costs in zip(recoding.domains, self._costs(frequency, recoding), strict=True)
         }
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 

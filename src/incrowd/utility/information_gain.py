@@ -37,18 +37,18 @@ class InformationGain(ClassMetric):
     scale: ClassVar[str] = "0 (nothing lost) to the bits that the raw quasi-identifiers tell"
 
     def applies(self, frequency: FrequencyTable) -> bool:
-        """Say whether there is a sensitive attribute."""
+        """Return whether there is a sensitive attribute."""
         return bool(frequency.sensitive)
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
-        """Return the bits, per sensitive attribute too; at least 0 where equal records were parted."""
+        """Return the lost bits per sensitive attribute, at least 0, and the mean of these bits."""
         frequency = classes.frequency
         raw = _raw(frequency)
         per_attribute, gain = {}, 0.0
         for j, attribute in enumerate(frequency.sensitive):
-            left = _left(classes, j)
-            per_attribute[attribute.name] = max(left - _left(raw, j), 0.0)
-            gain += (_whole(attribute) - left) / len(frequency.sensitive)
+            entropy = _conditional_entropy(classes, j)
+            per_attribute[attribute.name] = max(entropy - _conditional_entropy(raw, j), 0.0)
+            gain += (_entropy(attribute) - entropy) / len(frequency.sensitive)
         loss = frequency.rows - (int(classes.sizes.min()) if len(classes) else frequency.rows)
         details = {"gain": gain, "privacy_loss": float(loss), "score": gain / (loss + 1)}
         return MetricResult(self.name, mean_of(per_attribute), per_attribute, details=details)
@@ -56,12 +56,11 @@ class InformationGain(ClassMetric):
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the share of the information gain of the raw quasi-identifiers."""
         raw = _raw(frequency)
-        most = mean_of(
-            {
-                attribute.name: _whole(attribute) - _left(raw, j)
-                for j, attribute in enumerate(frequency.sensitive)
-            }
-        )
+        gains = {
+            counted.name: _entropy(counted) - _conditional_entropy(raw, j)
+            for j, counted in enumerate(frequency.sensitive)
+        }
+        most = mean_of(gains)
         return min(lost.value / most, 1.0) if most > 1e-12 else 0.0
 
 
@@ -72,7 +71,7 @@ def _raw(frequency: FrequencyTable) -> EquivalenceClasses:
     return EquivalenceClasses.from_assignment(frequency, ids, len(records))
 
 
-def _left(classes: EquivalenceClasses, position: int) -> float:
+def _conditional_entropy(classes: EquivalenceClasses, position: int) -> float:
     """Entropy of a sensitive attribute where the class is known, in bits per record."""
     counts = classes.counts(position)
     totals = classes.frequency.sensitive[position].totals
@@ -81,7 +80,7 @@ def _left(classes: EquivalenceClasses, position: int) -> float:
     return within / max(int(totals.sum()), 1)
 
 
-def _whole(attribute: SensitiveCounts) -> float:
+def _entropy(attribute: SensitiveCounts) -> float:
     """Entropy of a sensitive attribute in bits per record."""
     rows = attribute.totals.sum()
     return (_sum(rows) - _sum(attribute.totals)) / max(int(rows), 1)

@@ -45,19 +45,19 @@ class KLDivergence(CellMetric):
             volume += np.log2(wide)[cells.codes]
         volume[recoding.suppressed] = _bits(frequency)
         true = np.log2(_shares(frequency))
-        each = true - (np.log2(size / max(frequency.records, 1)) - volume)
-        return MetricResult(self.name, max(float(each @ frequency.weights) / max(frequency.records, 1), 0.0))
+        records = max(frequency.records, 1)
+        ratios = true - (np.log2(size / records) - volume)
+        return MetricResult(self.name, max(float(ratios @ frequency.weights) / records, 0.0))
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the value over that of suppressing every record."""
-        most = _bits(frequency) + float(
-            np.log2(_shares(frequency)) @ frequency.weights / max(frequency.records, 1)
-        )
+        entropy = float(np.log2(_shares(frequency)) @ frequency.weights / max(frequency.records, 1))
+        most = _bits(frequency) + entropy
         return min(lost.value / most, 1.0) if most > 1e-12 else 0.0
 
 
 def _bits(frequency: FrequencyTable) -> float:
-    """Bits that tell one combination of values from all."""
+    """Logarithm to base 2 of the number of value combinations."""
     return log2(max(prod(domain.size for domain in frequency.domains), 1))
 
 

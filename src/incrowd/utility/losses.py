@@ -1,4 +1,4 @@
-"""The losses of a recoding, each measured when it is first read."""
+"""The losses of a recoding, each measured on first access."""
 
 from __future__ import annotations
 
@@ -14,21 +14,15 @@ if TYPE_CHECKING:
 
 
 class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
-    """The results of the metrics that apply to the keys of a recoding; see `Measured`."""
+    """The results of all metrics that apply to the keys of a recoding; see `Measured`."""
 
     def _measure(self, entry: Metric, source: tuple[FrequencyTable, Recoding]) -> MetricResult:
-        lost = entry.measure(*source)
-        # Parting records that look alike makes classes smaller than those of the table as it was.
-        normalized = max(entry.normalized(lost, source[0]), 0.0)
-        return replace(lost, normalized=normalized, weighted=_weighted(entry, *source))
+        loss, sampling = entry.measure(*source), source[0].survey.sampling
+        # Splitting records that look alike makes classes smaller than those of the raw table.
+        normalized = max(entry.normalized(loss, source[0]), 0.0)
+        by_record = None if sampling is None else entry.per_record(*source)
+        weighted = None if sampling is None or by_record is None else sampling.mean(by_record, 1.0)
+        return replace(loss, normalized=normalized, weighted=weighted)
 
     def __repr__(self) -> str:
         return f"Losses({', '.join(self)})"
-
-
-def _weighted(metric: Metric, frequency: FrequencyTable, recoding: Recoding) -> float | None:
-    """Return the loss of a person of the population, by sampling weights; None without weights."""
-    if frequency.survey.sampling is None:
-        return None
-    each = metric.per_record(frequency, recoding)
-    return None if each is None else frequency.survey.sampling.mean(each, 1.0)

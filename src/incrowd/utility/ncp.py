@@ -44,7 +44,7 @@ class NCP(PenaltyMetric, SteersByCells):
     paper: ClassVar[str] = "Xu et al. 2006"
 
     def penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
-        """Return the width of each cell, relative to its column."""
+        """Return the width of each cell relative to the cell's column."""
         penalties = []
         for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
             if domain.ordered:
@@ -52,16 +52,13 @@ class NCP(PenaltyMetric, SteersByCells):
                 continue
             # LM counts (n - 1) / (all - 1); bring it back to n / all, and 0 for a single value.
             share = (cells.loss * max(domain.size - 1, 1) + 1) / max(domain.size, 1)
-            whole = cells.loss > 0
-            penalties.append(np.minimum(share, 1) * (whole if self.leaf == "zero" else 1.0))
+            penalties.append(np.minimum(share, 1) * (cells.loss > 0 if self.leaf == "zero" else 1.0))
         return penalties
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return leaves / all leaves of each cell, 0 for a single value."""
-        tree = domain.tree
-        levels = []
-        for level in range(tree.height + 1):
-            leaves = tree.leaves_at(level)
-            alone = 0.0 if self.leaf == "zero" else 1 / max(domain.size, 1)
-            levels.append(np.where(leaves > 1, leaves / max(domain.size, 1), alone))
+        tree, size = domain.tree, max(domain.size, 1)
+        alone = 0.0 if self.leaf == "zero" else 1 / size
+        leaves = (tree.leaves_at(level) for level in range(tree.height + 1))
+        levels = [np.where(counts > 1, counts / size, alone) for counts in leaves]
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

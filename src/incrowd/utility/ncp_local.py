@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class _NCPOfClasses(ClassMetric):
-    """NCP of the values in each class, whatever its cells are."""
+    """NCP computed from the values in each class instead of released cells."""
 
     @abstractmethod
     def _of_categories(self, classes: EquivalenceClasses, j: int) -> float:
-        """Return the loss of all classes, at least one, in a column of categories."""
+        """Return the loss of all classes (at least one) in a column of categories."""
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
@@ -28,8 +28,8 @@ class _NCPOfClasses(ClassMetric):
         for j, domain in enumerate(frequency.domains):
             lost = float(classes.suppressed)
             if len(classes) and domain.ordered:
-                held = classes.quasi_values(j)
-                lost += float(domain.span(held.lo, held.hi) @ classes.sizes)
+                values = classes.quasi_values(j)
+                lost += float(domain.span(values.lo, values.hi) @ classes.sizes)
             elif len(classes):
                 lost += self._of_categories(classes, j)
             per_attribute[domain.name] = lost / max(frequency.rows, 1)
@@ -37,7 +37,7 @@ class _NCPOfClasses(ClassMetric):
 
 
 class NCPMeanMode(_NCPOfClasses):
-    """NCP where a class is released by the mean of its numbers and the mode of its categories.
+    """NCP of classes that are released by the mean of numbers and the mode of categories.
 
     - A number costs the range of its class over the range of the column.
     - A category costs 0 if it is the most frequent value of its class, else 1. Of equally frequent ones the
@@ -63,7 +63,7 @@ class NCPMeanMode(_NCPOfClasses):
 
 @dataclass(frozen=True)
 class NCPSummarization(_NCPOfClasses):
-    """NCP where a class is released by the range of its numbers and the set of its categories.
+    """NCP of classes that are released by the range of numbers and the set of categories.
 
     - A number costs the range of its class over the range of the column.
     - A category costs the number of distinct values in its class over the number in the column, as the

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NonUniformEntropy(CellMetric, SteersByCells):
-    """Information needed to guess a value from its cell, over the information in the value.
+    """Information needed to guess a value from the released cell, over the information in the value.
 
     A cell costs -log2(records with the value / records with a value that the cell covers). A suppressed cell
     costs -log2(records with the value / all records). The sum per attribute is divided by the sum for
@@ -38,13 +38,13 @@ class NonUniformEntropy(CellMetric, SteersByCells):
         records = max(int(below[-1]), 1)
         # A value that does not occur costs nothing, since no record has it.
         occurs = totals > 0
-        own = np.where(occurs, totals, 1)
+        counts = np.where(occurs, totals, 1)
         levels = []
         for level in range(tree.height + 1):
             nodes = tree.climb(level)
             covered = below[tree.hi[nodes]] - below[tree.lo[nodes]]
-            levels.append(np.where(occurs, np.log2(np.where(occurs, covered, 1) / own), 0.0))
-        suppressed = np.where(occurs, np.log2(records / own), 0.0)
+            levels.append(np.where(occurs, np.log2(np.where(occurs, covered, 1) / counts), 0.0))
+        suppressed = np.where(occurs, np.log2(records / counts), 0.0)
         information = float(suppressed @ totals)
         return LevelCosts(levels, suppressed, information / records, information / records)
 
@@ -56,9 +56,9 @@ class NonUniformEntropy(CellMetric, SteersByCells):
             costs = self.level_costs(domain, totals)
             below = np.concatenate(([0], np.cumsum(totals)))
             covered = (below[cells.hi + 1] - below[cells.lo])[cells.codes]
-            each = np.log2(covered / totals[codes])
-            each[recoding.suppressed] = costs.suppressed[codes][recoding.suppressed]
-            lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
+            bits = np.log2(covered / totals[codes])
+            bits[recoding.suppressed] = costs.suppressed[codes][recoding.suppressed]
+            lost = float(bits @ frequency.weights) + frequency.suppressed * costs.before
             per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
@@ -83,14 +83,14 @@ class PooledEntropy(CellMetric):
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the bits."""
         shares = NonUniformEntropy().measure(frequency, recoding).per_attribute or {}
-        each = {
+        per_attribute = {
             domain.name: shares[domain.name] * bits
             for domain, bits in zip(frequency.domains, self._most(frequency), strict=True)
         }
-        return MetricResult(self.name, math.fsum(each.values()), each)
+        return MetricResult(self.name, math.fsum(per_attribute.values()), per_attribute)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Return the bits over those that suppressing every record takes away."""
+        """Return the bits as a share of the loss of suppressing every record."""
         most = math.fsum(self._most(frequency))
         return lost.value / most if most else 0.0
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Precision(CellMetric, SteersByCells):
-    """1 - Prec: the level of a cell over the height of its hierarchy, averaged.
+    """1 - Prec: level of a cell over the height of the hierarchy, averaged over cells.
 
     A suppressed cell counts 1. Without a hierarchy there are the levels 0 (value) and 1 (everything).
 
@@ -46,8 +46,8 @@ class Precision(CellMetric, SteersByCells):
             return cell_costs(self, frequency, recoding)
         per_attribute = {}
         for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True):
-            each = cells.climbed(domain, codes) / max(domain.height, 1)
-            each[recoding.suppressed] = 1.0
-            lost = float(each @ frequency.weights) + frequency.suppressed
+            losses = cells.climbed(domain, codes) / max(domain.height, 1)
+            losses[recoding.suppressed] = 1.0
+            lost = float(losses @ frequency.weights) + frequency.suppressed
             per_attribute[domain.name] = lost / frequency.rows
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)

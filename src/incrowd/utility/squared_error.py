@@ -20,7 +20,7 @@ class _SquaredError(Metric):
     """Squared error of numbers against the mean of records that look alike, over that of the column."""
 
     def applies(self, frequency: FrequencyTable) -> bool:
-        """Say whether a quasi-identifier has numbers or dates."""
+        """Return whether a quasi-identifier has numbers or dates."""
         return any(_numeric(frequency))
 
     def _errors(self, frequency: FrequencyTable, groups: Callable[[int], _Groups]) -> MetricResult:
@@ -36,17 +36,17 @@ class _SquaredError(Metric):
             if not numeric:
                 continue
             values = domain.places[frequency.codes[j]]
-            known = ~np.isnan(values)
-            values, records = values[known], frequency.weights[known]
+            present = ~np.isnan(values)
+            values, records = values[present], frequency.weights[present]
             group, count = groups(j)
-            group = group[known]
+            group = group[present]
             # Deviations from the column's mean first: sums of squares of large numbers would cancel.
             values = values - (values @ records) / max(int(records.sum()), 1)
             sums = np.bincount(group, values * records, count)
             sizes = np.bincount(group, records, count)
             gaps = values - (sums / np.maximum(sizes, 1))[group]
-            whole = float((values**2) @ records)
-            per_attribute[domain.name] = float((gaps**2) @ records) / whole if whole > 0 else 0.0
+            total = float((values**2) @ records)
+            per_attribute[domain.name] = float((gaps**2) @ records) / total if total > 0 else 0.0
         return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
@@ -57,7 +57,7 @@ def _numeric(frequency: FrequencyTable) -> list[bool]:
 
 
 class AttributeSquaredError(_SquaredError, CellMetric):
-    """SSE / SST of each column of numbers, where a cell stands for the mean of the records that have it.
+    """SSE / SST per column of numbers, where a cell stands for the mean of all records with that cell.
 
     Suppressed records are one cell. A hierarchy does not matter, only the numbers that have the same cell.
 
@@ -82,7 +82,7 @@ class AttributeSquaredError(_SquaredError, CellMetric):
 
 
 class RecordSquaredError(_SquaredError, ClassMetric):
-    """SSE / SST of microaggregation: a record stands for the mean of its class.
+    """SSE / SST of microaggregation, where a record stands for the mean of its class.
 
     Suppressed records are one class.
 

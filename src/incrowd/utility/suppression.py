@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Suppression(CellMetric):
-    """Share of records that have ``*`` in every quasi-identifier; per attribute of the cells that have it.
+    """Share of records with ``*`` in every quasi-identifier, and share of ``*`` cells per attribute.
 
     References
     ----------
