@@ -1,4 +1,4 @@
-"""Recipes that become a hierarchy when they meet the distinct values of a column."""
+"""Recipes that build a hierarchy from the distinct values of a column."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ISO_DAY = len("2020-02-29")
 
 
 class Builder(ABC):
-    """A recipe for the hierarchy of a column, independent of its values.
+    """A recipe for the hierarchy of a column, whatever its values are.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Builder(ABC):
 
     @abstractmethod
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Make the hierarchy of the distinct values of a column; their order does not matter.
+        """Build the hierarchy of a column's distinct values, in any order.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Builder(ABC):
         """
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the texts that can join known values, which keep their groups.
+        """Return the texts that can join known values without changing their groups.
 
         Parameters
         ----------
@@ -77,23 +77,21 @@ class Builder(ABC):
         return []
 
     def spec(self) -> dict[str, Any]:
-        """Return the recipe as a policy file holds it, e.g. ``{"intervals": [5, 10]}``."""
+        """Return the recipe as written in a policy file, such as ``{"intervals": [5, 10]}``."""
         return {self.name: True}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Builder:
-        """Read the result of `spec`; a recipe without settings is ``true``."""
-        _extra(spec, (cls.name,))
+        """Read the result of `spec`, which is ``true`` for a recipe without settings."""
+        _check_settings(spec, (cls.name,))
         if spec[cls.name] is not True:
             raise ParameterError(f"hierarchy {cls.name}: write {cls.name} = true")
         return cls()
 
 
-def _group(label: str) -> str:
-    """Keep a spreadsheet from running a label that we make as a formula."""
-    if label[:1] in "=+-@\t\r" and not _NUMBER.fullmatch(label):
-        return "'" + label
-    return label
+def _escape_formula(label: str) -> str:
+    """Keep a spreadsheet from running a generated label as a formula."""
+    return "'" + label if label[:1] in "=+-@\t\r" and not _NUMBER.fullmatch(label) else label
 
 
 def _unsuitable(column: str, wrong: int, total: int, what: str) -> HierarchyError:
@@ -104,7 +102,7 @@ def _unsuitable(column: str, wrong: int, total: int, what: str) -> HierarchyErro
 
 
 def _tree(paths: Iterable[Sequence[str]], column: str, recipe: str) -> Hierarchy:
-    """Make the tree of a recipe; errors do not quote the values of the column."""
+    """Build the tree of a recipe, with errors that do not quote values of the column."""
     listed = list(paths)
     try:
         if any(path[0] == ROOT for path in listed):
@@ -118,13 +116,22 @@ def _tree(paths: Iterable[Sequence[str]], column: str, recipe: str) -> Hierarchy
         ) from None
 
 
-def _extra(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
+def _check_settings(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
     unknown = [key for key in spec if key not in allowed]
     if unknown:
         raise ParameterError(
             f"hierarchy: unknown setting {unknown[0]!r}; {allowed[0]} takes {list(allowed)}"
             + did_you_mean(unknown[0], allowed)
         )
+
+
+def _list_setting(spec: Mapping[str, Any], allowed: Sequence[str], request: str) -> tuple[Any, ...]:
+    """Return the first setting, which must be a list, or raise with a request."""
+    _check_settings(spec, allowed)
+    entries = spec[allowed[0]]
+    if not isinstance(entries, list | tuple):
+        raise ParameterError(f"hierarchy {allowed[0]}: give {request}")
+    return tuple(entries)
 
 
 def _number(value: object, what: str) -> Fraction:
@@ -139,11 +146,11 @@ def _number(value: object, what: str) -> Fraction:
 
 def _decimal(value: Fraction) -> str:
     # Exact, as two bins must not share a label: everything here is a sum of decimals.
-    places = 0
-    while 10**places % value.denominator:
-        places += 1
-    digits = str(abs(value.numerator) * (10**places // value.denominator)).rjust(places + 1, "0")
-    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    decimals = 0
+    while 10**decimals % value.denominator:
+        decimals += 1
+    digits = str(abs(value.numerator) * (10**decimals // value.denominator)).rjust(decimals + 1, "0")
+    text = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
     return "-" + text if value < 0 else text
 
 
@@ -161,13 +168,13 @@ def _bin(start: Fraction, end: Fraction, *, whole: bool) -> str:
 
 
 class _Numbers(Builder):
-    """A recipe for numbers: the bins of a number hang on it, and on whether all numbers are whole."""
+    """Base of recipes for numbers, whose bins also depend on whether all numbers are whole."""
 
     ordered: ClassVar[bool] = True
 
     @abstractmethod
     def _settings(self) -> list[Fraction]:
-        """Return the numbers of the recipe; bins are labelled by whole numbers only if these are whole."""
+        """Return the numbers of the recipe, which must be whole for bins of whole numbers."""
 
     @abstractmethod
     def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
@@ -179,18 +186,19 @@ class _Numbers(Builder):
         if wrong:
             raise _unsuitable(column, wrong, len(values), "numbers")
         numbers = sorted((Fraction(value), value) for value in values)
-        whole = self._whole(number for number, _ in numbers)
-        paths = [[value, *self._bins(number, whole=whole), ROOT] for number, value in numbers]
+        integral = self._whole(number for number, _ in numbers)
+        paths = [[value, *self._bins(number, whole=integral), ROOT] for number, value in numbers]
         return _tree(paths, column, self.name)
 
     def _whole(self, numbers: Iterable[Fraction]) -> bool:
-        """Say whether bins are labelled by whole numbers."""
+        """Return whether bins are labelled by whole numbers."""
         return all(number.denominator == 1 for number in (*self._settings(), *numbers))
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the numbers; where bins such as ``[20-24]`` are whole, only whole numbers."""
-        whole = self._whole(map(Fraction, known))
-        return [text for text in texts if _is_number(text) and not (whole and Fraction(text).denominator > 1)]
+        """Return the numbers, or only whole numbers if bins are whole, such as ``[20-24]``."""
+        integral = self._whole(map(Fraction, known))
+        numbers = [text for text in texts if _is_number(text)]
+        return [text for text in numbers if not integral or Fraction(text).denominator == 1]
 
 
 @dataclass(frozen=True)
@@ -251,16 +259,13 @@ class Intervals(_Numbers):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Intervals:
         """Read the result of `spec`."""
-        _extra(spec, ("intervals", "origin"))
-        widths = spec["intervals"]
-        if not isinstance(widths, list | tuple):
-            raise ParameterError("hierarchy intervals: give a list of widths, e.g. [5, 10, 20]")
-        return cls(tuple(widths), spec.get("origin", 0))
+        widths = _list_setting(spec, ("intervals", "origin"), "a list of widths, e.g. [5, 10, 20]")
+        return cls(widths, spec.get("origin", 0))
 
 
 @dataclass(frozen=True)
 class Bands(_Numbers):
-    """Bands of numbers between given cuts, each of its own width, then ``*``.
+    """Bands of numbers between cuts of any distance, then ``*``.
 
     Example: the cuts 18, 30, 45 and 65 make ``<18``, ``[18-29]``, ``[30-44]``, ``[45-64]`` and ``>=65``.
 
@@ -293,12 +298,12 @@ class Bands(_Numbers):
 
     def _bins(self, number: Fraction, *, whole: bool) -> list[str]:
         cuts = self._settings()
-        place = bisect_right(cuts, number)
-        if place == 0:
+        rank = bisect_right(cuts, number)
+        if rank == 0:
             return [f"<{_decimal(cuts[0])}"]
-        if place == len(cuts):
+        if rank == len(cuts):
             return [f">={_decimal(cuts[-1])}"]
-        return [_bin(cuts[place - 1], cuts[place], whole=whole)]
+        return [_bin(cuts[rank - 1], cuts[rank], whole=whole)]
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"bands": [...]}``."""
@@ -307,16 +312,12 @@ class Bands(_Numbers):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Bands:
         """Read the result of `spec`."""
-        _extra(spec, ("bands",))
-        cuts = spec["bands"]
-        if not isinstance(cuts, list | tuple):
-            raise ParameterError("hierarchy bands: give a list of cuts, e.g. [18, 30, 45, 65]")
-        return cls(tuple(cuts))
+        return cls(_list_setting(spec, ("bands",), "a list of cuts, e.g. [18, 30, 45, 65]"))
 
 
 @dataclass(frozen=True)
 class Prefix(Builder):
-    """Mask texts from the right, one character a level: ``47677``, ``4767*``, ``476**``, ... ``*``.
+    """Mask texts from the right, a character per level: ``47677``, ``4767*``, ``476**``, ... ``*``.
 
     Values shorter than the longest count as padded on the right with blanks that are not shown.
     """
@@ -334,41 +335,45 @@ class Prefix(Builder):
             )
         # Compare as padded with what sorts before every other character.
         texts = sorted(values, key=lambda text: text.ljust(longest, "\0"))
-        labels, parents = _masked(texts, longest)
+        labels, parents = _masked_nodes(texts, longest)
         if len(set(labels)) == len(labels) > 1 and "" not in labels:
             return Hierarchy(labels, parents)
         # Something is wrong with the values, or a value is there twice.
         paths = []
         for value in texts:
-            masked = (_mask(value, kept, longest) for kept in range(longest - 1, 0, -1))
+            masked = (_mask(value, length, longest) for length in range(longest - 1, 0, -1))
             paths.append([value, *masked, ROOT])
         return _tree(paths, column, self.name)
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the texts that are no longer than the longest known one, and hold no ``*``."""
+        """Return the texts without ``*`` that are no longer than the longest known text."""
         longest = max(map(len, known))
         return [text for text in texts if 0 < len(text) <= longest and ROOT not in text]
 
 
-def _mask(value: str, kept: int, longest: int) -> str:
-    return _group(value[:kept] + "*" * (longest - kept))
+def _mask(value: str, length: int, longest: int) -> str:
+    return _escape_formula(value[:length] + "*" * (longest - length))
 
 
-def _masked(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
-    """Make the nodes of sorted texts and their masks in depth-first order: labels and parents.
+def _masked_nodes(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
+    """Return the labels and parents of sorted texts and their masks, in depth-first order.
 
-    What a text has in common with the one before is there already. Most of a long text is, so not all masks
-    of all texts are made.
+    Masks that a text shares with the text before are there already: after 47677, the text 47602 adds only
+    4760* and itself.
     """
     labels, parents = [ROOT], [-1]
     # The nodes from the root down to the text before.
     way = [0] * (longest + 1)
     before: str | None = None
     for text in texts:
-        kept = 0
-        while before is not None and kept < longest - 1 and before[kept : kept + 1] == text[kept : kept + 1]:
-            kept += 1
-        for depth in range(kept + 1, longest + 1):
+        common = 0
+        while (
+            before is not None
+            and common < longest - 1
+            and before[common : common + 1] == text[common : common + 1]
+        ):
+            common += 1
+        for depth in range(common + 1, longest + 1):
             parents.append(way[depth - 1])
             way[depth] = len(labels)
             labels.append(text if depth == longest else _mask(text, depth, longest))
@@ -377,7 +382,7 @@ def _masked(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
 
 
 def _day(text: str) -> dt.date | None:
-    """Read the day of a date with or without a time; None where the text is none."""
+    """Return the day of a date with or without a time, or None for another text."""
     try:
         day = dt.date.fromisoformat(text[:_ISO_DAY])
         if text[_ISO_DAY:]:
@@ -405,14 +410,14 @@ class Dates(Builder):
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        known = [level for level in DATE_LEVELS if level in self.levels]
-        if not self.levels or tuple(known) != tuple(self.levels):
+        ordered = [level for level in DATE_LEVELS if level in self.levels]
+        if not self.levels or tuple(ordered) != tuple(self.levels):
             raise ParameterError(
                 f"hierarchy dates: levels must be some of {', '.join(DATE_LEVELS)}, in this order"
             )
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Put every date into its month, quarter, year and decade."""
+        """Put every date under its month, quarter, year and decade."""
         read = [(day, value) for value in values if (day := _day(value)) is not None]
         if len(read) < len(values):
             raise _unsuitable(column, len(values) - len(read), len(values), "dates written YYYY-MM-DD")
@@ -431,7 +436,7 @@ class Dates(Builder):
         return _tree(paths, column, self.name)
 
     def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the dates; those with a time of day only where a known one has a time, too."""
+        """Return the dates, including those with a time of day if a known date has a time."""
         longest = max(map(len, known))
         return [text for text in texts if _day(text) and (len(text) <= _ISO_DAY or longest > _ISO_DAY)]
 
@@ -440,15 +445,11 @@ class Dates(Builder):
         return {"dates": list(self.levels)}
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Dates:
-        """Read the result of `spec`; ``{"dates": true}`` means all levels."""
-        _extra(spec, ("dates",))
-        levels = spec["dates"]
-        if levels is True:
-            return cls()
-        if not isinstance(levels, list | tuple):
-            raise ParameterError(f"hierarchy dates: give a list of {', '.join(DATE_LEVELS)}")
-        return cls(tuple(levels))
+    def from_spec(cls, spec: Mapping[str, Any]) -> Builder:
+        """Read the result of `spec`, where ``{"dates": true}`` means all levels."""
+        if spec["dates"] is True:
+            return super().from_spec(spec)
+        return cls(_list_setting(spec, ("dates",), f"a list of {', '.join(DATE_LEVELS)}"))
 
 
 @dataclass(frozen=True)
@@ -481,7 +482,7 @@ class Order(Builder):
             raise ParameterError("hierarchy order: a value is listed twice")
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
-        """Group the given order; values of the column that are not in it are refused."""
+        """Group the values in the given order, and raise for values of the column outside the order."""
         unknown = set(values).difference(self.values)
         if unknown:
             raise HierarchyError(
@@ -510,11 +511,8 @@ class Order(Builder):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Order:
         """Read the result of `spec`."""
-        _extra(spec, ("order", "fanout"))
-        values = spec["order"]
-        if not isinstance(values, list | tuple):
-            raise ParameterError("hierarchy order: give the values as a list of texts")
-        return cls(tuple(values), spec.get("fanout", 2))
+        values = _list_setting(spec, ("order", "fanout"), "the values as a list of texts")
+        return cls(values, spec.get("fanout", 2))
 
 
 @dataclass(frozen=True)
@@ -547,15 +545,15 @@ def builder_from_spec(spec: Mapping[str, Any]) -> Builder:
     ParameterError
         When it names no recipe, several, or a wrong setting.
     """
-    named = [name for name in BUILDERS if name in spec]
-    if len(named) != 1:
-        near = "".join(did_you_mean(name, BUILDERS) for name in list(spec)[:1] if not named)
+    names = [name for name in BUILDERS if name in spec]
+    if len(names) != 1:
+        near = "".join(did_you_mean(name, BUILDERS) for name in list(spec)[:1] if not names)
         raise ParameterError(f"hierarchy: name one of {', '.join(BUILDERS)}, got {sorted(spec)}{near}")
-    return BUILDERS[named[0]].from_spec(spec)
+    return BUILDERS[names[0]].from_spec(spec)
 
 
 def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
-    """Read ``COLUMN=RECIPE:SETTINGS`` as the command line has it, by column; see `builder_from_spec`.
+    """Read command-line recipes ``COLUMN=RECIPE:SETTINGS`` by column; see `builder_from_spec`.
 
     Raises
     ------
@@ -567,7 +565,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
     >>> builders_of_texts(["zip=prefix", "age=intervals:5,10,origin=18"])
     {'zip': Prefix(), 'age': Intervals(widths=(5, 10), origin=18)}
     """
-    found: dict[str, Builder] = {}
+    builders: dict[str, Builder] = {}
     where = setting("hierarchies", "--hierarchy")
     for text in texts:
         column, equals, recipe = text.partition("=")
@@ -576,7 +574,7 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
             raise ParameterError(
                 f"{where} {quoted(text)}: write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"
             )
-        if column in found:
+        if column in builders:
             raise ParameterError(f"{where}: column {column!r} has two recipes; give it one")
         listed: list[Any] = []
         settings: dict[str, Any] = {}
@@ -585,14 +583,14 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
                 # Only values that are listed in an order are texts whatever they look like.
                 read = value if key is None and name == Order.name else _plain(value)
                 listed.append(read) if key is None else settings.update({key: read})
-            found[column] = builder_from_spec({name: listed or True} | settings)
+            builders[column] = builder_from_spec({name: listed or True} | settings)
         except ParameterError as error:
             raise ParameterError(f"column {column!r}: {error}") from None
-    return found
+    return builders
 
 
 def _plain(text: str) -> int | float | str:
-    """Read a number; another text stays a text, which the recipe refuses or takes."""
+    """Read a number, or return another text as is."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)

@@ -13,7 +13,7 @@ SUFFIXES = (".txt", ".csv", ".json", ".yaml", ".yml")
 
 
 def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[str, Path]:
-    """Find the hierarchy file of each column that has one.
+    """Return the hierarchy file of each column that has such a file.
 
     A file belongs to a column if its name without suffix is the column's name, or ends with ``_`` and the
     column's name. Example: ``adult_hierarchy_age.csv`` belongs to ``age``. If the name ends with the names of
@@ -36,13 +36,13 @@ def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[s
         ends = [column for column in names_of_columns if f"_{file.stem}".endswith(f"_{column}")]
         if ends:
             owner[file] = max(ends, key=len)
-    found: dict[str, Path] = {}
+    matches: dict[str, Path] = {}
     for column in names_of_columns:
-        own = [file for file, name in owner.items() if name == column]
-        matching = [file for file in own if file.stem == column] or own
+        candidates = [file for file, name in owner.items() if name == column]
+        matching = [file for file in candidates if file.stem == column] or candidates
         if len(matching) > 1:
             names = " and ".join(file.name for file in matching)
             raise HierarchyError(f"{path}: column {column!r} has several hierarchies, {names}; keep one")
         if matching:
-            found[column] = matching[0]
-    return found
+            matches[column] = matching[0]
+    return matches

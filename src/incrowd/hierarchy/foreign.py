@@ -14,7 +14,7 @@ _ROOT = "*"
 
 
 def read_hrc(text: str, source: str, lead: str = _LEAD) -> Hierarchy:
-    """Read a hierarchical code list: a code a line, with an ``@`` for each level it lies deeper.
+    """Read a hierarchical code list: a code per line, after an ``@`` for each level.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ def read_hrc(text: str, source: str, lead: str = _LEAD) -> Hierarchy:
     root already.
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    found = [
+    codes = [
         (number, len(line) - len(line.lstrip(lead)), line.lstrip(lead).strip()) for number, line in lines
     ]
     builder = TreeBuilder(source)
-    above = [builder.add(_ROOT, -1)] if sum(depth == 0 for _, depth, _ in found) > 1 else []
+    above = [builder.add(_ROOT, -1)] if sum(depth == 0 for _, depth, _ in codes) > 1 else []
     top = len(above)
-    for number, depth, label in found:
+    for number, depth, label in codes:
         if depth + top > len(above):
             raise builder.fail(f"the code is {depth} levels deep under one of {len(above) - 1 - top}", number)
         del above[depth + top :]
@@ -42,7 +42,7 @@ def read_hrc(text: str, source: str, lead: str = _LEAD) -> Hierarchy:
 
 
 def is_amnesia(text: str) -> bool:
-    """Say whether a text file is one of Amnesia: it begins with ``distinct`` or ``range``, then its name."""
+    """Return whether a text file is an Amnesia hierarchy, which starts with ``distinct`` or ``range``."""
     lines = [line.rstrip() for line in text.split("\n", 2)[:2]]
     return len(lines) > 1 and lines[0] in ("distinct", "range") and lines[1].startswith("name")
 
@@ -66,7 +66,7 @@ _Families = dict[str, list[tuple[str, int]]]
 
 
 def _families(lines: Sequence[str], builder: TreeBuilder) -> tuple[_Families, str]:
-    """Read the children of each label with their lines, and the root."""
+    """Return the children of each label with their lines, and the root."""
     below: dict[str, list[tuple[str, int]]] = {}
     parents: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
@@ -109,7 +109,7 @@ class _Range:
 def _ranges(
     lines: Sequence[str], below: Mapping[str, Sequence[tuple[str, int]]], root: str, builder: TreeBuilder
 ) -> Hierarchy:
-    """Make a tree of ranges of whole numbers, whose leaves are the numbers."""
+    """Build a tree of ranges of whole numbers, whose leaves are the numbers."""
     kind = next((line.partition(" ")[2].strip() for line in lines if line.startswith("type ")), "")
     if kind not in ("int", "integer"):
         raise HierarchyError(
@@ -128,7 +128,7 @@ def _ranges(
             for value in range(covered.low, covered.high + 1):
                 builder.add(str(value), node, number)
             continue
-        parts = _parted(children, covered, builder)
+        parts = _read_parts(children, covered, builder)
         waiting += [
             (child, part, node, line)
             for (child, line), part in reversed([*zip(children, parts, strict=True)])
@@ -136,38 +136,38 @@ def _ranges(
     return builder.finish()
 
 
-def _parted(children: Sequence[tuple[str, int]], parent: _Range, builder: TreeBuilder) -> list[_Range]:
-    """Read the ranges below another: where the next begins with the end of one, that number is the next's."""
+def _read_parts(children: Sequence[tuple[str, int]], parent: _Range, builder: TreeBuilder) -> list[_Range]:
+    """Read touching child ranges as half-open: a shared end belongs to the upper range."""
     bounds = [_bounds(label, builder, line) for label, line in children]
-    found: list[_Range] = []
-    for place, (low, high) in enumerate(bounds):
-        line = children[place][1]
-        last = place == len(bounds) - 1
-        shared = not last and bounds[place + 1][0] == high
+    parts: list[_Range] = []
+    for position, (low, high) in enumerate(bounds):
+        line = children[position][1]
+        last = position == len(bounds) - 1
+        shared = not last and bounds[position + 1][0] == high
         top = parent.high if last and high == parent.high + 1 else high - shared
-        first = parent.low if not found else found[-1].high + 1
+        first = parent.low if not parts else parts[-1].high + 1
         if low != first or top < low or (last and top != parent.high):
             raise builder.fail("the ranges below another do not part it in order, without gaps", line)
-        found.append(_Range(low, top))
-    return found
+        parts.append(_Range(low, top))
+    return parts
 
 
 def _bounds(label: str, builder: TreeBuilder, line: int) -> tuple[int, int]:
-    found = _RANGE.fullmatch(label)
-    low, high = (float(found[1]), float(found[2])) if found else (0.5, 0.5)
+    match = _RANGE.fullmatch(label)
+    low, high = (float(match[1]), float(match[2])) if match else (0.5, 0.5)
     if not (low.is_integer() and high.is_integer()):
         raise builder.fail("is no range of whole numbers, such as 0,9", line)
     return int(low), int(high)
 
 
 def _recipe(below: Mapping[str, Sequence[tuple[str, int]]], root: str) -> str:
-    """Write the recipe of ranges that have one width on each level."""
+    """Return a recipe for ranges of a single width per level."""
     widths, level = [], [root]
     while level := [child for label in level for child, _ in below.get(label, ())]:
-        found = [_RANGE.fullmatch(label) for label in level]
-        widths.append({float(each[2]) - float(each[1]) for each in found if each})
+        ranges = [_RANGE.fullmatch(label) for label in level]
+        widths.append({float(ends[2]) - float(ends[1]) for ends in ranges if ends})
     first = _RANGE.fullmatch(root)
-    if first is None or any(len(each) != 1 for each in widths):
+    if first is None or any(len(of_level) != 1 for of_level in widths):
         return "hierarchy = { intervals = [...] } with its widths, or dates = true,"
-    listed = ", ".join(f"{next(iter(each)):g}" for each in reversed(widths))
+    listed = ", ".join(f"{next(iter(of_level)):g}" for of_level in reversed(widths))
     return f"hierarchy = {{ intervals = [{listed}], origin = {float(first[1]):g} }}"

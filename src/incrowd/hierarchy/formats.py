@@ -28,7 +28,7 @@ _NESTED = 200
 
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
-    """Read a hierarchy file by its suffix; see `Hierarchy.read`."""
+    """Read a hierarchy file in the format of its suffix; see `Hierarchy.read`."""
     readers = {".txt": _read_text, ".csv": _read_arx, ".json": _read_json, ".hrc": read_hrc}
     readers |= {".yaml": _read_yaml, ".yml": _read_yaml}
     reader = readers.get(path.suffix.lower())
@@ -76,7 +76,7 @@ def kept_as(hierarchy: Hierarchy) -> str:
 
 
 def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
-    """Write a hierarchy file by its suffix; see `Hierarchy.write`."""
+    """Write a hierarchy file in the format of its suffix; see `Hierarchy.write`."""
     from incrowd.io.targets import writing
 
     path = file_path(target)
@@ -111,17 +111,15 @@ def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
     # What is written can be read again.
     _refuse_large(path, len(data))
     try:
-        with writing(target, force=True) as place:
-            place.write_bytes(data)
+        with writing(target, force=True) as temporary:
+            temporary.write_bytes(data)
     except TableError as error:
         raise HierarchyError(str(error)) from None
 
 
 def _read_text(text: str, source: str) -> Hierarchy:
-    return read_amnesia(text, source) if is_amnesia(text) else _read_indented(text, source)
-
-
-def _read_indented(text: str, source: str) -> Hierarchy:
+    if is_amnesia(text):
+        return read_amnesia(text, source)
     builder = TreeBuilder(source)
     above: list[int] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -242,8 +240,8 @@ def _read_yaml(text: str, source: str) -> Hierarchy:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = source if mark is None else f"{source}, line {mark.line + 1}"
-        raise HierarchyError(f"{place}: not readable as YAML") from None
+        position = source if mark is None else f"{source}, line {mark.line + 1}"
+        raise HierarchyError(f"{position}: not readable as YAML") from None
     if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
         raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
     reader = _YamlReader(source)
@@ -252,7 +250,7 @@ def _read_yaml(text: str, source: str) -> Hierarchy:
 
 
 class _YamlReader:
-    """Nodes of YAML as written: a plain NO or 1.0 stays a text, and an alias is recognized."""
+    """YAML nodes as written, where a plain NO or 1.0 stays a text and aliases are detected."""
 
     def __init__(self, source: str) -> None:
         self.builder = TreeBuilder(source)
@@ -276,7 +274,7 @@ class _YamlReader:
             self.add(below, child)
 
     def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Return the labels right below a node, each with its subtree."""
+        """Yield the labels right below a node, each with its subtree."""
         if node.id == "mapping":
             yield from node.value
         elif node.id == "sequence":

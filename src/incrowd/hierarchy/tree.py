@@ -1,4 +1,4 @@
-"""Hierarchy: a tree of values whose leaves stand in depth-first order."""
+"""A tree of values whose leaves stand in depth-first order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TreeBuilder:
-    """Collects nodes one by one, checks that they form a tree, and makes the `Hierarchy`.
+    """A builder that collects nodes, checks that the nodes form a tree, and makes the `Hierarchy`.
 
     Parameters
     ----------
@@ -34,12 +34,11 @@ class TreeBuilder:
         self._topmost: dict[str, int] = {}
 
     def fail(self, problem: str, line: int | None) -> HierarchyError:
-        """Word an error with its place."""
-        place = self.source if line is None else f"{self.source}, line {line}"
-        return HierarchyError(f"{place}: {problem}")
+        """Return an error with the source and the line."""
+        return HierarchyError(f"{self.source}{'' if line is None else f', line {line}'}: {problem}")
 
     def add(self, label: str, parent: int, line: int | None = None) -> int:
-        """Add a node under a parent (-1: the root) and return its number.
+        """Add a node under a parent (-1 for the root) and return the number of the node.
 
         Raises
         ------
@@ -52,19 +51,20 @@ class TreeBuilder:
             raise self.fail(
                 f"{label!r} is a second root beside {self.labels[0]!r}; give both one parent", line
             )
-        known = self._topmost.get(label)
-        if known is not None:
+        same = self._topmost.get(label)
+        if same is not None:
             if parent >= 0 and self.labels[parent] == label:
                 if any(self.labels[child] == label for child in self.children[parent]):
                     raise self.fail(f"{label!r} stands twice under its parent; remove one", line)
-            elif self._is_above(known, parent):
+            elif self._is_above(same, parent):
                 raise self.fail(f"{label!r} is its own ancestor, which is a cycle; rename one of them", line)
-            elif self.parents[known] == parent:
+            elif self.parents[same] == parent:
                 raise self.fail(f"{label!r} stands twice under its parent; remove one", line)
             else:
+                above = self.parents[same]
+                first = "none (it is the root)" if above < 0 else repr(self.labels[above])
                 raise self.fail(
-                    f"{label!r} has two parents, {self._parent_label(known)} and "
-                    f"{self.labels[parent]!r}; a label names one node",
+                    f"{label!r} has two parents, {first} and {self.labels[parent]!r}; a label names one node",
                     line,
                 )
         node = len(self.labels)
@@ -77,7 +77,7 @@ class TreeBuilder:
         return node
 
     def add_nested(self, below: object, parent: int) -> None:
-        """Add nested mappings and lists below a node; see `Hierarchy.from_nested`.
+        """Add the nodes of nested mappings and lists below a node; see `Hierarchy.from_nested`.
 
         Raises
         ------
@@ -104,15 +104,9 @@ class TreeBuilder:
         return str(label)
 
     def _is_above(self, node: int, below: int) -> bool:
-        while below >= 0:
-            if below == node:
-                return True
+        while below >= 0 and below != node:
             below = self.parents[below]
-        return False
-
-    def _parent_label(self, node: int) -> str:
-        parent = self.parents[node]
-        return "none (it is the root)" if parent < 0 else repr(self.labels[parent])
+        return below == node
 
     def finish(self) -> Hierarchy:
         """Put the nodes in depth-first order.
@@ -130,9 +124,9 @@ class TreeBuilder:
             node = stack.pop()
             order.append(node)
             stack.extend(reversed(self.children[node]))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        parents = [-1 if self.parents[node] < 0 else int(place[self.parents[node]]) for node in order]
+        position = np.empty(len(order), np.int64)
+        position[order] = np.arange(len(order))
+        parents = [-1 if self.parents[node] < 0 else int(position[self.parents[node]]) for node in order]
         return Hierarchy([self.labels[node] for node in order], parents)
 
 
@@ -194,11 +188,11 @@ class Hierarchy:
             raise HierarchyError(f"the label of node {self.labels.index('')} is empty; name every node")
         if len(set(self.labels)) < nodes:
             above: list[int] = self.parents.tolist()
-            named: dict[str, int] = {}
+            last: dict[str, int] = {}
             for node, label in enumerate(self.labels):
-                if named.get(label, above[node]) != above[node]:
-                    raise HierarchyError(f"node {node} has the label of node {named[label]}; rename one")
-                named[label] = node
+                if last.get(label, above[node]) != above[node]:
+                    raise HierarchyError(f"node {node} has the label of node {last[label]}; rename one")
+                last[label] = node
         self.leaves: NDArray[np.int32] = np.flatnonzero(is_leaf).astype(np.int32)
         before: NDArray[np.int64] = np.cumsum(is_leaf) - is_leaf
         self.lo: NDArray[np.int32] = before.astype(np.int32)
@@ -227,10 +221,7 @@ class Hierarchy:
 
     @cached_property
     def _topmost(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for node, label in enumerate(self.labels):
-            found.setdefault(label, node)
-        return found
+        return {self.labels[node]: node for node in range(self.n_nodes - 1, -1, -1)}
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.n_leaves} leaves, height {self.height})"
@@ -263,7 +254,7 @@ class Hierarchy:
             raise HierarchyError(f"a value is none of the hierarchy's {self.n_leaves} leaves") from None
 
     def find(self, label: str) -> int:
-        """Return the node with a label, the upper one where a node and its parent share it.
+        """Return the node with a label, the upper of a node and its parent with the same label.
 
         Raises
         ------
@@ -295,10 +286,10 @@ class Hierarchy:
         levels = min(levels, self.height)
         if levels < 1:
             return self.leaves
-        known = levels
-        while known and known not in self._climbed:
-            known -= 1
-        for level in range(known + 1, levels + 1):
+        cached = levels
+        while cached and cached not in self._climbed:
+            cached -= 1
+        for level in range(cached + 1, levels + 1):
             nodes = self.leaves if level == 1 else self._climbed[level - 1]
             above = self.parents[nodes]
             self._climbed[level] = np.where(above < 0, nodes, above).astype(np.int32)
@@ -319,13 +310,13 @@ class Hierarchy:
         return tuple(labels)
 
     def with_leaf(self, label: str) -> Hierarchy:
-        """Return the tree with one more leaf right under the root, which gets the last rank."""
+        """Return the tree with a further leaf right under the root, which gets the last rank."""
         if label in self._topmost:
             raise HierarchyError("the hierarchy has a node of that name already")
         return Hierarchy([*self.labels, label], [*self.parents.tolist(), 0])
 
     def restricted(self, values: Iterable[str]) -> Hierarchy:
-        """Return the tree of some values alone. Every node that is left keeps its height.
+        """Return the tree of some values alone, in which every node keeps its height.
 
         The hierarchical distance looks at heights. If the deepest leaf below a node is left out, nodes called
         ``(not released 1)``, ... stand for the way to it.
@@ -335,35 +326,35 @@ class Hierarchy:
         HierarchyError
             When a value is no leaf, or there is none.
         """
-        kept = set()
+        nodes = set()
         for value in values:
             node = int(self.leaves[self.rank(value)])
-            while node >= 0 and node not in kept:
-                kept.add(node)
+            while node >= 0 and node not in nodes:
+                nodes.add(node)
                 node = int(self.parents[node])
-        made = TreeBuilder("hierarchy")
-        place: dict[int, int] = {}
+        builder = TreeBuilder("hierarchy")
+        new_number: dict[int, int] = {}
         # Depth first, parents come before their children: from the end, what is below is settled.
-        deepest = dict.fromkeys(kept, 0)
+        deepest = dict.fromkeys(nodes, 0)
         spares: dict[int, int] = {}
-        for node in sorted(kept, reverse=True):
+        for node in sorted(nodes, reverse=True):
             if deepest[node] < self.heights[node]:
                 spares[node] = int(self.heights[node])
             parent = int(self.parents[node])
             if parent >= 0:
                 deepest[parent] = max(deepest[parent], int(self.heights[node]) + 1)
         names = (name for number in count(1) if (name := f"(not released {number})") not in self._topmost)
-        for node in sorted(kept):
+        for node in sorted(nodes):
             parent = int(self.parents[node])
-            place[node] = made.add(self.labels[node], place[parent] if parent >= 0 else -1)
+            new_number[node] = builder.add(self.labels[node], new_number[parent] if parent >= 0 else -1)
         for node, steps in spares.items():
-            above = place[node]
+            above = new_number[node]
             for _ in range(steps):
-                above = made.add(next(names), above)
-        return made.finish()
+                above = builder.add(next(names), above)
+        return builder.finish()
 
     def draw(self, max_lines: int | None = None) -> str:
-        """Draw the tree, one node a line; inner nodes say how many leaves they cover.
+        """Draw the tree with a node per line, and the number of leaves of inner nodes.
 
         Parameters
         ----------
@@ -394,7 +385,7 @@ class Hierarchy:
         source: str = "hierarchy",
         lines: Iterable[int] | None = None,
     ) -> Hierarchy:
-        """Make a tree from one path per leaf: the leaf first, the root last.
+        """Build a tree from a path per leaf, from the leaf to the root.
 
         A root that is repeated at the end of a path counts once (rows padded to one length). A path of
         nothing but the root is passed over (ARX writes one for a suppressed value).
@@ -414,7 +405,7 @@ class Hierarchy:
             When the paths do not form one tree; the message names the line.
         """
         builder = TreeBuilder(source)
-        by_place: dict[tuple[int, str], int] = {}
+        children: dict[tuple[int, str], int] = {}
         leaves: set[int] = set()
         alone: list[tuple[int, str]] = []  # paths that should be the root's, which may not be known yet
         for line, path in enumerate(paths, 1) if lines is None else zip(lines, paths, strict=True):
@@ -429,18 +420,14 @@ class Hierarchy:
             labels.reverse()
             node = -1
             for step, label in enumerate(labels):
-                known = by_place.get((node, label))
-                if known is not None and step == len(labels) - 1:
-                    if known in leaves:
-                        node = known  # the same row again, as in hierarchies cut out of a table
-                        break
+                child = children.get((node, label))
+                is_last = step == len(labels) - 1
+                # A row may stand twice, as in hierarchies cut out of a table.
+                if child is not None and (child in leaves) != is_last:
                     raise builder.fail(f"{label!r} is a value and a group of others; rename one", line)
-                if known in leaves:
-                    raise builder.fail(f"{label!r} is a value and a group of others; rename one", line)
-                if known is None:
-                    known = builder.add(label, node, line)
-                    by_place[node, label] = known
-                node = known
+                if child is None:
+                    child = children[node, label] = builder.add(label, node, line)
+                node = child
             leaves.add(node)
         for line, label in alone:
             if not builder.labels or label != builder.labels[0]:
@@ -480,7 +467,7 @@ class Hierarchy:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], encoding: str = "utf-8") -> Hierarchy:
-        """Read a hierarchy file; the suffix says which format.
+        """Read a hierarchy file in the format of its suffix.
 
         ``.txt``: one node a line, depth by tabs. ``.csv``: ARX, one leaf a line with the labels above it,
         ``;`` or ``,``. ``.json``, ``.yaml``, ``.yml``: nested.
@@ -495,7 +482,7 @@ class Hierarchy:
         return read(file_path(path), encoding)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a hierarchy file; the suffix says which format, as in `read`.
+        """Write a hierarchy file in the format of its suffix, as in `read`.
 
         Raises
         ------
@@ -509,35 +496,35 @@ class Hierarchy:
 
     @staticmethod
     def intervals(*widths: float, origin: float = 0) -> Intervals:
-        """Return the recipe of nested bins for numbers; see `builders.Intervals`."""
+        """Return the recipe for nested bins of numbers; see `builders.Intervals`."""
         from incrowd.hierarchy.builders import Intervals
 
         return Intervals(widths, origin)
 
     @staticmethod
     def bands(*cuts: float) -> Bands:
-        """Return the recipe of bands of numbers between given cuts; see `builders.Bands`."""
+        """Return the recipe for bands of numbers between cuts; see `builders.Bands`."""
         from incrowd.hierarchy.builders import Bands
 
         return Bands(cuts)
 
     @staticmethod
     def prefix() -> Prefix:
-        """Return the recipe that masks texts from the right; see `builders.Prefix`."""
+        """Return the recipe for texts masked from the right; see `builders.Prefix`."""
         from incrowd.hierarchy.builders import Prefix
 
         return Prefix()
 
     @staticmethod
     def dates(*levels: str) -> Dates:
-        """Return the recipe of calendar levels for dates; see `builders.Dates`."""
+        """Return the recipe for calendar levels of dates; see `builders.Dates`."""
         from incrowd.hierarchy.builders import DATE_LEVELS, Dates
 
         return Dates(levels or DATE_LEVELS)
 
     @staticmethod
     def order(values: Iterable[str], fanout: int = 2) -> Order:
-        """Return the recipe that groups neighbours of a given order; see `builders.Order`."""
+        """Return the recipe for groups of neighbours in an order; see `builders.Order`."""
         from incrowd.hierarchy.builders import Order
 
         return Order(tuple(values), fanout)

@@ -1,4 +1,4 @@
-"""Top and bottom coding: the base class decides the limits and the values that replace those beyond them."""
+"""Base class of top and bottom coding, which decides the limits and the replacements beyond them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF = 10
 
 
 class Coding(Treatment):
-    """Base of treatments that replace numbers beyond limits: `top` and `bottom`, where a subclass has them.
+    """Base of `top` and `bottom`, which replace numbers beyond limits.
 
     A limit from a quantile is the mean of ten records around it, and a mean stands for ten records at least.
     So neither is the value of one record.
@@ -43,13 +43,13 @@ class Coding(Treatment):
         """Say which values are replaced."""
         parts = [
             f"{what} {f'the {limit:g} quantile' if self._is_quantile(limit) else f'{limit:g}'}"
-            for what, limit in zip(("above", "below"), self._given().values(), strict=True)
+            for what, limit in zip(("above", "below"), self._limits().values(), strict=True)
             if limit is not None
         ]
         stands = "that limit" if self.instead == "threshold" else "the mean of what is beyond"
         return f"has values {' and '.join(parts)} replaced by {stands}"
 
-    def _given(self) -> dict[str, float | None]:
+    def _limits(self) -> dict[str, float | None]:
         return {name: getattr(self, name, None) for name in ("top", "bottom")}
 
     def _is_quantile(self, limit: float) -> bool:
@@ -59,16 +59,16 @@ class Coding(Treatment):
     def _released(self) -> tuple[float, ...]:
         """Numbers that stand in the release, or whose multiples do."""
         return tuple(
-            limit for limit in self._given().values() if limit is not None and not self._is_quantile(limit)
+            limit for limit in self._limits().values() if limit is not None and not self._is_quantile(limit)
         )
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
-        """Return a type of fractions where a limit that is released has decimals."""
-        whole = all(float(number).is_integer() for number in self._released)
-        return super().type_of(came) if whole or not came.is_integer() else pl.Float64()
+        """Return a fractional type if a released limit has decimals."""
+        integral = all(float(number).is_integer() for number in self._released)
+        return super().type_of(came) if integral or not came.is_integer() else pl.Float64()
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Decide the limits and the values that replace the numbers beyond them.
+        """Decide the limits and the replacements of numbers beyond the limits.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Coding(Treatment):
             When there are too few records, or the limits cross.
         """
         values, counts = found.values.to_numpy(), found.counts
-        limits = {name: limit for name, limit in self._given().items() if limit is not None}
+        limits = {name: limit for name, limit in self._limits().items() if limit is not None}
         decided = {name: self._limit(name, limit, found) for name, limit in limits.items()}
         if len(decided) > 1 and decided["top"] <= decided["bottom"]:
             raise ParameterError(
@@ -98,7 +98,7 @@ class Coding(Treatment):
                 f"column {found.column!r}: {self.name} takes a limit from {_OF} records, and there are "
                 f"fewer; give {name} as a value"
             )
-        return _around(found.values.to_numpy(), found.counts, limit)
+        return _mean_around(found.values.to_numpy(), found.counts, limit)
 
     def _mean(
         self,
@@ -117,10 +117,10 @@ class Coding(Treatment):
                 f"tells too much of fewer than {_OF}; take instead = 'threshold', or a limit that more are "
                 "beyond"
             )
-        return _short(float(np.average(values[beyond], weights=counts[beyond])), values)
+        return _round_mean(float(np.average(values[beyond], weights=counts[beyond])), values)
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Say which rows lie within the limits, and so keep their exact value."""
+        """Return which rows lie within the limits and so keep their exact value."""
         limits = list(lead.decided.values())
         return pl.select(
             pl.lit(made).eq_missing(pl.lit(lead.values)) & ~pl.lit(made).is_in(limits).fill_null(value=False)
@@ -129,27 +129,24 @@ class Coding(Treatment):
     def treat(self, batch: Batch) -> pl.Series:
         """Replace the numbers beyond the limits."""
         values, decided = pl.lit(batch.values), batch.decided
-        found: pl.Expr = values
-        if "top" in decided:
-            instead = decided.get("beyond_top", decided["top"])
-            found = pl.when(values > decided["top"]).then(pl.lit(instead)).otherwise(found)
-        if "bottom" in decided:
-            instead = decided.get("beyond_bottom", decided["bottom"])
-            found = pl.when(values < decided["bottom"]).then(pl.lit(instead)).otherwise(found)
-        return pl.select(found).to_series()
+        coded: pl.Expr = values
+        for name in ("top", "bottom"):
+            if name in decided:
+                beyond = values > decided[name] if name == "top" else values < decided[name]
+                instead = pl.lit(decided.get(f"beyond_{name}", decided[name]))
+                coded = pl.when(beyond).then(instead).otherwise(coded)
+        return pl.select(coded).to_series()
 
 
-def _around(values: NDArray[np.float64], counts: NDArray[np.int64], quantile: float) -> float:
-    """Return the mean of the records around a quantile, half of them on either side where there are."""
+def _mean_around(values: NDArray[np.float64], counts: NDArray[np.int64], quantile: float) -> float:
+    """Return the mean of the records around a quantile, half of them on either side if possible."""
     ends = np.cumsum(counts)
-    place = round(quantile * int(ends[-1]))
-    first = min(max(place - _OF // 2, 0), int(ends[-1]) - _OF)
+    middle = round(quantile * int(ends[-1]))
+    first = min(max(middle - _OF // 2, 0), int(ends[-1]) - _OF)
     of = np.searchsorted(ends, np.arange(first, first + _OF), side="right")
-    return _short(float(values[of].mean()), values)
+    return _round_mean(float(values[of].mean()), values)
 
 
-def _short(number: float, values: NDArray[np.float64]) -> float:
-    """Round a mean to whole numbers where the column has no others, else to six significant digits."""
-    if (values == np.rint(values)).all():
-        return float(round(number))
-    return float(f"{number:.6g}")
+def _round_mean(number: float, values: NDArray[np.float64]) -> float:
+    """Round a mean to whole numbers if the column has only these, else to six significant digits."""
+    return float(round(number)) if (values == np.rint(values)).all() else float(f"{number:.6g}")

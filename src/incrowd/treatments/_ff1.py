@@ -34,23 +34,23 @@ class FF1:
         return f"FF1(radix={self.radix})"
 
     def encrypt(self, numerals: Sequence[int]) -> list[int]:
-        """Encrypt one text; see `encrypt_all`."""
+        """Encrypt a single text; see `encrypt_all`."""
         return self.encrypt_all([numerals])[0]
 
     def encrypt_all(self, texts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Encrypt many texts. Those of one length go through each round together."""
-        found: list[list[int]] = [[] for _ in texts]
+        """Encrypt many texts, where texts of equal length share the calls of each round."""
+        encrypted: list[list[int]] = [[] for _ in texts]
         of_length: dict[int, list[int]] = {}
-        for place, text in enumerate(texts):
-            of_length.setdefault(len(text), []).append(place)
-        for length, places in of_length.items():
-            made = self._of_one_length([texts[place] for place in places], length)
-            for place, numerals in zip(places, made, strict=True):
-                found[place] = numerals
-        return found
+        for number, text in enumerate(texts):
+            of_length.setdefault(len(text), []).append(number)
+        for length, numbers in of_length.items():
+            results = self._run_rounds([texts[number] for number in numbers], length)
+            for number, numerals in zip(numbers, results, strict=True):
+                encrypted[number] = numerals
+        return encrypted
 
-    def _of_one_length(self, texts: Sequence[Sequence[int]], n: int) -> list[list[int]]:
-        """Run the ten rounds; names are those of the standard."""
+    def _run_rounds(self, texts: Sequence[Sequence[int]], n: int) -> list[list[int]]:
+        """Run the ten rounds on texts of n numerals, with the variable names of the standard."""
         radix, t = self.radix, len(self.tweak)
         u, v = n // 2, n - n // 2
         b = ceil(ceil(v * log2(radix)) / 8)
@@ -67,14 +67,14 @@ class FF1:
         for i in range(_ROUNDS):
             tail = [filled + bytes([i]) + number.to_bytes(b, "big") for number in right]
             modulus = moduli[i % 2]
-            drawn = self._stretched(first, tail, d)
+            drawn = self._stretch(first, tail, d)
             left, right = right, [
                 (a + y) % modulus for a, y in zip(left, drawn, strict=True)
             ]  # fmt: skip
         return [[*self._numerals(a, u), *self._numerals(z, v)] for a, z in zip(left, right, strict=True)]
 
-    def _stretched(self, first: bytes, tails: Sequence[bytes], d: int) -> list[int]:
-        """Return the d bytes that each tail is stretched to, as a number."""
+    def _stretch(self, first: bytes, tails: Sequence[bytes], d: int) -> list[int]:
+        """Return d pseudorandom bytes for each tail, as a number."""
         chain = [first] * len(tails)
         for start in range(0, len(tails[0]), _BLOCK):
             mixed = b"".join(
@@ -84,21 +84,21 @@ class FF1:
         parts = [chain]
         for j in range(1, ceil(d / _BLOCK)):
             number = j.to_bytes(_BLOCK, "big")
-            parts.append(_blocks(self._aes(b"".join(_xor(each, number) for each in chain))))
-        return [int.from_bytes(b"".join(of_one)[:d], "big") for of_one in zip(*parts, strict=True)]
+            parts.append(_blocks(self._aes(b"".join(_xor(block, number) for block in chain))))
+        return [int.from_bytes(b"".join(blocks)[:d], "big") for blocks in zip(*parts, strict=True)]
 
     def _number(self, numerals: Sequence[int]) -> int:
-        found = 0
+        number = 0
         for numeral in numerals:
-            found = found * self.radix + numeral
-        return found
+            number = number * self.radix + numeral
+        return number
 
     def _numerals(self, number: int, count: int) -> list[int]:
-        found = []
+        numerals = []
         for _ in range(count):
             number, numeral = divmod(number, self.radix)
-            found.append(numeral)
-        return found[::-1]
+            numerals.append(numeral)
+        return numerals[::-1]
 
 
 def _xor(one: bytes, other: bytes) -> bytes:
@@ -110,7 +110,7 @@ def _blocks(text: bytes) -> list[bytes]:
 
 
 def _aes(key: bytes) -> Any:
-    """Return a function that encrypts blocks, each by itself."""
+    """Return a function that encrypts blocks independently."""
     try:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     except ImportError:

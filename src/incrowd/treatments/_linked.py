@@ -1,8 +1,7 @@
-"""Columns that follow a treated one, since they have the same information."""
+"""Columns that follow a treated column because they carry the same information."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -17,9 +16,14 @@ _AT_LEAST = 2
 """Different raw values that have to be behind a treated one before a linked value stays."""
 
 
+def _of_lead(name: str, meaning: str) -> Any:
+    """Return a property of the lead's treatment."""
+    return property(lambda linked: getattr(linked.of, name), doc=meaning)
+
+
 @dataclass(frozen=True)
 class Linked(Treatment):
-    """Let a column have no more information than a treated one.
+    """Limit a column to the information of a treated column.
 
     Of all records that share a treated value, the linked column has one value. That is the one that they all
     have, if there is but one. Else numbers and days become their mean, and texts are redacted. Dates that go
@@ -52,61 +56,42 @@ class Linked(Treatment):
         """How the column is read."""
         return "text" if self.kind == "auto" else self.kind
 
-    @property
-    def for_quasi(self) -> bool:  # type: ignore[override]
-        """Whether a quasi-identifier can follow."""
-        return self.of.for_quasi
+    for_quasi = _of_lead("for_quasi", "Whether a quasi-identifier can follow.")
+    no_promise = _of_lead("no_promise", "The limits of the lead's treatment.")
+    perturbs = _of_lead("perturbs", "Whether equal values may become others.")
+    key_source = _of_lead("key_source", "Where the key of the lead is.")
+    keeps_time = _of_lead("keeps_time", "Whether times of the day stay as in the lead.")
 
     @property
     def promise(self) -> str:
-        """Say which column it follows."""
+        """Name the treated column that is followed."""
         if self.of.moves_dates:
             return f"moves by as many days as {self.lead}"
         return f"goes along with {self.lead}, and has one value for each value of it"
 
     @property
-    def no_promise(self) -> str:  # type: ignore[override]
-        """Repeat the limits of the lead's treatment."""
-        return self.of.no_promise
-
-    @property
-    def perturbs(self) -> bool:
-        """Whether equal values may become others."""
-        return self.of.perturbs
-
-    @property
-    def key_source(self) -> str | None:
-        """Where the key of the lead is."""
-        return self.of.key_source
-
-    @property
-    def keeps_time(self) -> bool:
-        """Whether times of the day stay as in the lead."""
-        return self.of.keeps_time
-
-    @property
     def columns(self) -> tuple[str, ...]:
-        """The lead, and the columns that its treatment reads."""
+        """The lead, and the columns read by its treatment."""
         return (self.lead, *self.of.columns)
 
     def reads_of(self, column: str) -> Reads:
-        """Read the lead as its treatment does."""
+        """Return how the lead's treatment reads a column."""
         return self.of.reads if column == self.lead else self.of.reads_of(column)
 
     def settings(self) -> dict[str, Any]:
-        """Return the column that it follows."""
+        """Return the name of the lead."""
         return {"lead": self.lead}
 
     def spec(self) -> dict[str, Any]:
-        """Return it for an account; a policy names it at the lead."""
+        """Return the name of the lead for an account, since a policy names linked columns at the lead."""
         return {self.name: self.lead}
 
     def published(self) -> Linked:
-        """Return it without the place of a key."""
+        """Return the treatment without the source of a key."""
         return replace(self, of=self.of.published())
 
     def of_lead(self, batch: Batch) -> Batch:
-        """Return the rows of the lead, as its treatment is given them."""
+        """Return the rows of the lead as input of its treatment."""
         beside = {
             name: values
             for name, values in batch.beside.items()
@@ -132,39 +117,32 @@ class Linked(Treatment):
         frame = pl.DataFrame(
             {"made": self.of.treat(lead), "raw": lead.values, "own": batch.values, "records": records}
         )
-        own, weights = pl.col("own"), pl.col("records").filter(pl.col("own").is_not_null())
-        known = own.drop_nulls()
+        linked, weights = pl.col("own"), pl.col("records").filter(pl.col("own").is_not_null())
+        present = linked.drop_nulls()
         mean: pl.Expr = pl.lit(None)
         if self.reads != "text":
             decimals = decimals_of(batch.values.cast(pl.Float64))
-            mean = ((own * pl.col("records")).sum() / weights.sum()).round(decimals)
+            mean = ((linked * pl.col("records")).sum() / weights.sum()).round(decimals)
             mean = pl.when(weights.sum() >= _OF).then(mean).cast(batch.values.dtype)
-        one = pl.when(known.n_unique() == 1).then(known.first()).otherwise(mean)
+        value = pl.when(present.n_unique() == 1).then(present.first()).otherwise(mean)
         # All records of a value count, also those without a linked one.
-        groups = frame.group_by("made").agg(one.alias("own"), pl.col("raw").n_unique().alias("behind"))
-        kept = groups.filter((pl.col("behind") >= _AT_LEAST) & own.is_not_null()).sort("made")
-        return {"kind": self.reads, "made": kept["made"].to_list(), "own": kept["own"].to_list()}
+        groups = frame.group_by("made").agg(value.alias("own"), pl.col("raw").n_unique().alias("behind"))
+        groups = groups.filter((pl.col("behind") >= _AT_LEAST) & linked.is_not_null()).sort("made")
+        return {"kind": self.reads, "made": groups["made"].to_list(), "own": groups["own"].to_list()}
 
     def treat(self, batch: Batch) -> pl.Series:
         """Give each row the linked value of the treated value of its lead."""
         lead = self.of_lead(batch)
         if self.of.moves_dates:
             return self.of.along(batch.values, lead)
-        made = self.of.treat(lead)
-        found = _looked_up(made, batch.decided, batch.values.dtype)
+        treated = self.of.treat(lead)
+        types = {"made": treated.dtype, "own": batch.values.dtype}
+        table = pl.DataFrame(
+            [pl.Series(name, batch.decided[name], dtype=kind, strict=False) for name, kind in types.items()]
+        )
+        rows = pl.DataFrame({"made": treated})
+        linked = rows.join(table, on="made", how="left", nulls_equal=True, maintain_order="left")["own"]
         if self.reads == "text":
-            found = found.fill_null(REDACTED)
-        own, exact = pl.lit(batch.values), pl.lit(self.of.leaves_exact(made, lead))
-        shown = pl.when(own.is_null() | exact).then(own).otherwise(pl.lit(found))
-        return pl.select(shown).to_series()
-
-
-def _looked_up(made: pl.Series, decided: Mapping[str, Any], kind: pl.DataType) -> pl.Series:
-    table = pl.DataFrame(
-        {
-            "made": pl.Series(decided["made"], dtype=made.dtype, strict=False),
-            "own": pl.Series(decided["own"], dtype=kind, strict=False),
-        }
-    )
-    rows = pl.DataFrame({"made": made})
-    return rows.join(table, on="made", how="left", nulls_equal=True, maintain_order="left")["own"]
+            linked = linked.fill_null(REDACTED)
+        values, exact = pl.lit(batch.values), pl.lit(self.of.leaves_exact(treated, lead))
+        return pl.select(pl.when(values.is_null() | exact).then(values).otherwise(pl.lit(linked))).to_series()

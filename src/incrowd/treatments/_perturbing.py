@@ -1,4 +1,4 @@
-"""The base classes of treatments that give equal values different ones, and the groups they work in."""
+"""Base classes of treatments that give equal values different results, and groups of rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from incrowd.treatments.base import Batch, Treatment
 
 
 class Perturbing(Treatment):
-    """Base of treatments that draw the new value at random, in the groups of a column `within`."""
+    """Base of treatments that draw new values at random, within the groups of a column `within`."""
 
     perturbs: ClassVar[bool] = True
     is_random: ClassVar[bool] = True
 
     @property
     def strata(self) -> str | None:
-        """Groups within which it works."""
+        """The column of the groups, if any."""
         return getattr(self, "within", None)
 
     @property
@@ -26,7 +26,7 @@ class Perturbing(Treatment):
 
 
 class Swapping(Perturbing):
-    """Base of treatments by which pairs change places, in one column or in several `together`."""
+    """Base of treatments that exchange the values of paired rows, in a column or in several `together`."""
 
     is_whole: ClassVar[bool] = True
 
@@ -36,34 +36,34 @@ class Swapping(Perturbing):
         return () if together is None else tuple(sorted(together.split("+")))
 
     def _where(self) -> str:
-        """Say in which groups places change, and with which columns."""
+        """Describe the groups and the columns of a swap."""
         together: str | None = getattr(self, "together", None)
         groups = f" in the groups of {self.strata}" if self.strata else ""
         return groups + (f", together with {together}" if together else "")
 
 
 def order_of(draws: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers to sort by, before pairs are made: other bits than those that choose come first."""
+    """Return sort keys from draws, led by other bits than those that choose rows."""
     return (draws << np.uint64(53)) + (draws >> np.uint64(11))
 
 
 def change_places(partner: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
-    """Swap neighbours in a list of places; the last of an odd number stays."""
+    """Pair neighbours in a list of positions and swap partners, leaving out the last of an odd number."""
     pairs = chosen[: len(chosen) // 2 * 2].reshape(-1, 2)
     partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
 
 
 def strata_of(batch: Batch, within: str | None, of: pl.Series | None) -> list[NDArray[np.int64]]:
-    """Return the rows of each group; a missing group is a group.
+    """Return the rows of each group, where missing is a group.
 
     Parameters
     ----------
     of
         A column without whose value a row is in no group; None if all rows are.
     """
-    known = pl.Series([True]).new_from_index(0, len(batch.values)) if of is None else ~of.is_null()
+    present = pl.Series([True]).new_from_index(0, len(batch.values)) if of is None else ~of.is_null()
     if within is None:
-        return [np.flatnonzero(known.to_numpy())]
-    frame = pl.DataFrame({"group": batch.beside[within], "known": known}).with_row_index("row")
-    grouped = frame.filter("known").group_by("group", maintain_order=True).agg("row")
+        return [np.flatnonzero(present.to_numpy())]
+    frame = pl.DataFrame({"group": batch.beside[within], "present": present}).with_row_index("row")
+    grouped = frame.filter("present").group_by("group", maintain_order=True).agg("row")
     return [np.asarray(rows, np.int64) for rows in grouped["row"]]

@@ -1,4 +1,4 @@
-"""A cache of the results for texts, from one batch of rows to the next."""
+"""A cache of results for texts across batches of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NONE = -(1 << 63)
 
 
 class _Table(NamedTuple):
-    """Numbers by the codes that the texts have in one type of categories."""
+    """Cached numbers by the texts' codes in a type of categories."""
 
     kind: pl.Series
     """A column of the type: as long as there is one, a text keeps its code."""
@@ -22,7 +22,7 @@ class _Table(NamedTuple):
 
 
 class Words:
-    """The codes of texts, which several `Kept` share: the texts of a batch are coded once for all of them."""
+    """Codes of texts that several `Kept` share, so that the texts of a batch are coded once."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -34,14 +34,14 @@ class Words:
         return f"Words({self._many} codes)"
 
     def kind(self) -> pl.Series:
-        """Return the type of categories in which texts have their codes; a new one where the last is full."""
+        """Return the type of categories that codes texts, which is replaced when full."""
         with self._lock:
             if self._kind is None or self._many > KEPT:
                 self._kind, self._many = pl.Series([], dtype=pl.Categorical(pl.Categories.random())), 0
             return self._kind
 
     def codes(self, texts: pl.Series, kind: pl.Series) -> NDArray[np.uint32]:
-        """Return the codes of texts in a type, those of the same column as last time without another look."""
+        """Return the codes of texts in a type, cached for the column of the last call."""
         last = getattr(self._last, "coded", None)
         if last is not None and last[0] is texts and last[1] is kind:
             return cast("NDArray[np.uint32]", last[2])
@@ -55,7 +55,7 @@ class Words:
 
 
 class Kept:
-    """A whole number for each text, which is computed when a batch of rows has it for the first time.
+    """A cache of a whole number for each text, computed when a batch first has the text.
 
     Several threads may ask. Two that meet a new text compute the same.
 
@@ -94,9 +94,8 @@ class Kept:
         """
         if self._table is None and self._first is None:
             # There may be no second batch, as in memory.
-            found = made(texts)
-            self._first = texts, found
-            return found
+            self._first = texts, made(texts)
+            return self._first[1]
         kind = self._kind()
         first, self._first = self._first, None
         if first is not None:
@@ -104,15 +103,15 @@ class Kept:
             self._numbers(kind, before)
             self._keep(kind, before, first[1])
         codes = self._words.codes(texts, kind)
-        found = self._numbers(kind, codes)
-        new = np.flatnonzero(found == _NONE)
+        numbers = self._numbers(kind, codes)
+        new = np.flatnonzero(numbers == _NONE)
         if len(new):
-            found[new] = made(texts.gather(new))
-            self._keep(kind, codes[new], found[new])
-        return found
+            numbers[new] = made(texts.gather(new))
+            self._keep(kind, codes[new], numbers[new])
+        return numbers
 
     def _kind(self) -> pl.Series:
-        """Return the type of categories in which texts have their codes now."""
+        """Return the current type of categories, and start an empty table if the type is new."""
         kind = self._words.kind()
         with self._lock:
             if self._table is None or self._table.kind is not kind:

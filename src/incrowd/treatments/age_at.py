@@ -74,7 +74,7 @@ class AgeAt(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say how the age is counted, and which ages are one group."""
+        """Describe how the age is counted, and which ages form a group."""
         return f"is the age at {self.event}, where {self.over + 1} means {self.over + 1} or more"
 
     @property
@@ -103,5 +103,5 @@ class AgeAt(Treatment):
         )
         years = event.dt.year() - born.dt.year() - later.cast(pl.Int32)
         age = pl.when(years >= 0).then(pl.min_horizontal(years, pl.lit(self.over + 1)))
-        made = pl.select(pl.when(born.is_not_null() & event.is_not_null()).then(age)).to_series()
-        return made.cast(pl.Int64)
+        ages = pl.select(pl.when(born.is_not_null() & event.is_not_null()).then(age)).to_series()
+        return ages.cast(pl.Int64)

@@ -28,7 +28,7 @@ TELLS_NOTHING = (
 
 @dataclass(frozen=True)
 class Distinct:
-    """The distinct values of a column, missing ones left out.
+    """The distinct values of a column without missing values.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Distinct:
         return f"Distinct({self.column!r}, {len(self.values):,} values)"
 
     def by_group(self) -> list[tuple[str | None, list[Any], list[int]]]:
-        """Return each group with its values and their records; one group where there are no groups."""
+        """Return each group with its values and their records, or a single group without groups."""
         if self.grouped is None:
             return [(None, self.values.to_list(), self.counts.tolist())]
         parts = self.grouped.sort("group", "value").partition_by("group", maintain_order=True)
@@ -92,11 +92,11 @@ class Batch:
         return f"Batch({len(self.values):,} rows)"
 
     def coded(self) -> Coded:
-        """Return the column, which is read as texts, by its distinct values."""
+        """Return the distinct values and codes of the column, read as texts."""
         return self.codes.texts(self.name, self.values)
 
     def people(self) -> Coded:
-        """Join all further columns, as those that name a person, and return their distinct values."""
+        """Return the distinct combinations of all further columns, which name a person."""
         if len(self.beside) == 1:
             [(name, column)] = self.beside.items()
             return self.codes.texts(name, column)
@@ -135,16 +135,16 @@ class Treatment(Configured):
     unlinked: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        given = getattr(self, "linked", None)
-        if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
-            object.__setattr__(self, "linked", "+".join(given))
+        linked = getattr(self, "linked", None)
+        if isinstance(linked, list | tuple) and all(isinstance(name, str) for name in linked):
+            object.__setattr__(self, "linked", "+".join(linked))
         super().__post_init__()
         if self.key_source is not None:
             check_source(self.key_source, self.name)
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """Make a treatment from values by name; see `Configured.from_settings`."""
+        """Return a treatment from named settings; see `Configured.from_settings`."""
         if "linked" in settings and "linked" not in cls.parameters():
             raise ParameterError(f"{cls.name}: no column can be linked with it, as {cls.unlinked}")
         return super().from_settings(settings)
@@ -156,7 +156,7 @@ class Treatment(Configured):
 
     @property
     def perturbs(self) -> bool:
-        """Whether equal values may get different ones.
+        """Whether equal values may become different values.
 
         Models then judge the values before. Those after look more diverse than what can be learned of them.
         """
@@ -164,65 +164,65 @@ class Treatment(Configured):
 
     @property
     def is_random(self) -> bool:
-        """Whether it needs a random number for each row."""
+        """Whether the treatment needs a random number for each row."""
         return False
 
     @property
     def key_source(self) -> str | None:
-        """Where its key is, as ``env:NAME``: its parameter `key`; None where it needs none."""
+        """Source of the key, such as ``env:NAME``, or None without a key."""
         return getattr(self, "key", None)
 
     @property
     def keeps_time(self) -> bool:
-        """Whether days that it gives keep the time of the day that they had."""
+        """Whether treated days keep their time of the day."""
         return False
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Further columns that it looks at.
+        """Further columns that the treatment reads.
 
         `PERSON` stands for those that say whose row it is, `HOUSEHOLD` for those that say who lives together.
         """
         return ()
 
     def reads_of(self, column: str) -> Reads:
-        """Say how it reads one of those columns."""
+        """Return how the treatment reads a further column."""
         return "text"
 
     @property
     def is_whole(self) -> bool:
-        """Whether it needs all rows at once, so that the column has to fit into memory."""
+        """Whether the treatment needs all rows at once, so that the column must fit into memory."""
         return False
 
     @property
     def strata(self) -> str | None:
-        """The column in whose groups it works; groups are visible, so that column has to leave as it is."""
+        """The column of the treatment's groups, which must be released as is because groups are visible."""
         return None
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Name the columns whose values go to the same rows, itself among them; none if it is alone."""
+        """Return the columns whose values move to the same rows, including `column`, or nothing."""
         return ()
 
     def moves_like(self, other: Treatment) -> bool:
-        """Say whether another treatment moves values to the same rows."""
+        """Return whether another treatment moves values to the same rows."""
         return self == other
 
     @property
     def linked_columns(self) -> tuple[str, ...]:
-        """Name the columns with the same information, which have to follow this one."""
-        named = getattr(self, "linked", None)
-        return tuple(name.strip() for name in named.split("+")) if named else ()
+        """The columns with the same information, which must follow the treated column."""
+        names: str | None = getattr(self, "linked", None)
+        return tuple(name.strip() for name in names.split("+")) if names else ()
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Say which treated rows keep their exact value; there linked columns stay as they are."""
+        """Return which treated rows keep their exact value, where linked columns stay unchanged."""
         return pl.Series([False]).new_from_index(0, len(made))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
-        """Move the days of a linked column as those of the rows of its lead move."""
+        """Move the days of a linked column as the lead's days move."""
         raise NotImplementedError
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Decide the settings that all tables share, from the distinct values of the first table: plain data.
+        """Decide the settings that all tables share from the first table's distinct values, as plain data.
 
         Raises
         ------
@@ -233,11 +233,11 @@ class Treatment(Configured):
 
     @property
     def gives(self) -> Reads:
-        """The kind of its result: as its input, unless a subclass says otherwise."""
+        """The kind of the result, by default that of the input."""
         return self.reads
 
     def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
-        """Refuse distinct values of a later table that the decisions for the first do not allow.
+        """Raise for distinct values of a later table that the decisions for the first do not allow.
 
         Raises
         ------
@@ -245,18 +245,18 @@ class Treatment(Configured):
         """
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
-        """Return the type of a column of numbers or days after it was treated.
+        """Return the type of a treated column of numbers or days.
 
         Whole numbers get 64 bits: 255 rounded to hundreds is 300, which 8 bits do not hold.
         """
         return pl.Int64() if came.is_integer() else came
 
     def treat(self, batch: Batch) -> pl.Series:
-        """Return the treated rows: as many values, of the kind that it reads, or texts."""
+        """Return the treated rows: as many values, of the kind that the treatment reads, or texts."""
         raise NotImplementedError
 
     def spec(self) -> dict[str, Any]:
-        """Return it as a policy file has it: its name with the first parameter, then the others.
+        """Return the treatment as written in a policy file: name and first parameter, then the others.
 
         Examples
         --------
@@ -265,15 +265,15 @@ class Treatment(Configured):
         {'round': 500, 'top': 0.99}
         """
         settings = self.settings()
-        usual = {each.name: each.default for each in fields(self)}
+        defaults = {entry.name: entry.default for entry in fields(self)}
         first = next(iter(self.parameters()), None)
         if "linked" in settings:
             settings["linked"] = list(self.linked_columns)
-        given: Any = True if first is None else settings.pop(first, True)
-        return {self.name: given} | {name: x for name, x in settings.items() if x != usual[name]}
+        value: Any = True if first is None else settings.pop(first, True)
+        return {self.name: value} | {name: x for name, x in settings.items() if x != defaults[name]}
 
     def published(self) -> Self:
-        """Return it as a published policy has it: without the place of the key."""
+        """Return the treatment as written in a published policy, without the source of the key."""
         return self if self.key_source is None else type(self)(**{**self.settings(), "key": "prompt"})
 
     def sentence(self, column: str) -> str:
@@ -322,8 +322,7 @@ def treatment_of(given: object, column: str, registry: Registry[Treatment]) -> T
 def _of_mapping(given: Mapping[Any, Any], registry: Registry[Treatment]) -> Treatment:
     names = [name for name in given if name in registry]
     if not names:
-        first = str(next(iter(given), ""))
-        registry.get(first)
+        registry.get(str(next(iter(given), "")))
     # `{ round = 500, top = 0.99 }`: the treatment is the one that knows the others as its parameters.
     others = {name: [key for key in given if key != name] for name in names}
     fitting = [name for name in names if all(key in registry.get(name).parameters() for key in others[name])]
@@ -343,7 +342,7 @@ def _of_mapping(given: Mapping[Any, Any], registry: Registry[Treatment]) -> Trea
 
 
 def treatment_texts(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
-    """Read ``COLUMN=NAME:PARAMETERS`` as the command line has it, by column.
+    """Read command-line treatments ``COLUMN=NAME:PARAMETERS`` by column.
 
     Raises
     ------
@@ -355,13 +354,13 @@ def treatment_texts(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
     >>> treatment_texts(["salary=round:500,top=0.99"])
     {'salary': 'round:500,top=0.99'}
     """
-    found: dict[str, str] = {}
+    treatments: dict[str, str] = {}
     where = setting("treatments", "--treat")
     for text in texts:
         column, equals, treatment = text.partition("=")
         if not (equals and column and treatment):
             raise ParameterError(f"{where} {quoted(text)}: write COLUMN=NAME:PARAMETERS, as salary=round:500")
-        if column in found:
+        if column in treatments:
             raise ParameterError(f"{where}: column {column!r} has two treatments; give it one")
-        found[column] = treatment
-    return found
+        treatments[column] = treatment
+    return treatments

@@ -1,4 +1,4 @@
-"""Columns by their distinct values, which are found once for all treatments of the same rows."""
+"""Columns by distinct values, cached for all treatments of the same rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Coded(NamedTuple):
-    """A column by its distinct values.
+    """A column as distinct values and codes.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Coded(NamedTuple):
 
     @classmethod
     def of(cls, values: pl.Series) -> Coded:
-        """Find the distinct values of a column."""
+        """Return a column as distinct values and codes."""
         from incrowd.io.numbering import numbered
 
         codes, first = numbered(values.to_frame())
@@ -37,7 +37,7 @@ class Coded(NamedTuple):
         return self.distinct.gather(self.codes)
 
     def read(self, made: Callable[[pl.Series], pl.Series]) -> Coded:
-        """Make something of each distinct value; missing ones stay missing.
+        """Map each distinct value by a function, leaving missing values missing.
 
         Examples
         --------
@@ -46,11 +46,11 @@ class Coded(NamedTuple):
         >>> column.read(lambda known: known.str.to_uppercase()).rows().to_list()
         ['AB', None, 'AB']
         """
-        known = self.distinct.is_not_null()
-        if known.all():
+        present = self.distinct.is_not_null()
+        if present.all():
             return Coded(made(self.distinct), self.codes)
-        found = made(self.distinct.filter(known))
-        return Coded(found.gather((known.cum_sum() - 1).set(~known, None)), self.codes)
+        mapped = made(self.distinct.filter(present))
+        return Coded(mapped.gather((present.cum_sum() - 1).set(~present, None)), self.codes)
 
     def each(self, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
         """Return the result of `read`, row by row."""
@@ -58,7 +58,7 @@ class Coded(NamedTuple):
 
 
 class Codes:
-    """A cache of results about some rows, for all treatments that read them.
+    """A cache of results about rows, shared by all treatments of these rows.
 
     Examples
     --------
@@ -76,24 +76,24 @@ class Codes:
         return f"Codes({len(self._found)} found)"
 
     def of(self, name: str, column: pl.Series) -> Coded:
-        """Return a column of the rows by its distinct values."""
+        """Return the distinct values and codes of a column of the rows."""
         return self.once(("column", name), lambda: Coded.of(column))
 
     def offer_texts(self, name: str, find: Callable[[], Coded]) -> None:
-        """Say how the texts of a column are found sooner than from its rows, should somebody want them."""
+        """Offer a faster way to compute the distinct texts of a column, which is used on demand."""
         self._offered.setdefault(name, find)
 
     def texts(self, name: str, column: pl.Series) -> Coded:
-        """Return a column that was read as texts by its distinct values."""
+        """Return the distinct values and codes of a column read as texts."""
         return self.once(("texts", name), self._offered.get(name) or (lambda: Coded.of(column)))
 
     def once(self, what: Hashable, find: Callable[[], T]) -> T:
-        """Return the cached result, or compute it now.
+        """Return the cached result, or compute and cache the result.
 
         Parameters
         ----------
         what
-            What it is; whoever means the same gets the same.
+            The cache key.
         """
         if what not in self._found:
             self._found[what] = find()
@@ -101,14 +101,14 @@ class Codes:
 
 
 def whose(columns: list[pl.Series]) -> pl.Series:
-    """Write columns as one text, different for different values; missing where all are."""
+    """Join columns to a text that differs for different values, missing if all are missing."""
     if len(columns) == 1:
         return columns[0]
+    # Lengths keep "a,b" beside "c" apart from "a" beside "b,c": 3:a,b,1:c and 1:a,3:b,c.
+    texts = [pl.lit(column) for column in columns]
     parts = [
-        pl.when(pl.lit(each).is_null())
-        .then(pl.lit("-"))
-        .otherwise(pl.format("{}:{}", pl.lit(each).str.len_bytes(), pl.lit(each)))
-        for each in columns
+        pl.when(text.is_null()).then(pl.lit("-")).otherwise(pl.format("{}:{}", text.str.len_bytes(), text))
+        for text in texts
     ]
-    gone = pl.all_horizontal(pl.lit(each).is_null() for each in columns)
+    gone = pl.all_horizontal(text.is_null() for text in texts)
     return pl.select(pl.when(~gone).then(pl.concat_str(parts, separator=","))).to_series()

@@ -12,7 +12,7 @@ from incrowd.treatments.base import NOTHING_LEFT, Batch, Treatment
 
 @dataclass(frozen=True)
 class Constant(Treatment):
-    """Replace every value by one text, missing values too.
+    """Replace every value, even a missing one, by the same text.
 
     So the column is still there for a program that wants it, and tells nothing.
 
@@ -42,7 +42,7 @@ class Constant(Treatment):
 
     @property
     def promise(self) -> str:
-        """Say that every value is the same text."""
+        """Describe the constant."""
         return "is the same text in every row"
 
     def treat(self, batch: Batch) -> pl.Series:

@@ -19,7 +19,7 @@ OTHER_DOMAIN = "other"
 
 @dataclass(frozen=True)
 class EmailDomain(Treatment):
-    """Keep the domain of an e-mail address where enough records have it.
+    """Keep the domain of an e-mail address if enough records have that domain.
 
     A domain of one family tells the person. So rare domains become ``other``, and so do texts without a
     single ``@``. Which domains are kept is decided once: the next batch gets the same.
@@ -78,5 +78,5 @@ class EmailDomain(Treatment):
 
 
 def _domains(texts: pl.Series) -> pl.Series:
-    """Return the domains in small letters; null where there is none."""
+    """Return domains in lower case, or null for a text without a domain."""
     return texts.str.strip_chars().str.extract(r"^[^@\s]+@([^@\s]+)$").str.to_lowercase()

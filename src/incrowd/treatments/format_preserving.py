@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, require_extra
@@ -77,10 +78,10 @@ class FormatPreserving(Treatment):
         return f"has its {self.alphabet} encrypted to as many others (FF1)"
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Refuse values that are too short, or have characters that would stay as they are."""
+        """Raise for values that are too short or have characters outside the alphabet."""
         require_extra(["cryptography"], "fpe", "format-preserving encryption")
         letters = re.escape(_ALPHABETS[self.alphabet])
-        least = self._least
+        least = next(n for n in count(1) if len(_ALPHABETS[self.alphabet]) ** n >= _DOMAIN)
         core = found.values.str.replace_all(f"[{re.escape(_SIGNS)}]", "")
         odd = int((~core.str.contains(f"^[{letters}]*$")).sum())
         if odd:
@@ -96,15 +97,8 @@ class FormatPreserving(Treatment):
             )
         return {}
 
-    @property
-    def _least(self) -> int:
-        least, size = 1, len(_ALPHABETS[self.alphabet])
-        while size**least < _DOMAIN:
-            least += 1
-        return least
-
     def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
-        """Refuse the same as of the first table."""
+        """Raise for the same values as in the first table."""
         self.learn(found, secret)
 
     def treat(self, batch: Batch) -> pl.Series:
@@ -115,11 +109,10 @@ class FormatPreserving(Treatment):
 
     def _encrypted(self, texts: pl.Series, cipher: FF1) -> pl.Series:
         alphabet = _ALPHABETS[self.alphabet]
-        place = {letter: number for number, letter in enumerate(alphabet)}
-        given = texts.to_list()
-        inner = [[place[letter] for letter in text if letter in place] for text in given]
-        found = []
-        for text, numerals in zip(given, cipher.encrypt_all(inner), strict=True):
-            made = iter(numerals)
-            found.append("".join(alphabet[next(made)] if letter in place else letter for letter in text))
-        return pl.Series(found, dtype=pl.String)
+        numeral_of = {letter: number for number, letter in enumerate(alphabet)}
+        numerals = [[numeral_of[letter] for letter in text if letter in numeral_of] for text in texts]
+        encrypted = []
+        for text, numbers in zip(texts, cipher.encrypt_all(numerals), strict=True):
+            letters = (alphabet[number] for number in numbers)
+            encrypted.append("".join(next(letters) if letter in numeral_of else letter for letter in text))
+        return pl.Series(encrypted, dtype=pl.String)

@@ -15,7 +15,7 @@ from incrowd.treatments.coded import whose
 
 @dataclass(frozen=True)
 class HouseholdSwap(Swapping):
-    """Let pairs of households change places: all rows of each get the other's region.
+    """Swap the regions of paired households, for all rows of both.
 
     Of all households, a share is drawn and put into pairs at random. Both of a pair have as many rows, so
     each region keeps its number of households and of rows, and a household stays together. Columns that tell
@@ -73,34 +73,41 @@ class HouseholdSwap(Swapping):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of households, of groups, and those that change together."""
+        """The columns of households, of groups, and of values that change together."""
         return (HOUSEHOLD, *super().columns, *self.moves_with(""))
 
     def treat(self, batch: Batch) -> pl.Series:
         """Change the households."""
         assert batch.draws is not None
-        known = {*super().columns, *self.moves_with(batch.name)}
-        home = _numbered(whose([each for name, each in batch.beside.items() if name not in known]))
-        groups = [_codes(each) for name, each in batch.beside.items() if name in known]
+        others = {*super().columns, *self.moves_with(batch.name)}
+        homes = whose([column for name, column in batch.beside.items() if name not in others])
+        codes, gone = _codes(homes), homes.is_null().to_numpy()
+        # A row without a household is a household of its own.
+        codes[gone] = len(codes) + np.arange(int(gone.sum()))
+        home = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+        groups = [_codes(column) for name, column in batch.beside.items() if name in others]
         first = np.full(home.max(initial=-1) + 1, len(home))
         np.minimum.at(first, home, np.arange(len(home)))
         agrees = np.ones(len(first), np.bool_)
         for codes in (_codes(batch.values), *groups):
             np.logical_and.at(agrees, home, codes == codes[first[home]])
         sizes = np.bincount(home, minlength=len(first))
-        stratum = sizes if self.within is None else _joint(sizes, _codes(batch.beside[self.within])[first])
-        # The rows of a household come in whatever order: their numbers make one that has none.
+        stratum = sizes
+        if self.within is not None:
+            group = _codes(batch.beside[self.within])[first]
+            stratum = sizes * (int(group.max(initial=0)) + 1) + group
+        # A combination of the rows' draws that does not depend on the order of rows.
         drawn = np.zeros(len(first), np.uint64)
         np.bitwise_xor.at(drawn, home, batch.draws)
-        partner = _paired(agrees & (uniform_of(drawn) < self.share), stratum, drawn)
+        partner = _pair(agrees & (uniform_of(drawn) < self.share), stratum, drawn)
         stays = (partner == np.arange(len(first)))[home]
         return batch.values.gather(np.where(stays, np.arange(len(home)), first[partner[home]]))
 
 
-def _paired(
+def _pair(
     chosen: NDArray[np.bool_], stratum: NDArray[np.int64], drawn: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Pair chosen households at random, each with one of its stratum; the others with themselves."""
+    """Pair chosen households at random within their stratum, and all others with themselves."""
     partner = np.arange(len(chosen))
     order = np.lexsort((order_of(drawn), stratum))
     order = order[chosen[order]]
@@ -110,18 +117,6 @@ def _paired(
     return partner
 
 
-def _numbered(home: pl.Series) -> NDArray[np.int64]:
-    """Give each household a number from 0 on; a missing one is one of its own."""
-    codes, gone = _codes(home), home.is_null().to_numpy()
-    codes[gone] = len(home) + np.arange(int(gone.sum()))
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
-
-
 def _codes(values: pl.Series) -> NDArray[np.int64]:
-    """Return equal numbers for equal values; a missing value is one."""
+    """Return equal numbers for equal values, with 0 for missing ones."""
     return np.array(values.rank("dense").fill_null(0), np.int64)
-
-
-def _joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return equal numbers for equal pairs."""
-    return one * (int(other.max(initial=0)) + 1) + other

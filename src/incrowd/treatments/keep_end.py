@@ -1,4 +1,4 @@
-"""Keeping the characters at one end of a text."""
+"""Texts of which the characters at an end are kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incrowd.treatments.base import LINKED, Batch, Treatment
 
 @dataclass(frozen=True)
 class _KeepsEnd(Treatment):
-    """Base of treatments that keep some characters at one end, and mask the others."""
+    """Base of treatments that keep some characters at an end and mask the others."""
 
     characters: int = parameter("how many characters are kept", kind=int, low=1)
     keep_length: bool = parameter("a mark for every masked character, else three", kind=bool, default=True)
@@ -33,22 +33,15 @@ class _KeepsEnd(Treatment):
         text = pl.lit(batch.values)
         all_marks = text.str.replace_all("(?s).", "*")
         marks = all_marks.str.slice(self.characters) if self.keep_length else pl.lit("***")
-        if self.end == "first":
-            masked = text.str.head(self.characters) + marks
-        else:
-            masked = marks + text.str.tail(self.characters)
-        found = (
-            pl.when(text.is_null())
-            .then(None)
-            .when(text.str.len_chars() > self.characters)
-            .then(masked)
-            .otherwise(all_marks if self.keep_length else pl.lit("***"))
-        )
-        return pl.select(found).to_series()
+        first, last = text.str.head(self.characters) + marks, marks + text.str.tail(self.characters)
+        longer = pl.when(text.str.len_chars() > self.characters)
+        masked = longer.then(first if self.end == "first" else last)
+        masked = masked.otherwise(all_marks if self.keep_length else pl.lit("***"))
+        return pl.select(pl.when(text.is_not_null()).then(masked)).to_series()
 
 
 class KeepFirst(_KeepsEnd):
-    """Keep the first characters of a text, and mask the others.
+    """Keep the first characters of a text and mask the others.
 
     A text that is not longer than what is kept is masked whole.
 
@@ -79,7 +72,7 @@ class KeepFirst(_KeepsEnd):
 
 
 class KeepLast(_KeepsEnd):
-    """Keep the last characters of a text, and mask the others.
+    """Keep the last characters of a text and mask the others.
 
     A text that is not longer than what is kept is masked whole.
 

@@ -1,4 +1,4 @@
-"""Keys of pseudonyms and shifts: read where they are kept, and never written, printed or passed on."""
+"""Keys of pseudonyms and shifts, read from their source and never written, printed or passed on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAKE = "make one with: openssl rand -hex 32"
 
 
 class Secret:
-    """A key. Nothing shows it: neither its text nor a traceback that shows variables.
+    """A key that neither a text nor a traceback with variables reveals.
 
     Examples
     --------
@@ -72,21 +72,21 @@ class Secret:
         inner, outer = (
             hashlib.sha256(bytes(byte ^ pad for byte in block.ljust(_BLOCK, b"\0"))) for pad in _PADS
         )
-        found = []
+        digests = []
         for message in texts.cast(pl.Binary).to_list():
             first, second = inner.copy(), outer.copy()
             first.update(message)
             second.update(first.digest())
-            found.append(second.digest())
-        return np.frombuffer(b"".join(found), np.uint8).reshape(-1, outer.digest_size)
+            digests.append(second.digest())
+        return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, outer.digest_size)
 
     def for_purpose(self, purpose: str) -> Secret:
-        """Derive another key, so that one use reveals nothing of another."""
+        """Derive a key for a purpose, so that no use reveals anything of another."""
         return Secret(self.digest(b"incrowd purpose\0" + purpose.encode()))
 
 
 def check_source(source: str, owner: str) -> None:
-    """Refuse a text that names no place of a key. It is not repeated, since it may be the key.
+    """Raise for a text that names no source of a key, without repeating the text.
 
     Raises
     ------
@@ -121,28 +121,30 @@ def read_key(source: str, owner: str) -> Secret:
     check_source(source, owner)
     kind, _, rest = source.partition(":")
     if kind == "env":
-        found = os.fsencode(os.environ.get(rest, ""))
-        if not found:
+        key = os.fsencode(os.environ.get(rest, ""))
+        if not key:
             raise ParameterError(f"{owner}: the environment variable {quoted(rest)} is not set; {_MAKE}")
     elif kind == "file":
-        found = _of_file(Path(rest), owner)
+        key = _read_file(Path(rest), owner)
     else:
-        found = _asked(owner)
-    found = found.rstrip(b"\r\n")
-    if len(found) < _SHORTEST:
+        key = _prompt(owner)
+    key = key.rstrip(b"\r\n")
+    if len(key) < _SHORTEST:
         raise ParameterError(
             f"{owner}: the key of {_shown(source)} is too short; it needs {_SHORTEST} characters, {_MAKE}"
         )
-    if _entropy(found) < _BITS:
+    # Bits of the key by the frequencies of its characters.
+    frequencies = Counter(key).values()
+    if -math.fsum(count * math.log2(count / len(key)) for count in frequencies) < _BITS:
         raise ParameterError(f"{owner}: the key of {_shown(source)} is too regular to be secret; {_MAKE}")
-    return Secret(found)
+    return Secret(key)
 
 
 def _shown(source: str) -> str:
     return "the prompt" if source == "prompt" else quoted(source)
 
 
-def _of_file(path: Path, owner: str) -> bytes:
+def _read_file(path: Path, owner: str) -> bytes:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -153,23 +155,17 @@ def _of_file(path: Path, owner: str) -> bytes:
                     f"{owner}: others may read {path} (mode {mode & 0o777:o}); run chmod 600 on it, and "
                     "make a new key if they did"
                 )
-            found = file.read(_LARGEST + 1)
+            key = file.read(_LARGEST + 1)
     except OSError as error:
         raise ParameterError(f"{owner}: the key file {path} cannot be read ({error.strerror})") from None
-    if len(found) > _LARGEST:
+    if len(key) > _LARGEST:
         raise ParameterError(f"{owner}: {path} is too long to be a key")
-    return found
+    return key
 
 
-def _asked(owner: str) -> bytes:
+def _prompt(owner: str) -> bytes:
     from getpass import getpass
 
     if not sys.stdin.isatty():
         raise ParameterError(f"{owner}: nobody is there to be asked for the key; give env:NAME or file:PATH")
     return getpass(f"Key for {owner}: ").encode()
-
-
-def _entropy(key: bytes) -> float:
-    """Return the bits of a key by the frequencies of its characters."""
-    size = len(key)
-    return -math.fsum(count * math.log2(count / size) for count in Counter(key).values())

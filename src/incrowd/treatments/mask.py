@@ -69,11 +69,6 @@ class Mask(Treatment):
     def treat(self, batch: Batch) -> pl.Series:
         """Mask the rows."""
         text = pl.lit(batch.values)
-        found = text.str.replace_all(self.pattern, self.mark.replace("$", "$$"))
-        return pl.select(
-            pl.when(text.is_null())
-            .then(None)
-            .when(text.str.contains(self.pattern))
-            .then(found)
-            .otherwise(pl.lit(self.mark))
-        ).to_series()
+        replaced = text.str.replace_all(self.pattern, self.mark.replace("$", "$$"))
+        masked = pl.when(text.str.contains(self.pattern)).then(replaced).otherwise(pl.lit(self.mark))
+        return pl.select(pl.when(text.is_not_null()).then(masked)).to_series()

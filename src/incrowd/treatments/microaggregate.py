@@ -1,4 +1,4 @@
-"""Microaggregation of one column or of several together."""
+"""Microaggregation of a column or of several together."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ class Microaggregate(Perturbing):
     def treat(self, batch: Batch) -> pl.Series:
         """Aggregate the rows."""
         columns = [batch.values, *(batch.beside[name] for name in self._others)]
-        missing = pl.select(pl.any_horizontal(pl.lit(each).is_null() for each in columns)).to_series()
-        points = np.column_stack([each.fill_null(0.0).to_numpy() for each in columns])
-        found = np.zeros(len(points))
+        missing = pl.select(pl.any_horizontal(pl.lit(column).is_null() for column in columns)).to_series()
+        points = np.column_stack([column.fill_null(0.0).to_numpy() for column in columns])
+        centres = np.zeros(len(points))
         gone = missing.to_numpy()
         for group in strata_of(batch, self.within, batch.values):
             rows = group[~gone[group]]
@@ -116,9 +116,9 @@ class Microaggregate(Perturbing):
                     f"{self.name}: a group of {self.within} has fewer than {self.k} records; leave within out"
                 )
             if len(rows):
-                found[rows] = self._centres(points[rows])
-        made = pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(found)))).to_series()
-        return written_to(made, batch.decided["decimals"])
+                centres[rows] = self._centres(points[rows])
+        numbers = pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(centres)))).to_series()
+        return written_to(numbers, batch.decided["decimals"])
 
     def _centres(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean or median of each record's group in the first column."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Noise(Perturbing):
-    """Add normal noise to numbers, or multiply them by noise around one.
+    """Add normal noise to numbers, or multiply numbers by noise around 1.
 
     ``additive`` noise has `share` of the column's standard deviation. ``multiplicative`` noise has a standard
     deviation of `share` itself, so a large number moves by more. ``correlated`` noise is additive, and that
@@ -85,20 +85,20 @@ class Noise(Perturbing):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose noise is correlated."""
+        """The columns with correlated noise."""
         return self._all
 
     def reads_of(self, column: str) -> Reads:
-        """Read them as numbers."""
+        """Return that further columns are read as numbers."""
         return "number"
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Columns whose noise is correlated draw the same numbers."""
+        """Return the columns with correlated noise, which share their draws."""
         return self._all
 
     @property
     def is_whole(self) -> bool:
-        """Correlations are those of all rows."""
+        """Whether noise is correlated, which takes the correlations of all rows."""
         return self.how == "correlated"
 
     @property
@@ -123,24 +123,24 @@ class Noise(Perturbing):
         assert batch.draws is not None
         drawn = pl.Series(self._correlated(batch) if self.is_whole else normal_of(batch.draws))
         if self.how != "multiplicative":
-            made = batch.values + drawn * (self.share * batch.decided["deviation"])
+            noisy = batch.values + drawn * (self.share * batch.decided["deviation"])
         else:
-            made = batch.values * (1.0 + drawn * self.share)
-        return written_to(made, batch.decided["decimals"])
+            noisy = batch.values * (1.0 + drawn * self.share)
+        return written_to(noisy, batch.decided["decimals"])
 
     def _correlated(self, batch: Batch) -> NDArray[np.float64]:
-        """Return standard noise of this column, which goes with that of the others as the columns do."""
+        """Return standard noise of this column, correlated with the others' noise as the columns are."""
         assert batch.draws is not None
         normal = [normal_of(drawn) for drawn in independent(batch.draws, len(self._all))]
         numbers = np.column_stack([batch.beside[name].to_numpy() for name in self._all])
-        known = ~np.isnan(numbers).any(axis=1)
-        own = self._all.index(batch.name)
-        found = normal[own].copy()
-        spread = numbers[known].std(axis=0) if known.any() else np.zeros(len(self._all))
+        complete = ~np.isnan(numbers).any(axis=1)
+        column = self._all.index(batch.name)
+        noise = normal[column].copy()
+        spread = numbers[complete].std(axis=0) if complete.any() else np.zeros(len(self._all))
         if not (spread > 0).all():
-            return found
-        values, vectors = np.linalg.eigh(np.corrcoef(numbers[known], rowvar=False))
-        # A root of the matrix of correlations, also where some columns follow from others.
+            return noise
+        values, vectors = np.linalg.eigh(np.corrcoef(numbers[complete], rowvar=False))
+        # A square root of the correlation matrix, which may be singular.
         root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-        found[known] = (np.column_stack(normal) @ root)[known, own]
-        return found
+        noise[complete] = (np.column_stack(normal) @ root)[complete, column]
+        return noise

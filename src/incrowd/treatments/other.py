@@ -1,4 +1,4 @@
-"""Rare categories as one."""
+"""Rare categories under a common label."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Other(Treatment):
-    """Keep the values that enough records have, and replace all others by one text.
+    """Keep frequent values and replace all others by the same text.
 
     The one beekeeper of a town is known by the job alone. If fewer records than `least` have rare values, the
     next rarest values join them: the group is not rare itself. Which values are kept is decided once: the
@@ -76,8 +76,7 @@ class Other(Treatment):
 
 
 def with_label(came: pl.Series, values: pl.Series, kept: Sequence[str], label: str) -> pl.Series:
-    """Return the values that are kept, and a label for all others; missing ones stay missing."""
-    known = pl.lit(values).is_in(pl.Series(kept, dtype=pl.String).implode()).fill_null(value=False)
-    return pl.select(
-        pl.when(pl.lit(came).is_null()).then(None).when(known).then(pl.lit(values)).otherwise(pl.lit(label))
-    ).to_series()
+    """Return frequent values and a label for all others, leaving missing values missing."""
+    frequent = pl.lit(values).is_in(pl.Series(kept, dtype=pl.String).implode()).fill_null(value=False)
+    labelled = pl.when(frequent).then(pl.lit(values)).otherwise(pl.lit(label))
+    return pl.select(pl.when(pl.lit(came).is_not_null()).then(labelled)).to_series()

@@ -71,11 +71,11 @@ class Pram(Perturbing):
         if self.moves is not None:
             if self.stay != 1:
                 raise ParameterError(f"{self.name}: moves say how often a value stays; give 1 for stay")
-            self._moved()
+            self._read_moves()
 
-    def _moved(self) -> dict[str, dict[str, float]]:
-        """Read the given matrix: the probability of each other value, by value."""
-        found: dict[str, dict[str, float]] = {}
+    def _read_moves(self) -> dict[str, dict[str, float]]:
+        """Return the given matrix: the probability of each other value, by value."""
+        matrix: dict[str, dict[str, float]] = {}
         for part in (self.moves or "").split(";"):
             pair, colon, chance = part.strip().rpartition(":")
             source, arrow, target = (text.strip() for text in pair.partition(">"))
@@ -87,13 +87,13 @@ class Pram(Perturbing):
                 raise ParameterError(
                     f"{self.name}: moves are written value>other:probability, with ; between, as ill>well:0.1"
                 )
-            row = found.setdefault(source, {})
+            row = matrix.setdefault(source, {})
             if target in row or math.fsum([*row.values(), number]) > 1 + 1e-12:
                 raise ParameterError(
                     f"{self.name}: moves of one value name another twice, or have more than 1 together"
                 )
             row[target] = number
-        return found
+        return matrix
 
     name: ClassVar[str] = "pram"
     summary: ClassVar[str] = "replaces categories at random, so that expected frequencies stay as they are"
@@ -116,26 +116,21 @@ class Pram(Perturbing):
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide by which frequencies values are drawn."""
-        moved = self._moved() if self.matrix == "given" else {}
-        known = set(found.values)
-        unknown = sum(value not in known for value in {*moved, *(to for row in moved.values() for to in row)})
+        moves = self._read_moves() if self.matrix == "given" else {}
+        values = set(found.values)
+        unknown = len({*moves, *(to for row in moves.values() for to in row)} - values)
         if unknown:
             raise ParameterError(
                 f"column {found.column!r}: {unknown} of the values of {self.name} (moves) are not in the "
                 "column; correct their spelling"
             )
-        return {
-            "frequencies": [
-                {"group": group, "values": values, "records": records}
-                for group, values, records in found.by_group()
-                if values
-            ]
-        }
+        groups = [dict(zip(("group", "values", "records"), part, strict=True)) for part in found.by_group()]
+        return {"frequencies": [entry for entry in groups if entry["values"]]}
 
     def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
-        """Refuse groups that were not there: there are no frequencies to draw from."""
-        known = {entry["group"] for entry in decided["frequencies"]}
-        new = sum(group not in known for group, _, _ in found.by_group())
+        """Raise for groups that the first table lacks, which have no frequencies to draw from."""
+        groups = {entry["group"] for entry in decided["frequencies"]}
+        new = sum(group not in groups for group, _, _ in found.by_group())
         if new:
             raise ParameterError(
                 f"column {found.column!r}: {self.name} has no frequencies for {new:,} groups of "
@@ -147,42 +142,37 @@ class Pram(Perturbing):
         assert batch.draws is not None
         drawn = uniform_of(batch.draws)
         if self.matrix == "given":
-            return self._given(batch.values, drawn)
+            return self._move(batch.values, drawn)
         anew = drawn >= self.stay
-        # What is left of the draw, stretched to 0..1, chooses the value.
+        # The remainder of the draw, stretched to 0..1, chooses the value.
         rest = (drawn - self.stay) / (1.0 - self.stay) if self.stay < 1 else drawn
-        chosen = pl.Series([None] * len(batch.values), dtype=pl.String)
+        chosen: pl.Expr = pl.lit(pl.Series([None] * len(batch.values), dtype=pl.String))
         for entry in batch.decided["frequencies"]:
-            here = self._of_group(batch, entry["group"])
-            made = self._drawn(entry, rest)
-            chosen = pl.select(pl.when(pl.lit(here)).then(pl.lit(made)).otherwise(pl.lit(chosen))).to_series()
+            records = np.array(entry["records"], np.float64)
+            weights = records if self.matrix == "invariant" else np.ones(len(records))
+            ends = np.cumsum(weights) / weights.sum()
+            ranks = np.minimum(np.searchsorted(ends, rest, side="right"), len(ends) - 1)
+            values = pl.lit(pl.Series(entry["values"], dtype=pl.String).gather(ranks))
+            if self.within is not None:
+                group = pl.lit(entry["group"], dtype=pl.String)
+                in_group = pl.lit(batch.beside[self.within]).eq_missing(group)
+                values = pl.when(in_group).then(values).otherwise(chosen)
+            chosen = pl.lit(pl.select(values).to_series())
         keep = ~pl.lit(pl.Series(anew)) | pl.lit(batch.values.is_null())
-        return pl.select(pl.when(keep).then(pl.lit(batch.values)).otherwise(pl.lit(chosen))).to_series()
+        return pl.select(pl.when(keep).then(pl.lit(batch.values)).otherwise(chosen)).to_series()
 
-    def _given(self, values: pl.Series, drawn: NDArray[np.float64]) -> pl.Series:
-        found = values
-        for source, row in self._moved().items():
-            place = np.searchsorted(np.cumsum(list(row.values())), drawn, side="right")
-            others = pl.Series([*row, source], dtype=pl.String).gather(np.minimum(place, len(row)))
-            here = pl.lit(values).eq_missing(pl.lit(source))
-            found = pl.select(pl.when(here).then(pl.lit(others)).otherwise(pl.lit(found))).to_series()
-        return found
-
-    def _of_group(self, batch: Batch, group: str | None) -> pl.Series:
-        if self.within is None:
-            return pl.Series([True] * len(batch.values))
-        beside = pl.lit(batch.beside[self.within])
-        return pl.select(beside.eq_missing(pl.lit(group, dtype=pl.String))).to_series()
-
-    def _drawn(self, entry: Mapping[str, Any], rest: NDArray[np.float64]) -> pl.Series:
-        records = np.array(entry["records"], np.float64)
-        weights = records if self.matrix == "invariant" else np.ones(len(records))
-        ends = np.cumsum(weights) / weights.sum()
-        place = np.minimum(np.searchsorted(ends, rest, side="right"), len(ends) - 1)
-        return pl.Series(entry["values"], dtype=pl.String).gather(place)
+    def _move(self, values: pl.Series, drawn: NDArray[np.float64]) -> pl.Series:
+        """Move values by the given matrix."""
+        moved = values
+        for source, row in self._read_moves().items():
+            ranks = np.searchsorted(np.cumsum(list(row.values())), drawn, side="right")
+            targets = pl.Series([*row, source], dtype=pl.String).gather(np.minimum(ranks, len(row)))
+            is_source = pl.lit(values).eq_missing(pl.lit(source))
+            moved = pl.select(pl.when(is_source).then(pl.lit(targets)).otherwise(pl.lit(moved))).to_series()
+        return moved
 
     def transition(self, values: Sequence[str], records: Sequence[int]) -> NDArray[np.float64]:
-        """Return the matrix: how probable it is that a value (row) becomes another (column).
+        """Return the transition matrix: the probability that a value (row) becomes another (column).
 
         Parameters
         ----------
@@ -196,14 +186,14 @@ class Pram(Perturbing):
         [[0.9, 0.1], [0.3, 0.7]]
         """
         if self.matrix == "given":
-            place = {value: number for number, value in enumerate(values)}
-            found = np.eye(len(values))
-            for source, row in self._moved().items():
+            rank_of = {value: number for number, value in enumerate(values)}
+            matrix = np.eye(len(values))
+            for source, row in self._read_moves().items():
                 for target, chance in row.items():
-                    if source in place and target in place:
-                        found[place[source], place[target]] += chance
-                        found[place[source], place[source]] -= chance
-            return found
+                    if source in rank_of and target in rank_of:
+                        matrix[rank_of[source], rank_of[target]] += chance
+                        matrix[rank_of[source], rank_of[source]] -= chance
+            return matrix
         weights = np.array(records, np.float64) if self.matrix == "invariant" else np.ones(len(values))
         drawn = weights / weights.sum()
         return np.asarray(self.stay * np.eye(len(values)) + (1.0 - self.stay) * drawn, np.float64)
@@ -219,16 +209,16 @@ class Pram(Perturbing):
         if self.matrix == "invariant":
             return {value: float(records) for value, records in released.items()}
         if self.matrix == "given":
-            return self._estimated(released)
+            return self._solve(released)
         if self.stay == 0:
             raise ParameterError(f"{self.name}: where no value stays, nothing can be estimated")
         drawn = (1.0 - self.stay) * sum(released.values()) / max(len(released), 1)
         return {value: (records - drawn) / self.stay for value, records in released.items()}
 
-    def _estimated(self, released: Mapping[str, int]) -> dict[str, float]:
-        """Solve for the frequencies of which the given matrix makes those that were released."""
-        moved = self._moved()
-        values = list(dict.fromkeys([*released, *moved, *(to for row in moved.values() for to in row)]))
+    def _solve(self, released: Mapping[str, int]) -> dict[str, float]:
+        """Estimate the raw frequencies by solving for those that the given matrix made the released ones."""
+        moves = self._read_moves()
+        values = list(dict.fromkeys([*released, *moves, *(to for row in moves.values() for to in row)]))
         matrix = self.transition(values, [released.get(value, 0) for value in values])
         if abs(np.linalg.det(matrix)) < 1e-9:
             raise ParameterError(

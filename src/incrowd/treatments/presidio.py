@@ -10,7 +10,7 @@ from incrowd.treatments.base import NOTHING_LEFT, Batch, Treatment
 
 
 class Presidio(Treatment):
-    """Replace names of people, places, numbers and the like inside texts by their kind, as ``[PERSON]``.
+    """Replace names of people, places, numbers and the like inside texts by a label, such as ``[PERSON]``.
 
     The analyzer of presidio finds them, in every language whose model of spaCy is installed. It overlooks
     some, so a column of sentences stays a point of the verdict until somebody has read what is left.
@@ -53,12 +53,12 @@ class Presidio(Treatment):
             raise MissingExtraError("presidio-analyzer and a model of spaCy", "names", "redacting texts")
         reader, languages = analyzer(tuple(models().items())), list(models())
         texts = batch.values.unique().drop_nulls().to_list()
-        redacted = [_redacted(text, reader, languages) for text in texts]
+        redacted = [_redact(text, reader, languages) for text in texts]
         return batch.values.replace_strict(texts, redacted, default=None, return_dtype=pl.String)
 
 
-def _redacted(text: str, reader: object, languages: list[str]) -> str:
-    """Replace the finds of all languages; of two that overlap, the longer one counts.
+def _redact(text: str, reader: object, languages: list[str]) -> str:
+    """Replace the findings of all languages, of which the longer of two overlapping ones counts.
 
     For example, in "Mrs Ann Lee called", ``Ann`` and ``Ann Lee`` are found: the text becomes
     "Mrs [PERSON] called".

@@ -24,7 +24,7 @@ _LETTERS = {"hex": b"0123456789abcdef", "base32": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ23
 
 @dataclass(frozen=True)
 class Pseudonym(Treatment):
-    """Replace every value by a token that follows from it and a key: HMAC-SHA-256.
+    """Replace every value by a token computed from the value and a key (HMAC-SHA-256).
 
     The same value has the same token in every table, batch and engine that has the key. The token of a value
     is the digest of its UTF-8 text; a whole number has no ``.0``, a day is written as ``2020-03-05``.
@@ -91,11 +91,11 @@ class Pseudonym(Treatment):
         return f"is replaced by keyed pseudonyms of {self.length} characters ({self.form})"
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Refuse values that share a token."""
+        """Raise for values that share a token."""
         assert secret is not None
-        made = tokens(found.values, secret, self.form, self.length)
-        secret.known = _Known(found.values, made, secret.shared.setdefault(Words, Words()))
-        if made.n_unique() < len(found.values):
+        results = tokens(found.values, secret, self.form, self.length)
+        secret.known = _Tokens(found.values, results, secret.shared.setdefault(Words, Words()))
+        if results.n_unique() < len(found.values):
             raise ParameterError(
                 f"column {found.column!r}: two values have the same pseudonym of {self.length} characters; "
                 "give a larger length"
@@ -103,7 +103,7 @@ class Pseudonym(Treatment):
         return {}
 
     def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
-        """Refuse the same as of the first table."""
+        """Raise for the same values as in the first table."""
         self.learn(found, secret)
 
     def treat(self, batch: Batch) -> pl.Series:
@@ -111,65 +111,65 @@ class Pseudonym(Treatment):
         secret = batch.secret
         assert secret is not None
         rows = batch.coded()
-        known: _Known | None = secret.known
-        if known is not None and (len(known.values) <= KEPT or len(batch.values) >= len(known.values)):
-            # All of them were computed when they were checked.
-            found = rows.each(known.of)
-            if found.null_count() == batch.values.null_count():
-                return found
+        cache: _Tokens | None = secret.known
+        if cache is not None and (len(cache.values) <= KEPT or len(batch.values) >= len(cache.values)):
+            # `learn` has computed all of them.
+            results = rows.each(cache.of)
+            if results.null_count() == batch.values.null_count():
+                return results
         return rows.each(lambda values: tokens(values, secret, self.form, self.length))
 
 
-class _Known:
-    """Values and their tokens, for the rows that have them."""
+class _Tokens:
+    """A cache of values and their tokens."""
 
-    def __init__(self, values: pl.Series, made: pl.Series, words: Words) -> None:
+    def __init__(self, values: pl.Series, tokens: pl.Series, words: Words) -> None:
         self.values = values
         self._words = words
-        self._made = made
-        self._places: Kept | None = None
+        self._tokens = tokens
+        self._numbers: Kept | None = None
 
     def of(self, values: pl.Series) -> pl.Series:
-        """Return the tokens of distinct values; missing where one is not known."""
+        """Return the tokens of distinct values, or missing for a value that is not cached."""
         if len(values) >= len(self.values):
             if values.equals(self.values):
-                return self._made
-            return values.replace_strict(self.values, self._made, default=None, return_dtype=self._made.dtype)
-        # A batch of many: the values are numbered once for all of them.
-        places = self._places
-        if places is None:
-            places = Kept(self._words)
-            places.of(self.values, lambda new: np.arange(len(new)))
-            self._places = places
-        here = places.of(values, lambda new: np.full(len(new), -1))
-        found = self._made.gather(np.maximum(here, 0))
-        if (here < 0).any():
-            found = found.set(pl.Series(here < 0), None)
-        return found
+                return self._tokens
+            return values.replace_strict(
+                self.values, self._tokens, default=None, return_dtype=self._tokens.dtype
+            )
+        # One of several batches: the values are numbered once for all of them.
+        numbers_of = self._numbers
+        if numbers_of is None:
+            numbers_of = Kept(self._words)
+            numbers_of.of(self.values, lambda new: np.arange(len(new)))
+            self._numbers = numbers_of
+        numbers = numbers_of.of(values, lambda new: np.full(len(new), -1))
+        results = self._tokens.gather(np.maximum(numbers, 0))
+        return results.set(pl.Series(numbers < 0), None) if (numbers < 0).any() else results
 
 
 def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Series:
-    """Return the token of each text: the first characters of its digest in a form."""
+    """Return the token of each text: the first characters of the digest in a form."""
     if not len(values):
         return pl.Series([], dtype=pl.String)
     digests = secret.digests(values)
     if form == "digits":
         # A remainder by a power of ten: of 256 bits, no token is noticeably more likely than another.
-        found = [f"{int.from_bytes(digest) % 10**length:0{length}}" for digest in map(bytes, digests)]
-        return pl.Series(found, dtype=pl.String)
+        numbers = [f"{int.from_bytes(digest) % 10**length:0{length}}" for digest in map(bytes, digests)]
+        return pl.Series(numbers, dtype=pl.String)
     letters = _letters(digests, _LETTERS[form], length)
     return pl.Series(np.ascontiguousarray(letters).view(f"S{length}").ravel()).cast(pl.String)
 
 
 def _letters(digests: NDArray[np.uint8], letters: bytes, length: int) -> NDArray[np.uint8]:
-    """Write the first bits of digests, as many at a time as a letter stands for: uint8[digests, length]."""
+    """Write the first bits of digests in groups of bits per letter: uint8[digests, length]."""
     bits = len(letters).bit_length() - 1
     columns = np.zeros((length * bits // 8 + 2, len(digests)), np.uint16)
     read = digests[:, : len(columns)].T
     columns[: len(read)] = read
-    found = np.empty((length, len(digests)), np.uint8)
-    for place in range(length):
-        byte, bit = divmod(place * bits, 8)
+    written = np.empty((length, len(digests)), np.uint8)
+    for position in range(length):
+        byte, bit = divmod(position * bits, 8)
         both = (columns[byte] << 8) | columns[byte + 1]
-        found[place] = np.frombuffer(letters, np.uint8)[(both >> (16 - bits - bit)) & (len(letters) - 1)]
-    return found.T
+        written[position] = np.frombuffer(letters, np.uint8)[(both >> (16 - bits - bit)) & (len(letters) - 1)]
+    return written.T

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RandomNumbers(Treatment):
-    """Replace every value by a number that is drawn at random, and keep the list of both.
+    """Replace every value by a random number, and keep the list of values and numbers.
 
     The table of values and numbers is part of the recoding, in ``internal/``: it is as confidential as the
     data. The next batch gets the same numbers from it. A batch with values that are not in it is refused.
@@ -84,5 +84,5 @@ class RandomNumbers(Treatment):
         """Replace the rows."""
         numbers = batch.decided["numbers"]
         values = pl.Series(list(numbers), dtype=pl.String)
-        made = pl.Series(list(numbers.values()), dtype=pl.String)
-        return batch.values.replace_strict(values, made, default=None, return_dtype=pl.String)
+        drawn = pl.Series(list(numbers.values()), dtype=pl.String)
+        return batch.values.replace_strict(values, drawn, default=None, return_dtype=pl.String)

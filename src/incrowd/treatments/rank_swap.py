@@ -13,7 +13,7 @@ from incrowd.treatments.base import Batch, Reads, Treatment
 
 @dataclass(frozen=True)
 class RankSwap(Perturbing):
-    """Swap numbers between records whose ranks are near each other.
+    """Swap numbers between records with similar ranks.
 
     Records are ranked by the number. Each gets the number of another one, at most `share` of all records
     away in rank. So all numbers stay in the table, in other rows. Equal numbers stand in a random order.
@@ -70,7 +70,7 @@ class RankSwap(Perturbing):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column that is ranked, where it is another, and the groups."""
+        """The ranked column, if it is another, and the column of groups."""
         return (*((self.by,) if self.by else ()), *((self.within,) if self.within else ()))
 
     def reads_of(self, column: str) -> Reads:
@@ -78,7 +78,7 @@ class RankSwap(Perturbing):
         return "number" if column == self.by else "text"
 
     def moves_with(self, column: str) -> tuple[str, ...]:
-        """Go where the numbers go that are ranked."""
+        """Return the ranked column, whose swaps the values follow."""
         return (column,) if self.by is None else (self.by,)
 
     def moves_like(self, other: Treatment) -> bool:

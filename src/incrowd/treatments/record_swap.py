@@ -14,7 +14,7 @@ from incrowd.treatments.base import Batch
 
 @dataclass(frozen=True)
 class RecordSwap(Swapping):
-    """Let pairs of records change places: each gets the other's value.
+    """Swap the values of paired records.
 
     Of all records, a share is drawn and put into pairs at random. All values stay in the table, in other
     rows. Columns that tell the same, as region, town and zip, change together: give each of them the same

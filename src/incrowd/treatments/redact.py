@@ -11,7 +11,7 @@ REDACTED = "[redacted]"
 
 
 class Redact(Treatment):
-    """Replace every value by ``[redacted]``; a missing one stays missing.
+    """Replace every value by ``[redacted]``, leaving missing values missing.
 
     So it stays visible who had a value. This is what can be done with free text: names and places that it
     mentions cannot all be found in it.

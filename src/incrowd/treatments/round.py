@@ -21,7 +21,7 @@ _LIMIT = Parameter(float, "a limit, as a value or a quantile", optional=True)
 
 @dataclass(frozen=True)
 class Round(Coding):
-    """Round numbers to multiples of a base; values beyond limits are coded first.
+    """Round numbers to multiples of a base, after top and bottom coding if limits are given.
 
     ``nearest`` takes the nearest multiple, and of two the one away from zero. ``random`` takes one of the
     two multiples around a number, each with a probability that keeps the expected value. Such numbers are
@@ -97,7 +97,7 @@ class Round(Coding):
 
     @property
     def promise(self) -> str:
-        """Say which multiples it is rounded to."""
+        """Describe the rounding."""
         at_random = " at random" if self.how == "random" else ""
         if self.is_whole:
             groups = f" and of each group of {self.within}" if self.within else ""
@@ -108,16 +108,16 @@ class Round(Coding):
 
     @property
     def _released(self) -> tuple[float, ...]:
-        """Whatever the limits are, its multiples are released."""
+        """The base, whose multiples are released whatever the limits are."""
         return (self.base,)
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Say that no row keeps its exact value: a multiple may have been another number."""
+        """Return that no row keeps its exact value, as a multiple may have been another number."""
         return Treatment.leaves_exact(self, made, lead)
 
     @property
     def perturbs(self) -> bool:
-        """Equal numbers may be rounded otherwise, unless to the nearest multiple."""
+        """Whether equal numbers may become different multiples."""
         return self.is_random
 
     @property
@@ -127,12 +127,12 @@ class Round(Coding):
 
     @property
     def is_whole(self) -> bool:
-        """Sums are those of all rows."""
+        """Whether sums over all rows are controlled."""
         return self.how == "controlled"
 
     @property
     def strata(self) -> str | None:
-        """The groups whose sums stay."""
+        """The column of groups with controlled sums."""
         return self.within
 
     @property
@@ -143,33 +143,33 @@ class Round(Coding):
     def treat(self, batch: Batch) -> pl.Series:
         """Round the rows."""
         values = super().treat(batch)
-        missing = values.is_null()
+        numbers = values.fill_null(0).to_numpy()
         if self.is_whole:
             assert batch.draws is not None
-            groups = strata_of(batch, self.within, values)
-            found = controlled(values.fill_null(0).to_numpy(), self.base, groups, batch.draws)
-            return pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(found)))).to_series()
-        numbers = rounded(values.fill_null(0).to_numpy(), self.base, batch.draws if self.is_random else None)
-        return pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(numbers)))).to_series()
+            multiples = controlled(numbers, self.base, strata_of(batch, self.within, values), batch.draws)
+        else:
+            multiples = rounded(numbers, self.base, batch.draws if self.is_random else None)
+        present = pl.lit(values.is_not_null())
+        return pl.select(pl.when(present).then(pl.lit(pl.Series(multiples)))).to_series()
 
 
 def rounded(
     numbers: NDArray[np.float64], base: float, draws: NDArray[np.uint64] | None
 ) -> NDArray[np.float64]:
-    """Round numbers to multiples of a base, at random if `draws` are given."""
+    """Round numbers to multiples of a base, at random if there are draws."""
     parts = numbers / base
     if draws is None:
-        whole = np.copysign(np.floor(np.abs(parts) + 0.5), parts)
+        multiples = np.copysign(np.floor(np.abs(parts) + 0.5), parts)
     else:
         low = np.floor(parts)
-        whole = low + (draws / 2.0**64 < parts - low)
-    return _times(whole, base)
+        multiples = low + (draws / 2.0**64 < parts - low)
+    return _times(multiples, base)
 
 
 def controlled(
     numbers: NDArray[np.float64], base: float, groups: Sequence[NDArray[np.int64]], draws: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Round each number to a multiple beside it, so that sums stay as near as possible.
+    """Round each number to a neighbouring multiple, so that sums stay as near as possible.
 
     Parameters
     ----------
@@ -181,15 +181,16 @@ def controlled(
     parts = np.round(numbers / base, _DIGITS)
     low = np.floor(parts)
     over = parts - low
-    # So many multiples are missing in each group once all of it is rounded down.
+    # The multiples that each group lacks when all its numbers are rounded down: 1.2, 2.5 and 3.6 lack 1.3, so
+    # one number is rounded up, and a remainder of 0.3 competes with the other groups' for the rest.
     missing = np.array([over[rows].sum() for rows in groups])
     up = np.floor(np.round(missing, _DIGITS)).astype(np.int64)
     total = np.round(missing.sum(), _DIGITS)
     more = int(np.floor(total + 0.5)) - int(up.sum())
     tie = np.array([draws[rows].sum() if len(rows) else 0 for rows in groups], np.uint64)
-    left = np.round(missing - up, _DIGITS)
-    first = np.lexsort((tie, -left))
-    if total % 1 == 0.5 and more and left[first[more - 1]] < 0.5:
+    remainders = np.round(missing - up, _DIGITS)
+    first = np.lexsort((tie, -remainders))
+    if total % 1 == 0.5 and more and remainders[first[more - 1]] < 0.5:
         more -= 1  # the sum of the column is as near below as above, and the groups are nearer below
     up[first[:more]] += 1
     for rows, count in zip(groups, up, strict=True):
@@ -198,7 +199,7 @@ def controlled(
     return _times(low, base)
 
 
-def _times(whole: NDArray[np.float64], base: float) -> NDArray[np.float64]:
-    # 3 times 0.1 is 0.30000000000000004: as many decimals as the base has are meant.
+def _times(multiples: NDArray[np.float64], base: float) -> NDArray[np.float64]:
+    # 3 times 0.1 is 0.30000000000000004, so round to the decimals of the base.
     decimals = max(-int(Decimal(repr(base)).normalize().as_tuple().exponent), 0)
-    return np.asarray(np.round(whole * base, decimals) + 0.0, np.float64)
+    return np.asarray(np.round(multiples * base, decimals) + 0.0, np.float64)

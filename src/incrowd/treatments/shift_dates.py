@@ -1,4 +1,4 @@
-"""Dates that are shifted by one offset for each person."""
+"""Dates shifted by an offset per person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORD = 8
 
 @dataclass(frozen=True)
 class ShiftDates(Treatment):
-    """Shift all dates of a person by the same number of days, which follows from the person and a key.
+    """Shift all dates of a person by the same number of days, computed from the person and a key.
 
     Intervals between dates of one person stay exact, in all columns and tables that are shifted with the
     same key and range. No date stays where it was. Times of the day stay as they are.
@@ -85,43 +85,40 @@ class ShiftDates(Treatment):
         return f"is shifted{weeks} by up to {self.days} days, by the same for all dates of one {self.by}"
 
     def sentence(self, column: str) -> str:
-        """Warn of a range in which every date is nearly known."""
-        said = super().sentence(column)
+        """Describe the shift, with a warning about a range that nearly tells every date."""
+        sentence = super().sentence(column)
         if self.days >= _WEEK:
-            return said
+            return sentence
         within = "a day" if self.days == 1 else f"{self.days} days"
-        return f"{said} Each date is known to within {within}: give a longer range, as 30."
+        return f"{sentence} Each date is known to within {within}: give a longer range, as 30."
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Whose date it is."""
+        """The columns that name the person."""
         return (self.by,)
 
     def treat(self, batch: Batch) -> pl.Series:
         """Shift the rows."""
-        return pl.select(pl.lit(batch.values) + pl.lit(self._of_rows(batch))).to_series()
-
-    def _of_rows(self, batch: Batch) -> pl.Series:
-        """Return the offset of each row, which other columns of the same rows may have found."""
         secret = batch.secret
         assert secret is not None
-        like = (self.name, self.days, self.keep_weekday, secret.origin)
-        return batch.codes.once((*like, *batch.beside), lambda: self._of_people(batch.people(), secret))
+        # Other columns of the same rows may have the same offsets.
+        key = (self.name, self.days, self.keep_weekday, secret.origin, *batch.beside)
+        offsets = batch.codes.once(key, lambda: self._offsets_of_rows(batch.people(), secret))
+        return pl.select(pl.lit(batch.values) + pl.lit(offsets)).to_series()
 
-    def _of_people(self, people: Coded, secret: Secret) -> pl.Series:
-        """Return the offset of each row."""
+    def _offsets_of_rows(self, people: Coded, secret: Secret) -> pl.Series:
         purpose = secret.for_purpose(self.name)
-        # By the key's copy a table has; a person's rows are in many batches.
+        # The cache is shared by all batches, as a person's rows are in many.
         words = secret.shared.setdefault(Words, Words())
-        kept = secret.shared.setdefault((self.name, self.days, self.keep_weekday), Kept(words))
-        return people.each(lambda texts: pl.Series(kept.of(texts, lambda new: self._offsets(new, purpose))))
+        cache = secret.shared.setdefault((self.name, self.days, self.keep_weekday), Kept(words))
+        return people.each(lambda texts: pl.Series(cache.of(texts, lambda new: self._offsets(new, purpose))))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
-        """Shift linked days by the offsets of their rows; they need none in the lead."""
+        """Shift linked days by the offsets of their rows, even where the lead is missing."""
         return self.treat(replace(lead, values=days))
 
     def _offsets(self, people: pl.Series, secret: Secret) -> NDArray[np.int64]:
-        """Return the offset of each person: from -most to most steps, but never none."""
+        """Return the offset of each person: -most to most steps, but never 0."""
         step = _WEEK if self.keep_weekday else 1
         most = self.days // step
         # The first 64 bits of each digest: more than enough for a range of days.

@@ -12,7 +12,7 @@ from incrowd.treatments.base import LINKED
 
 @dataclass(frozen=True)
 class Top(Coding):
-    """Replace numbers above a limit by the limit, or by the mean of all that are beyond it.
+    """Replace numbers above a limit by the limit, or by the mean of all numbers beyond the limit.
 
     A limit that is given as a quantile is the mean of ten records around it, so it is nobody's own value.
     A mean stands for at least ten records. Both are decided once: the next batch gets the same.
@@ -58,7 +58,7 @@ class Top(Coding):
 
 @dataclass(frozen=True)
 class Bottom(Coding):
-    """Replace numbers below a limit by the limit, or by the mean of all that are beyond it.
+    """Replace numbers below a limit by the limit, or by the mean of all numbers beyond the limit.
 
     A limit that is given as a quantile is the mean of ten records around it, so it is nobody's own value.
     A mean stands for at least ten records. Both are decided once: the next batch gets the same.

@@ -1,4 +1,4 @@
-"""Dates that are cut to the first day of their month, quarter or year."""
+"""Dates truncated to the first day of a week, month, quarter or year."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVERY = {"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
 
 @dataclass(frozen=True)
 class TruncateDates(Treatment):
-    """Replace a date by the first day of its week, month, quarter or year. Weeks begin on Mondays.
+    """Replace a date by the first day of its week (Monday), month, quarter or year.
 
     Parameters
     ----------
@@ -59,5 +59,5 @@ class TruncateDates(Treatment):
         return days.dt.truncate(_EVERY[self.to]).cast(pl.Int32).cast(pl.Int64)
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
-        """Move linked days as far as those of their rows were cut."""
+        """Move linked days as far as the lead's days were truncated."""
         return days + (self.treat(lead) - lead.values)
