@@ -39,7 +39,9 @@ def check_value(frequency: FrequencyTable, positions: Sequence[int], value: str 
     ParameterError
         When a sensitive attribute has neither such a value nor such a part of lists.
     """
-    for position in positions if value is not None else ():
+    if value is None:
+        return
+    for position in positions:
         if value_code(frequency, position, value) is None and part_code(frequency, position, value) is None:
             counted = frequency.sensitive[position]
             raise ParameterError(

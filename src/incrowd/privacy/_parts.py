@@ -144,7 +144,8 @@ def _can_meet(lists: Sequence[frozenset[int]], many: int) -> bool:
     often = Counter(part for parts in lists for part in parts)
     if sum(count for _, count in often.most_common(many)) < len(lists):
         return False
+    shortest = min(lists, key=len)
     return any(
         _can_meet([parts for parts in lists if part not in parts], many - 1)
-        for part in sorted(min(lists, key=len), key=lambda part: (-often[part], part))
+        for part in sorted(shortest, key=lambda part: (-often[part], part))
     )

@@ -252,14 +252,14 @@ class P29(SensitiveModel):
             value = 0.0 if reasons else (
                 self.w_k * (1 - 1 / k_min) + self.w_l * mean_entropy + self.w_t * (1 - mean_distance)
             )  # fmt: skip
-        failed = np.flatnonzero(np.logical_or.reduce(list(conditions.values()))) if describe else []
+        failed = np.flatnonzero(np.logical_or.reduce(list(conditions.values())))
         offending = tuple(
             Offending(
                 classes.cells(number),
                 int(classes.sizes[number]),
                 tuple(reason for reason, classes_of in conditions.items() if classes_of[number]),
             )
-            for number in (classes.smallest(failed, len(failed)).tolist() if len(failed) else ())
+            for number in (classes.smallest(failed, len(failed)).tolist() if describe else ())
         )
         return P29Score(
             value, k_min, l_min, t_max, mean_entropy, mean_distance, entropies, distances,

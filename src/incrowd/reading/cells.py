@@ -1,4 +1,4 @@
-"""The grammar of released cells: which texts are ranges of numbers or dates, whoever wrote them.
+"""The grammar of released cells: ranges of numbers or dates as written by any tool.
 
 ``46+``, ``>= 46``, ``46 and over``, ``[46, inf)`` and ``46 or more`` are one cell. `SPELLINGS` has examples
 of each form, and docs/values.md shows them. The verifier has a second reading of the same forms.
@@ -41,12 +41,12 @@ class Span(NamedTuple):
     below: bool = False
 
     def of_whole_numbers(self) -> Span:
-        """Return a range of whole numbers with ends that belong to it: over 45 is 46 or more."""
+        """Return a range of whole numbers with closed ends, such as 46 or more for over 45."""
         low = Decimal(math.floor(self.low) + 1) if self.above else self.low
         return Span(low, Decimal(math.ceil(self.high) - 1) if self.below else self.high)
 
     def within(self, outer: Span) -> bool:
-        """Say whether all of it lies in another range."""
+        """Return whether the range lies in another range."""
         starts = outer.low < self.low or (outer.low == self.low and (self.above or not outer.above))
         ends = self.high < outer.high or (self.high == outer.high and (self.below or not outer.below))
         return starts and ends
@@ -125,8 +125,13 @@ _UNDER = (
 )
 
 
+@cache
+def _patterns(kind: str) -> list[re.Pattern[str]]:
+    return [re.compile(form) for form in _forms(kind)]
+
+
 def _forms(kind: str) -> Iterator[str]:
-    """Write the forms of ranges as patterns; the groups ``above`` and ``below`` leave an end out."""
+    """Yield a pattern per form of ranges, in which the groups ``above`` and ``below`` mark open ends."""
     number = kind == "number"
     unit = _UNIT if number else ""
 
@@ -161,13 +166,8 @@ def _forms(kind: str) -> Iterator[str]:
         yield rf"{high} ?(?P<below>未満|未满|未滿)"
 
 
-@cache
-def _patterns(kind: str) -> list[re.Pattern[str]]:
-    return [re.compile(form) for form in _forms(kind)]
-
-
 def plain(text: str) -> str:
-    """Return a text with one form of signs: small letters, one hyphen for all dashes, one blank for all."""
+    """Return a text in lower case, with a hyphen for every dash and a blank for every run of white space."""
     text = unicodedata.normalize("NFKC", text).translate(_DASHES)
     return re.sub(r"\s+", " ", text).strip().lower()
 
@@ -176,7 +176,7 @@ _OWN = re.compile(r"\[.*\]|.* or (?:more|less|later|earlier)")
 
 
 def is_own(text: str) -> bool:
-    """Say whether a text looks like a range as incrowd writes it, which few other texts do."""
+    """Return whether a text looks like a range written by incrowd, which few other texts do."""
     return _OWN.fullmatch(text) is not None
 
 
@@ -186,7 +186,7 @@ _LONGEST = 2_000
 
 @lru_cache(maxsize=1 << 16)
 def read_span(text: str, kind: str) -> Span | None:
-    """Read a range exactly, whoever wrote it; None where a text is none of that kind.
+    """Read a range exactly, or return None for a text that is no range of this kind.
 
     Parameters
     ----------
@@ -211,8 +211,7 @@ def read_span(text: str, kind: str) -> Span | None:
         # A day or a moment is a value, and no range.
         return None if re.fullmatch(_TIME, words) else _of_dates(words, words, above=False, below=False)
     for form in _patterns(kind):
-        match = form.fullmatch(words)
-        if match is not None:
+        if match := form.fullmatch(words):
             ends = match.groupdict()
             low, high = ends.get("low"), ends.get("high")
             if low is None and high is None:
@@ -231,7 +230,7 @@ def _of_numbers(low: str | None, high: str | None, *, above: bool, below: bool) 
 
 
 def _of_dates(low: str | None, high: str | None, *, above: bool, below: bool) -> Span | None:
-    """Read the ends of a range of dates; a part of the calendar that is left out is left out as a whole."""
+    """Return a range of dates, where an open end excludes the full month, quarter or year of that end."""
     first, last = (None if end is None else _calendar(end) for end in (low, high))
     if (low is not None and first is None) or (high is not None and last is None):
         return None
@@ -256,7 +255,7 @@ def _of_dates(low: str | None, high: str | None, *, above: bool, below: bool) ->
 
 
 def _calendar(text: str) -> tuple[str, str, bool] | None:
-    """Return the first and the last moment of a part of the calendar, and whether they are one moment."""
+    """Return the first and last moment of a calendar period, and whether both are the same moment."""
     words = text.replace(" ", "T").replace("t", "T") if re.fullmatch(_TIME, text) else text
     if "T" in words:
         moment = moment_of(words if words.count(":") == 2 else f"{words}:00")

@@ -1,4 +1,4 @@
-"""Numbers and points of time, read exactly from their texts: as doubles, different ones can be equal."""
+"""Exact numbers and points of time read from texts, since different ones can be equal as doubles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Place = TypeVar("Place", Decimal, str)
 
 
 def number_of(text: str | None) -> Decimal | None:
-    """Read a number with all of its digits; None where the text is none."""
+    """Return a number with all digits, or None for another text."""
     return Decimal(text) if text is not None and _NUMBER.fullmatch(text) else None
 
 
 def moment_of(text: str | None) -> str | None:
-    """Read a day or a moment as a text that sorts by time; None where the text is none."""
+    """Return a day or moment as a text that sorts by time, or None for another text."""
     if text is None or not _MOMENT.fullmatch(text):
         return None
     try:
@@ -43,7 +43,7 @@ def moment_of(text: str | None) -> str | None:
 
 
 def days_of(text: str | None) -> Fraction | None:
-    """Read a day or a moment as exact days since the year 1; None where the text is none."""
+    """Return a day or moment as exact days since the year 1, or None for another text."""
     moment = moment_of(text)
     if moment is None:
         return None
@@ -54,7 +54,7 @@ def days_of(text: str | None) -> Fraction | None:
 
 
 class Line(Generic[Place]):
-    """Exact places, each with a number that tells whose it is.
+    """Exact positions on a line, each with the number of its text.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class Line(Generic[Place]):
     """
 
     def __init__(self, places: Iterable[Place | None]) -> None:
-        found = sorted((place, number) for number, place in enumerate(places) if place is not None)
-        self.places: list[Place] = [place for place, _ in found]
-        self.numbers = np.array([number for _, number in found], np.int64)
+        pairs = sorted((at, number) for number, at in enumerate(places) if at is not None)
+        self.places: list[Place] = [at for at, _ in pairs]
+        self.numbers = np.array([number for _, number in pairs], np.int64)
 
     def between(
         self, low: Place | None, high: Place | None, *, above: bool = False, below: bool = False
     ) -> NDArray[np.int64]:
-        """Return the numbers of the places from `low` to `high`, in their order.
+        """Return the numbers of the texts from `low` to `high`, in order.
 
         `above` leaves out `low` itself, and `below` leaves out `high`.
         """
@@ -80,7 +80,7 @@ class Line(Generic[Place]):
         return self.numbers[first : (bisect_left if below else bisect_right)(self.places, high)]
 
     def around(self, place: Place | None) -> tuple[int, int]:
-        """Return the numbers on either side of a place, that at it twice; -1 where nothing is on a side."""
+        """Return the numbers on either side of a position, twice that at the position, -1 if outside."""
         if place is None:
             return -1, -1
         after = bisect_left(self.places, place)

@@ -1,4 +1,4 @@
-"""Keys that name people, and values that are compared over releases, in one normal form."""
+"""Keys of people and compared values in a normal form."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LONGEST = 400
 
 
 def plain_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return cells as texts without blanks around them, in one way of writing letters; NaN is missing."""
+    """Return cells as stripped texts in Unicode form NFC, in which NaN is missing."""
     number = pl.selectors.float().fill_nan(None)
     return frame.with_columns(number).select(pl.all().cast(pl.String).str.strip_chars().str.normalize("NFC"))
 
 
 def key_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return cells as texts that are the same wherever they mean the same.
+    """Return cells as texts that are equal for equal meanings.
 
     Numbers are written by value, so 1, 1.0 and 1e0 are one key. That holds for columns of numbers, and for
     columns of texts that are all plain numbers. A number with a zero in front is none: where one value of a
@@ -35,34 +35,34 @@ def key_texts(frame: pl.DataFrame) -> pl.DataFrame:
     numeric = [dtype.is_numeric() for dtype in frame.dtypes]
     texts = plain_texts(frame).get_columns()
     # Series look themselves up by their name, which may be a pattern of names.
-    normal = [_normal(text.alias(""), number=each) for text, each in zip(texts, numeric, strict=True)]
-    return pl.DataFrame([each.alias(text.name) for each, text in zip(normal, texts, strict=True)])
+    columns = zip(texts, numeric, strict=True)
+    return pl.DataFrame([_normal(text.alias(""), number=flag).alias(text.name) for text, flag in columns])
 
 
 def _normal(text: pl.Series, *, number: bool) -> pl.Series:
-    said = text.filter(text != "")
-    if not number and not (len(said) and said.str.contains(_NUMBER).all()):
+    filled = text.filter(text != "")
+    if not number and not (len(filled) and filled.str.contains(_NUMBER).all()):
         return text.str.replace(_MIDNIGHT, "$1")
     # Most are whole already, or so but for a zero behind the point.
     short = text.str.replace(r"^(-?[1-9][0-9]*)\.0*$", "$1")
     others = short.filter(~short.str.contains(_WHOLE) & short.str.contains(_NUMBER)).unique()
-    return short.replace(others, pl.Series([_by_value(each) for each in others], dtype=pl.String))
+    return short.replace(others, pl.Series(list(map(_by_value, others)), dtype=pl.String))
 
 
 def _by_value(text: str) -> str:
-    """Write a number without exponent, and without zeros that say nothing."""
+    """Write a number without exponent and without redundant zeros."""
     sign, digits, exponent = Decimal(text).as_tuple()
     written = "".join(map(str, digits)).lstrip("0")
-    shown = written.rstrip("0")
-    if not shown:
+    significant = written.rstrip("0")
+    if not significant:
         return "0"
     point = int(exponent) + len(written)
     if abs(point) > _LONGEST:
-        number = f"{shown}e{point}"
+        number = f"{significant}e{point}"
     elif point <= 0:
-        number = f"0.{'0' * -point}{shown}"
-    elif len(shown) <= point:
-        number = shown + "0" * (point - len(shown))
+        number = f"0.{'0' * -point}{significant}"
+    elif len(significant) <= point:
+        number = significant + "0" * (point - len(significant))
     else:
-        number = f"{shown[:point]}.{shown[point:]}"
+        number = f"{significant[:point]}.{significant[point:]}"
     return "-" * sign + number

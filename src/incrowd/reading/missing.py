@@ -26,7 +26,7 @@ _PLAIN_DIGITS = 400
 
 @dataclass(frozen=True)
 class NullValues:
-    """The null values of a schema, read once.
+    """The null values of a schema, prepared for columns of every type.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class NullValues:
         return bool(self.texts)
 
     def mean(self, text: str | None) -> bool:
-        """Say whether a text means missing; None does."""
+        """Return whether a text, or None, means missing."""
         if text is None or text in self.texts:
             return True
         return self.pattern is not None and re.fullmatch(self.pattern, text) is not None
 
     def of_type(self, kind: pl.DataType) -> list[Any]:
-        """Return the values that mean missing in a column that holds no texts, as Python has them.
+        """Return the null values of a column type other than text, as Python values.
 
         Points of time are those that a clock in the column's time zone shows.
         """
@@ -63,11 +63,11 @@ class NullValues:
         if kind.is_float():
             small = kind == pl.Float32
             infinite = [float(text) for text in self.texts if text in ("inf", "-inf")]
-            found = (_float(number, small=small) for number in self.numbers)
-            return [*(value for value in found if value is not None), *infinite]
+            floats = (_float(number, small=small) for number in self.numbers)
+            return [*(value for value in floats if value is not None), *infinite]
         if kind.is_integer():
-            whole = (int(number) for number in self.numbers if number == number.to_integral_value())
-            return [value for value in whole if _fits(value, kind)]
+            integers = (int(number) for number in self.numbers if number == number.to_integral_value())
+            return [value for value in integers if _fits(value, kind)]
         if isinstance(kind, pl.Decimal):
             return [number for number in self.numbers if _fits(number, kind)]
         if kind == pl.Date:
@@ -119,25 +119,25 @@ def null_values_of(texts: tuple[str, ...]) -> NullValues:
 
 
 def _moment(text: str) -> dt.datetime | None:
-    """Read a day or a point of time without a zone."""
+    """Return a day or point of time without a zone, or None for another text."""
     if not _DAY.match(text) or (len(text) > 10 and text[10] not in "T "):
         return None
     try:
-        found = dt.datetime.fromisoformat(text)
+        moment = dt.datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is None else None
+    return moment if moment.tzinfo is None else None
 
 
 def _float(number: Decimal, *, small: bool) -> float | None:
-    """Return the float that is written as a number, of 32 bits if `small`; None where there is none."""
+    """Return the float (of 32 bits if `small`) that a number denotes exactly, or None."""
     with np.errstate(over="ignore"):
         value: np.floating = (np.float32 if small else np.float64)(float(number))
     return float(value) if np.isfinite(value) and Decimal(str(value)) == number else None
 
 
 def _number_ways(number: Decimal) -> str:
-    """Return a pattern of the ways to write a number, with an exponent and without."""
+    """Return a pattern of all spellings of a number, with and without an exponent."""
     if number == 0:
         return r"-?0(\.0+)?"
     first, *rest = (str(digit) for digit in number.normalize().as_tuple().digits)
@@ -146,17 +146,17 @@ def _number_ways(number: Decimal) -> str:
     way = f"{minus}{first}{_fraction(''.join(rest))}[eE]{shifted}"
     if abs(power) > _PLAIN_DIGITS:
         return way
-    whole, _, rest_of = format(number, "f").partition(".")
-    return f"{whole}{_fraction(rest_of.rstrip('0'))}|{way}"
+    integer, _, rest_of = format(number, "f").partition(".")
+    return f"{integer}{_fraction(rest_of.rstrip('0'))}|{way}"
 
 
 def _fraction(digits: str) -> str:
-    """Return a pattern of the digits behind the point, which may end in zeros."""
+    """Return a pattern of decimals, which may end in zeros."""
     return rf"\.{digits}0*" if digits else r"(\.0+)?"
 
 
 def _moment_ways(moment: dt.datetime) -> str:
-    """Return a pattern of the ways to write a point of time; midnight is also written as the day."""
+    """Return a pattern of all spellings of a point of time, including the day for midnight."""
     day = moment.date().isoformat()
     if moment.time() == dt.time():
         return rf"{day}([T ]00:00(:00(\.0+)?)?{_ZONE})?"
@@ -165,12 +165,12 @@ def _moment_ways(moment: dt.datetime) -> str:
 
 
 def _fits(value: Any, kind: pl.DataType) -> bool:
-    """Say whether a type holds a value exactly."""
+    """Return whether a type can store a value exactly."""
     if isinstance(value, dt.datetime):
         kind = pl.Datetime(kind.time_unit)  # type: ignore[attr-defined]
     try:
-        held = pl.Series([value], dtype=kind)
+        stored = pl.Series([value], dtype=kind)
     except (pl.exceptions.PolarsError, OverflowError, TypeError, ValueError, RuntimeError):
         # What is beyond 128 bits is a RuntimeError of its binding.
         return False
-    return bool(held[0] == value)
+    return bool(stored[0] == value)

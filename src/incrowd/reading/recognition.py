@@ -1,4 +1,4 @@
-"""Recognizing how the texts of a column write numbers or dates; nothing is guessed."""
+"""Recognition of the spellings of numbers or dates in a column."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Recognized:
 
 
 def recognize(texts: Sequence[str]) -> Recognized | None:
-    """Say whether the texts of a category look like numbers or dates; None where they do not.
+    """Return the form of texts that look like numbers or dates, or None.
 
     Examples
     --------
@@ -84,25 +84,24 @@ def recognize(texts: Sequence[str]) -> Recognized | None:
     for kind, candidates in (("date", _patterns(rest[0])), ("number", _decimals(rest))):
         ways = tuple(way for way in candidates if _reads(way, rest))
         if ways:
-            return Recognized(kind, _apart(ways, rest), fillers)
+            # Of the ways that read everything alike, only the first counts.
+            distinct: dict[tuple[str | None, ...], Spelling] = {}
+            for way in ways:
+                distinct.setdefault(tuple(map(way.read, rest)), way)
+            return Recognized(kind, tuple(distinct.values()), fillers)
     return None
 
 
 def recognize_digits(texts: Iterable[str]) -> Spelling | None:
-    """Say whether whole numbers are days written ``20200305``."""
+    """Return the spelling of days written ``20200305`` if whole numbers are such days, or None."""
     way = Spelling(format="%Y%m%d")
     listed = list(texts)
-    if (
-        len(listed) > 4
-        and all(re.fullmatch("(19|20)[0-9]{6}", text) for text in listed)
-        and _reads(way, listed)
-    ):
-        return way
-    return None
+    days = len(listed) > 4 and all(re.fullmatch("(19|20)[0-9]{6}", text) for text in listed)
+    return way if days and _reads(way, listed) else None
 
 
 def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
-    """Return the formats that a column mixes so that each text is a day in one of them; none where it cannot.
+    """Return formats of days such that each text follows at least one of them, or nothing.
 
     Well-known fillers are passed over. The day comes before the month where no text tells the order.
 
@@ -112,24 +111,24 @@ def day_formats(texts: Sequence[str], most: int = 3) -> tuple[str, ...]:
     ('%Y-%m-%d', '%d.%m.%Y', '%b %d, %Y')
     """
     rest = [text for text in texts if text not in _FILLERS and text != "*"]
-    found: list[str] = []
-    while rest and len(found) < most:
-        left = {way.format: [text for text in rest if way.read(text) is None] for way in _patterns(rest[0])}
-        if not left:
+    formats: list[str] = []
+    while rest and len(formats) < most:
+        unread = {way.format: [text for text in rest if way.read(text) is None] for way in _patterns(rest[0])}
+        if not unread:
             return ()
-        best = min(left, key=lambda pattern: len(left[pattern]))
-        found.append(str(best))
-        if len(left[best]) == len(rest):
+        best = min(unread, key=lambda pattern: len(unread[pattern]))
+        formats.append(str(best))
+        if len(unread[best]) == len(rest):
             return ()
-        rest = left[best]
-    return () if rest else tuple(found)
+        rest = unread[best]
+    return () if rest else tuple(formats)
 
 
 _FILLERS = frozenset(MISSING_TEXTS)
 
 
 def _reads(way: Spelling, texts: Sequence[str]) -> bool:
-    """Say whether all texts are written so; numbers must have one unit, too."""
+    """Return whether a spelling reads all texts, with the same unit if they are numbers."""
     if way.format is not None:
         return all(way.read(text) is not None for text in texts)
     units = set()
@@ -141,16 +140,8 @@ def _reads(way: Spelling, texts: Sequence[str]) -> bool:
     return True
 
 
-def _apart(ways: tuple[Spelling, ...], texts: Sequence[str]) -> tuple[Spelling, ...]:
-    """Keep of the ways that read everything alike only the first."""
-    kept: dict[tuple[str | None, ...], Spelling] = {}
-    for way in ways:
-        kept.setdefault(tuple(map(way.read, texts)), way)
-    return tuple(kept.values())
-
-
 def _patterns(text: str) -> list[Spelling]:
-    """Return the patterns that one text may follow."""
+    """Return the date spellings that a text may follow."""
     week = _WEEK.fullmatch(text.strip())
     if week is not None:
         day = "" if week["day"] is None else f"{week['day'][:-1]}%u"
@@ -170,19 +161,19 @@ def _patterns(text: str) -> list[Spelling]:
 
 
 def _days(parts: dict[str, str | None]) -> list[str]:
-    """Return the orders of day, month and year that a text may have."""
+    """Return the possible orders of day, month and year in a text."""
     sign, year = parts["s"] or "", "%Y" if len(parts["c"] or "") == 4 else "%y"
     month = parts.get("month")
     if month is not None:
-        name = "%B" if len(month) > 3 else "%b"
         if "t" in parts:
-            return [f"{each} %d{parts['t']}%Y" for each in sorted({name, "%B", "%b"})]
+            return [f"{name} %d{parts['t']}%Y" for name in ("%B", "%b")]
         if parts.get("a") is None:
-            return [f"{each}{sign}{year}" for each in sorted({name, "%B", "%b"})]
-        return [sign.join(("%d", each, year)) for each in sorted({name, "%B", "%b"})]
+            return [f"{name}{sign}{year}" for name in ("%B", "%b")]
+        return [sign.join(("%d", name, year)) for name in ("%B", "%b")]
     first = parts.get("a")
     if "b" not in parts:
-        return [f"%Y{sign}%m" if parts["c"] is not None and _leads(parts) else f"%m{sign}%Y"]
+        leads = next(iter(parts)) == "c"
+        return [f"%Y{sign}%m" if parts["c"] is not None and leads else f"%m{sign}%Y"]
     if first is not None and len(first) == 4:
         return [f"%Y{sign}%m{sign}%d"]
     orders = [("%d", "%m", year), ("%m", "%d", year)]
@@ -191,12 +182,8 @@ def _days(parts: dict[str, str | None]) -> list[str]:
     return [sign.join(order) for order in orders]
 
 
-def _leads(parts: dict[str, str | None]) -> bool:
-    return next(iter(parts)) == "c"
-
-
 def _time(rest: str) -> str | None:
-    """Return the pattern of a time behind a day; None where it is none."""
+    """Return the pattern of a time behind a day, or None for another text."""
     if not rest:
         return ""
     match = _TIME.fullmatch(rest)
@@ -210,14 +197,14 @@ def _time(rest: str) -> str | None:
 
 
 def _decimals(texts: Sequence[str]) -> list[Spelling]:
-    """Return the spellings of numbers that texts may follow, by the signs that they have."""
+    """Return the number spellings that texts may follow, by the signs in the texts."""
     if not re.search("[0-9]", texts[0]) or re.search("[A-Za-z]{4}", texts[0]):
         return []
     signs = set("".join(texts))
     if not signs & set("0123456789") or any(re.match(r"\D{0,2}0[0-9]", text) for text in texts):
         return []  # no digits, or leading zeros, which codes have
     unit = next((sign for sign in "$€£¥₹" if sign in signs), None)
-    found = []
+    spellings = []
     for way in _NUMBERS:
         grouped = way.thousands is not None
         blank = way.thousands == " " and bool(signs & {" ", "\u00a0", "\u202f"})
@@ -226,11 +213,7 @@ def _decimals(texts: Sequence[str]) -> list[Spelling]:
         if way.decimal == "," and "," not in signs:
             continue
         # Three decimals throughout are no amounts of money.
-        if (
-            way == Spelling(decimal=",")
-            and unit
-            and all(re.search(r",[0-9]{3}\b", t) for t in texts if "," in t)
-        ):
-            continue
-        found.append(way)
-    return found
+        bare = way == Spelling(decimal=",") and unit
+        if not (bare and all(re.search(r",[0-9]{3}\b", text) for text in texts if "," in text)):
+            spellings.append(way)
+    return spellings

@@ -1,4 +1,4 @@
-"""Spellings: numbers and dates in texts that are written otherwise than `1234.5` and `2020-03-05`.
+"""Spellings of numbers and dates in texts other than `1234.5` and `2020-03-05`.
 
 A column declares its spelling (`format`, or `decimal` and `thousands`). Its texts are then read once, where
 the distinct values of a column are ranked, whatever engine met them. From there on a value has one text: the
@@ -35,7 +35,7 @@ _LONGEST = 400
 
 
 def _cells(sign: str, between: str) -> re.Pattern[str]:
-    """Return the form of cells of numbers: number, range, bin, open range, set and mask."""
+    """Return the pattern of number cells: number, range, bin, open range, set and mask."""
     number = rf"-?[0-9]+(?:{sign}[0-9]+)?(?:e[+-][0-9]+)?"
     member = rf"(?:{number}|<missing>)"
     return re.compile(
@@ -61,7 +61,7 @@ def with_comma(cell: str | None) -> str | None:
 
 
 def without_comma(cell: str) -> str:
-    """Return a cell as it was before `with_comma`; other texts stay, so that plain cells are read, too.
+    """Undo `with_comma`, leaving plain cells and other texts unchanged.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def without_comma(cell: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a column writes its numbers or dates.
+    """The spelling of a column's numbers or dates.
 
     Attributes
     ----------
@@ -93,9 +93,9 @@ class Spelling:
         return self.format is not None or self.decimal is not None or self.thousands is not None
 
     def settings(self) -> dict[str, str]:
-        """Return the declared fields, by the names that attributes and policy files have for them."""
-        found = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
-        return {name: value for name, value in found.items() if value is not None}
+        """Return the declared fields by their names in attributes and policy files."""
+        fields = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @property
     def kind(self) -> str:
@@ -103,7 +103,7 @@ class Spelling:
         return "number" if self.format is None else "date"
 
     def read(self, text: str) -> str | None:
-        """Return the plain text of a value; None where it is not written so.
+        """Return the plain text of a value, or None for another spelling.
 
         Examples
         --------
@@ -114,7 +114,10 @@ class Spelling:
         """
         if self.format is not None:
             moment = self.moment(text)
-            return None if moment is None else _iso(moment, timed=self.is_timed)
+            if moment is None or not self.is_timed:
+                return None if moment is None else moment.date().isoformat()
+            seconds = moment.isoformat(timespec="seconds")
+            return f"{seconds}.{moment.microsecond:06}".rstrip("0") if moment.microsecond else seconds
         return self.number(text)[0]
 
     @property
@@ -123,39 +126,30 @@ class Spelling:
         return bool(_TIMES & set(_letters(self.format or "")))
 
     def moment(self, text: str) -> dt.datetime | None:
-        """Read a day or a point of time; an ISO week without a day is its Monday."""
+        """Return a day or point of time, or None, where an ISO week without a day is its Monday."""
         text, pattern = text.strip(), self.format or ""
-        if "%V" in pattern:
-            return _of_week(text, pattern)
+        no_day = "%V" in pattern and "%u" not in pattern
         try:
-            return dt.datetime.strptime(text, pattern)
+            moment = dt.datetime.strptime(*((f"{text} 1", f"{pattern} %u") if no_day else (text, pattern)))
         except ValueError:
             return None
+        # Python takes week 53 of a year without such a week for the next year's first.
+        return moment if "%V" not in pattern or moment.strftime(pattern) == text else None
 
     def number(self, text: str) -> tuple[str | None, str]:
-        """Read a number, and the unit that stands at it: a sign of a currency or of percent."""
-        found = _numbers(self.decimal or ".", self.thousands).fullmatch(text.strip())
-        if found is None or len(text) > _LONGEST or (found["before"] and found["after"]):
+        """Return a number, or None, and the unit beside the number: a sign of currency or percent."""
+        match = _numbers(self.decimal or ".", self.thousands).fullmatch(text.strip())
+        if match is None or len(text) > _LONGEST or (match["before"] and match["after"]):
             return None, ""
-        whole = re.sub(r"[^0-9]", "", found["whole"]).lstrip("0") or "0"
-        part = (found["part"] or "").rstrip("0")
-        plain = f"{whole}.{part}" if part else whole
-        minus = found["sign"] in ("-", "−") and plain != "0"
-        return ("-" if minus else "") + plain, found["before"] or found["after"] or ""
-
-
-def _of_week(text: str, pattern: str) -> dt.datetime | None:
-    """Read an ISO week; Python takes week 53 of a year without one for the next year's first."""
-    alone = "%u" not in pattern
-    try:
-        moment = dt.datetime.strptime(f"{text} 1" if alone else text, f"{pattern} %u" if alone else pattern)
-    except ValueError:
-        return None
-    return moment if moment.strftime(pattern) == text else None
+        integer = re.sub(r"[^0-9]", "", match["whole"]).lstrip("0") or "0"
+        part = (match["part"] or "").rstrip("0")
+        plain = f"{integer}.{part}" if part else integer
+        minus = match["sign"] in ("-", "−") and plain != "0"
+        return ("-" if minus else "") + plain, match["before"] or match["after"] or ""
 
 
 def check_spelling(column: str, spelling: Spelling, kind: str) -> None:
-    """Check the declared spelling of a column.
+    """Raise for an invalid spelling of a column.
 
     Raises
     ------
@@ -170,10 +164,8 @@ def check_spelling(column: str, spelling: Spelling, kind: str) -> None:
 
 
 def _check(spelling: Spelling, kind: str) -> None:
-    given = (spelling.format, spelling.decimal, spelling.thousands)
-    if OPEN in given:
-        what = "format" if spelling.format == OPEN else "decimal"
-        raise ParameterError(open_spelling(what))
+    if OPEN in (spelling.format, spelling.decimal, spelling.thousands):
+        raise ParameterError(open_spelling("format" if spelling.format == OPEN else "decimal"))
     if spelling.format is not None:
         if spelling.decimal is not None or spelling.thousands is not None:
             raise ParameterError("format is for dates, decimal and thousands are for numbers: name one kind")
@@ -196,7 +188,7 @@ def _check(spelling: Spelling, kind: str) -> None:
 
 
 def open_spelling(what: str) -> str:
-    """Say that a spelling is still a question, and how to answer it."""
+    """Return the message for an undecided spelling, with the ways to decide."""
     if what == "format":
         return (
             'the order of day and month is not known yet (format = "?"); write format = "%d/%m/%Y" if the '
@@ -214,9 +206,9 @@ def _check_format(pattern: str) -> None:
     letters = _letters(pattern)
     wrong = [letter for letter in letters if letter not in _DIRECTIVES]
     if wrong or re.search(r"(^|[^%])(%%)*%$", pattern):
-        known = " ".join(f"%{letter}" for letter in sorted(_DIRECTIVES - {"%"}))
+        directives = " ".join(f"%{letter}" for letter in sorted(_DIRECTIVES - {"%"}))
         raise ParameterError(
-            f"format {pattern!r}: {'%' + wrong[0] if wrong else '%'} is not read; {known} are"
+            f"format {pattern!r}: {'%' + wrong[0] if wrong else '%'} is not read; {directives} are"
         )
     week = {"G", "V", "u"} & set(letters)
     if week and (not {"G", "V"} <= week or not set(letters) <= week | _TIMES):
@@ -242,17 +234,10 @@ def _numbers(decimal: str, thousands: str | None) -> re.Pattern[str]:
     )
 
 
-def _iso(moment: dt.datetime, *, timed: bool) -> str:
-    if not timed:
-        return moment.date().isoformat()
-    text = moment.isoformat(timespec="seconds")
-    return f"{text}.{moment.microsecond:06}".rstrip("0") if moment.microsecond else text
-
-
 def read_spelled(
     texts: Sequence[str], spelling: Spelling, column: str
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
-    """Read the distinct texts of a column by its spelling.
+    """Read the distinct texts of a column by the column's spelling.
 
     Returns
     -------
@@ -284,13 +269,13 @@ def read_spelled(
             plain = [None if text is None else text[:10] for text in plain]
     wrong = sum(text is None for text in plain)
     if wrong:
-        raise SchemaError(_not_so(column, spelling, wrong, len(plain)))
+        raise SchemaError(_misspelled(column, spelling, wrong, len(plain)))
     read = [text for text in plain if text is not None]
     measured = {text: _measure(text, spelling) for text in read}
     values = sorted(measured, key=measured.__getitem__)
-    place = {text: number for number, text in enumerate(values)}
+    rank_of = {text: rank for rank, text in enumerate(values)}
     numbers = np.array([_double(measured[text]) for text in values], np.float64)
-    return values, numbers, np.array([place[text] for text in read], np.int64)
+    return values, numbers, np.array([rank_of[text] for text in read], np.int64)
 
 
 def _double(value: Fraction) -> float:
@@ -309,10 +294,10 @@ def _measure(text: str, spelling: Spelling) -> Fraction:
     return days + Fraction(seconds * 1_000_000 + moment.microsecond, _DAY * 1_000_000)
 
 
-def _not_so(column: str, spelling: Spelling, wrong: int, total: int) -> str:
+def _misspelled(column: str, spelling: Spelling, wrong: int, total: int) -> str:
     if spelling.format is not None:
-        named = sorted(_NAMED & set(_letters(spelling.format)))
-        english = f" ({' and '.join(f'%{letter}' for letter in named)} in English)" if named else ""
+        names = sorted(_NAMED & set(_letters(spelling.format)))
+        english = f" ({' and '.join(f'%{letter}' for letter in names)} in English)" if names else ""
         what = f"dates written {spelling.format!r}{english}"
     else:
         marks = f"decimal {spelling.decimal or '.'!r}"

@@ -1,4 +1,4 @@
-"""Texts of many values, which become texts of Python when somebody asks for one, and shapes of texts."""
+"""Texts of many values that become Python texts on demand, and shapes of texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT = frozenset(" -./:,;()[]{}@_#")
 
 
 class Texts(Sequence[str]):
-    """The texts of a column of Polars, none of which is missing.
+    """The texts of a Polars column without missing values.
 
     Counting needs only how many there are and how they are ordered. A million texts of Python take longer
     than all the rest.
@@ -35,14 +35,14 @@ class Texts(Sequence[str]):
     """
 
     def __init__(self, column: pl.Series, write: Callable[[pl.Series], pl.Series] | None = None) -> None:
-        self._held: pl.Series | list[str] = column
+        self._texts: pl.Series | list[str] = column
         self._write = write
 
     def __repr__(self) -> str:
         return f"Texts({len(self):,})"
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._texts)
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -51,29 +51,29 @@ class Texts(Sequence[str]):
     def __getitem__(self, place: slice) -> list[str]: ...
 
     def __getitem__(self, place: Any) -> Any:
-        """Return one text, or some."""
+        """Return a text or a list of texts."""
         return self.made()[place]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.made())
 
     def made(self) -> list[str]:
-        """Return the texts of Python, and keep them in place of the column."""
-        held = self._held
-        if not isinstance(held, list):
-            held = self._written(held).to_list()
-            self._held = held
-        return held
+        """Return the texts as Python texts, which replace the column."""
+        texts = self._texts
+        if not isinstance(texts, list):
+            texts = self._written(texts).to_list()
+            self._texts = texts
+        return texts
 
     def column(self) -> pl.Series:
         """Return the texts as a column of Polars."""
-        held = self._held
-        return pl.Series(held, dtype=pl.String) if isinstance(held, list) else self._written(held)
+        texts = self._texts
+        return pl.Series(texts, dtype=pl.String) if isinstance(texts, list) else self._written(texts)
 
     def picked(self, places: NDArray[np.integer]) -> Sequence[str]:
         """Return the texts at some places."""
-        held = self._held
-        return picked(held, places) if isinstance(held, list) else Texts(held.gather(places), self._write)
+        texts = self._texts
+        return picked(texts, places) if isinstance(texts, list) else Texts(texts.gather(places), self._write)
 
     def _written(self, column: pl.Series) -> pl.Series:
         return column if self._write is None else self._write(column)
@@ -93,11 +93,11 @@ def picked(texts: Sequence[str], places: NDArray[np.integer]) -> Sequence[str]:
     >>> picked(["a", "b"], np.array([1, 0]))
     ['b', 'a']
     """
-    return texts.picked(places) if isinstance(texts, Texts) else [texts[place] for place in places.tolist()]
+    return texts.picked(places) if isinstance(texts, Texts) else [texts[at] for at in places.tolist()]
 
 
 def shape_of(text: str) -> str:
-    """Return the shape of a text: ``A`` and ``a`` for letters, ``9`` for digits; empty where it has neither.
+    """Return the shape of a text: ``A`` and ``a`` for letters, ``9`` for digits, or "" without either.
 
     Examples
     --------

@@ -38,7 +38,7 @@ BLANKED_ABOVE = 0.5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding(ABC):
-    """Says which released cell every key gets.
+    """The decisions of an algorithm about the released cell of every key.
 
     Attributes
     ----------
@@ -74,10 +74,10 @@ class Recoding(ABC):
         """Return the decisions as plain data, without values of the table."""
 
     def classes(self, frequency: FrequencyTable) -> EquivalenceClasses:
-        """Group the keys by their released cells; the last result is kept, as every metric needs it."""
-        kept = self.__dict__.get("_classes")
-        if kept is not None and kept.frequency is frequency:
-            return cast(EquivalenceClasses, kept)
+        """Group the keys by their released cells, with a cache of the last result."""
+        cached = self.__dict__.get("_classes")
+        if cached is not None and cached.frequency is frequency:
+            return cast(EquivalenceClasses, cached)
         codes, sizes = [], []
         for cells in self.cells:
             positions, labels = cells.released
@@ -88,7 +88,7 @@ class Recoding(ABC):
         return classes
 
     def without(self, gone: NDArray[np.bool_]) -> Self:
-        """Return it with further keys suppressed.
+        """Return the recoding with further keys suppressed.
 
         Parameters
         ----------
@@ -101,11 +101,11 @@ class Recoding(ABC):
 
     @property
     def starred(self) -> NDArray[np.bool_]:
-        """bool[keys]: the keys that have ``*`` in every quasi-identifier, whatever made them so."""
+        """Keys with ``*`` in every quasi-identifier, for any reason: bool[keys]."""
         return np.asarray(self.suppressed | starred(self.cells))
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
-        """Return it for some of the keys: bool[keys]."""
+        """Return the recoding of some of the keys: bool[keys]."""
         return replace(
             self,
             keys=tuple(codes[kept] for codes in self.keys),
@@ -114,11 +114,11 @@ class Recoding(ABC):
         )
 
     def leaving(self, frequency: FrequencyTable) -> tuple[FrequencyTable, Self]:
-        """Return the keys whose rows leave, as if no other row had come, and their recoding."""
+        """Return the keys and the recoding of released rows, as if no other row had come."""
         if not self.left_out:
             return frequency, self
-        kept = ~self.starred
-        return remaining(frequency, kept), replace(self.only(kept), left_out=False)
+        released = ~self.starred
+        return remaining(frequency, released), replace(self.only(released), left_out=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"
@@ -193,7 +193,7 @@ class Recoding(ABC):
 
 
 def check_cells(recoding: Recoding, schema: Schema) -> None:
-    """Refuse cells that would read as missing and are not, as a mean of 99 where ``99`` means missing.
+    """Raise for cells that would be read as missing, such as a mean of 99 if ``99`` means missing.
 
     Raises
     ------
@@ -206,8 +206,8 @@ def check_cells(recoding: Recoding, schema: Schema) -> None:
         means = null_values_of(nulls).mean
         labels = {cells.labels[entry] for entry in np.unique(cells.codes).tolist()}
         if any(label is not None and means(label) for label in [*labels, *domain.written([*labels])]):
-            own = nulls != schema.null_values
-            named_by = f"missing or {null_values_setting()}" if own else null_values_setting()
+            by_column = nulls != schema.null_values
+            named_by = f"missing or {null_values_setting()}" if by_column else null_values_setting()
             raise SchemaError(
                 f"column {domain.name!r}: {READS_AS_MISSING}, since {named_by} "
                 "names its text; take another output style for it, other labels in its hierarchy or another "
@@ -216,7 +216,7 @@ def check_cells(recoding: Recoding, schema: Schema) -> None:
 
 
 def blanked_shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
-    """Return per quasi-identifier the share of the records, suppressed ones aside, with a cell for all."""
+    """Return the share of unsuppressed records whose cell covers every value, by quasi-identifier."""
     weights = np.where(recoding.suppressed, 0, frequency.weights)
     shares = {}
     for domain, cells in zip(recoding.domains, recoding.cells, strict=True):

@@ -1,4 +1,4 @@
-"""Released cells of one quasi-identifier: the cell of every key, and the values that each cell stands for."""
+"""Released cells of a quasi-identifier: the cell of every key, and the values of every cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The released cells of one quasi-identifier.
+    """The released cells of a quasi-identifier.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Cells:
         return f"Cells({len(self.labels):,} labels)"
 
     def climbed(self, domain: Domain, codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
-        """Return the steps from each key's value to its cell: int64[keys].
+        """Return the hierarchy steps from each key's value to the key's cell: int64[keys].
 
         Parameters
         ----------
@@ -55,14 +55,14 @@ class Cells:
             uint[keys]: the rank of each key's value.
         """
         tree = domain.hierarchy
-        own = 1 if tree is None else tree.depths[tree.leaves[codes]]
-        return np.asarray(own - self.depth[self.codes], np.int64)
+        depths = 1 if tree is None else tree.depths[tree.leaves[codes]]
+        return np.asarray(depths - self.depth[self.codes], np.int64)
 
     def without(self, gone: NDArray[np.bool_], size: int) -> Cells:
-        """Return the cells with ``*``, for all `size` ranks, in the place of some keys' own: bool[keys]."""
-        every = np.arange(len(self.labels))
-        own = ValueCells(every, list(self.labels), self.lo, self.hi, self.loss, self.depth)
-        return with_suppressed(np.where(gone, -1, self.codes.astype(np.int64)), own, size)
+        """Return the cells with ``*``, which covers all `size` ranks, for some keys: bool[keys]."""
+        entry = np.arange(len(self.labels))
+        cells = ValueCells(entry, list(self.labels), self.lo, self.hi, self.loss, self.depth)
+        return with_suppressed(np.where(gone, -1, self.codes.astype(np.int64)), cells, size)
 
     def only(self, kept: NDArray[np.bool_]) -> Cells:
         """Return the cells of some keys: bool[keys]."""
@@ -76,7 +76,7 @@ class Cells:
 
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
-        """Each entry's position among the distinct labels, and those labels."""
+        """Position of each entry among the distinct labels, and the distinct labels."""
         distinct: dict[str | None, int] = {}
         positions = np.fromiter(
             (distinct.setdefault(label, len(distinct)) for label in self.labels), np.int64, len(self.labels)
@@ -85,7 +85,7 @@ class Cells:
 
 
 class ValueCells(NamedTuple):
-    """One cell for every rank of an attribute.
+    """A cell for every rank of an attribute.
 
     ``entry[rank]`` is the rank's cell; the others are those of `Cells`.
     """
@@ -143,7 +143,7 @@ def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
 def range_cells(
     domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]
 ) -> tuple[list[str | None], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Labels of intervals of numbers, the ranks that they stand for, and their loss.
+    """Return the labels of intervals of numbers, the ranks covered by each label, and the losses.
 
     Joined with the missing value, an interval stands for everything. On a grid, it stands for what its text
     covers, and loses as much.
@@ -153,23 +153,23 @@ def range_cells(
     loss = domain.span(lo, hi)
     lo, hi = np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
     if domain.grid is not None:
-        for place in np.flatnonzero((lo < hi) & ~starred).tolist():
-            span = read_span(labels[place] or "", domain.kind)
+        for number in np.flatnonzero((lo < hi) & ~starred).tolist():
+            span = read_span(labels[number] or "", domain.kind)
             written = None if span is None else domain.covered(span)
             assert written is not None  # it covers the values that it was made of
-            lo[place], hi[place], loss[place] = written
+            lo[number], hi[number], loss[number] = written
     return labels, lo, hi, loss
 
 
 def depths_of(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Depth of the lowest node over each interval; see `Cells`."""
+    """Return the depth of the lowest node over each interval; see `Cells`."""
     if domain.hierarchy is None:
         return np.asarray(lo == hi, np.int32)
     return np.asarray(domain.hierarchy.depths[domain.ancestors(lo, hi)], np.int32)
 
 
 def starred(cells: Sequence[Cells]) -> NDArray[np.bool_]:
-    """Say which keys are suppressed, that is, have ``*`` in every quasi-identifier: bool[keys]."""
+    """Return which keys have ``*`` in every quasi-identifier: bool[keys]."""
     everywhere = np.ones(len(cells[0].codes) if cells else 0, np.bool_)
     for column in cells:
         everywhere &= column.starred
@@ -182,23 +182,18 @@ def look_up(
     rounds: Sequence[ValueCells],
     domain: Domain,
 ) -> Cells:
-    """Look up the cell of each key's rank in the key's round; a negative round is suppressed."""
+    """Return the cell of each key's rank in the key's round, which is negative for a suppressed key."""
     first = np.cumsum([0, *(len(cells.labels) for cells in rounds)])[:-1]
     entry = np.stack([start + cells.entry for start, cells in zip(first, rounds, strict=True)])
     of_key = np.where(round_of_key < 0, -1, entry[np.maximum(round_of_key, 0), codes])
-    together = ValueCells(
-        np.arange(sum(len(cells.labels) for cells in rounds)),
-        [label for cells in rounds for label in cells.labels],
-        np.concatenate([cells.lo for cells in rounds]),
-        np.concatenate([cells.hi for cells in rounds]),
-        np.concatenate([cells.loss for cells in rounds]),
-        np.concatenate([cells.depth for cells in rounds]),
-    )
-    return with_suppressed(of_key, together, domain.size)
+    labels = [label for cells in rounds for label in cells.labels]
+    lo, hi, loss, depth = (np.concatenate(arrays) for arrays in list(zip(*rounds, strict=True))[2:])
+    cells = ValueCells(np.arange(len(labels)), labels, lo, hi, loss, depth)
+    return with_suppressed(of_key, cells, domain.size)
 
 
 def with_suppressed(number_of_key: NDArray[np.integer], cells: ValueCells, size: int) -> Cells:
-    """Look up each key's entry; a negative number gets one more entry, ``*`` for all `size` ranks."""
+    """Return the entry of each key, where negative numbers get ``*``, which covers all `size` ranks."""
     entry, labels, lo, hi, loss, depth = cells
     if number_of_key.size and number_of_key.min() < 0:
         entry = np.append(entry, len(labels))  # index -1

@@ -1,4 +1,4 @@
-"""A release in short: a row per class and sensitive value."""
+"""Summary of a release: a row per class and sensitive value."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def class_table(
 ) -> pl.DataFrame:
     """Summarize the classes of a local recoding; see `Release.class_table`.
 
-    With `numbered` they come as they are numbered, which tells the order of the raw rows.
+    With `numbered` the classes stay in the order of their numbers, which reveals the order of raw rows.
     """
     if not isinstance(recoding, Local):
         raise ParameterError(
             f"{recoding.kind} recoding has no classes of its own to summarize; use a local one, e.g. mondrian"
         )
-    names = [counts.name for counts in frequency.sensitive]
+    names = [attribute.name for attribute in frequency.sensitive]
     if sensitive is None:
         if len(names) != 1:
             raise SchemaError(f"name one sensitive attribute; those are: {named(names) or 'none'}")
@@ -40,9 +40,9 @@ def class_table(
     repeat = np.diff(values.indptr)
     columns: dict[str, Any] = {}
     for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
-        held = value_counts(indptr, members, codes, frequency.weights, domain.size)
-        summed = _means(domain, held) if domain.ordered else _sets(domain, held)
-        columns[domain.name] = pl.Series(summed)[np.repeat(np.arange(len(summed)), repeat)]
+        counts = value_counts(indptr, members, codes, frequency.weights, domain.size)
+        summaries = _means(domain, counts) if domain.ordered else _sets(domain, counts)
+        columns[domain.name] = pl.Series(summaries)[np.repeat(np.arange(len(summaries)), repeat)]
     columns[sensitive] = [counted.domain.values[code] for code in values.codes]
     columns["count"] = values.counts
     table = pl.DataFrame(columns)
@@ -50,13 +50,13 @@ def class_table(
     return table if numbered else table.sort(*cells, pl.Series(values.codes), pl.Series(values.counts))
 
 
-def _means(domain: Domain, held: Counts) -> list[Any]:
-    """Mean of every class, None where all its values are missing."""
-    known = held.codes != domain.missing
-    weights = np.where(known, held.counts, 0)
-    numbers = np.where(known, np.nan_to_num(domain.places)[held.codes], 0.0)
-    records = np.add.reduceat(weights, held.indptr[:-1])
-    sums = np.add.reduceat(weights * numbers, held.indptr[:-1])
+def _means(domain: Domain, counts: Counts) -> list[Any]:
+    """Return the mean of every class, or None if all values are missing."""
+    present = counts.codes != domain.missing
+    weights = np.where(present, counts.counts, 0)
+    numbers = np.where(present, np.nan_to_num(domain.places)[counts.codes], 0.0)
+    records = np.add.reduceat(weights, counts.indptr[:-1])
+    sums = np.add.reduceat(weights * numbers, counts.indptr[:-1])
     there = domain.places[~np.isnan(domain.places)]
     least, most = there.min(initial=0.0), there.max(initial=0.0)
     means = [
@@ -76,10 +76,10 @@ def _unscaled(place: float, exponent: int) -> float:
         return math.copysign(math.inf, place)
 
 
-def _sets(domain: Domain, held: Counts) -> list[str]:
-    """Values of every class, joined."""
+def _sets(domain: Domain, counts: Counts) -> list[str]:
+    """Return the joined values of every class."""
     texts = ["" if value is None else value for value in domain.values]
     return [
-        ",".join(texts[code] for code in held.codes[start:stop] if code != domain.missing)
-        for start, stop in zip(held.indptr[:-1], held.indptr[1:], strict=True)
+        ",".join(texts[code] for code in counts.codes[start:stop] if code != domain.missing)
+        for start, stop in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
     ]

@@ -36,7 +36,7 @@ class FullDomain(Recoding):
         levels: Mapping[str, int] | Sequence[int],
         suppressed: NDArray[np.bool_] | None = None,
     ) -> FullDomain:
-        """Recode every quasi-identifier to a level of its hierarchy.
+        """Recode every quasi-identifier to a level of a hierarchy.
 
         Parameters
         ----------
@@ -60,10 +60,9 @@ class FullDomain(Recoding):
             raise ParameterError(f"levels: {len(levels)} given for {len(names)} quasi-identifiers")
         if suppressed is None:
             suppressed = np.zeros(frequency.keys, np.bool_)
+        of_key = list(frequency.codes)
         if suppressed.any():
             of_key = [np.where(suppressed, -1, codes.astype(np.int64)) for codes in frequency.codes]
-        else:
-            of_key = list(frequency.codes)
         cells = tuple(
             with_suppressed(codes, level_cells(domain, level), domain.size)
             for domain, codes, level in zip(frequency.domains, of_key, levels, strict=True)

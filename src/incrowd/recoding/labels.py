@@ -1,4 +1,4 @@
-"""A cell's text: how it is written, and how it is read."""
+"""Texts of cells: writing and reading."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARED_BY = 4
 
 
 def effective_style(style: Style, domain: Domain) -> Style:
-    """Say which style a column's cells really get.
+    """Return the style that a column's cells really get.
 
     ``auto`` is the common ancestor where there is a hierarchy, a range for numbers and dates and a set
     for other categories; a style that a column cannot have falls back to that.
@@ -50,12 +50,12 @@ def effective_style(style: Style, domain: Domain) -> Style:
 
 
 def is_nearly_unique(values: int, records: int) -> bool:
-    """Say whether so many distinct values name people rather than describe them."""
+    """Return whether so many distinct values identify people rather than describe them."""
     return values >= _FEW and values * _SHARED_BY > records
 
 
 def node_labels(domain: Domain, nodes: NDArray[np.integer]) -> list[str | None]:
-    """Released texts of nodes of the domain's tree; a leaf shows its value."""
+    """Return the released texts of tree nodes, which are the values for leaves."""
     tree = domain.tree
     return [
         domain.values[int(tree.lo[node])] if tree.leaves[tree.lo[node]] == node else tree.labels[node]
@@ -64,25 +64,25 @@ def node_labels(domain: Domain, nodes: NDArray[np.integer]) -> list[str | None]:
 
 
 def starred_nodes(domain: Domain) -> NDArray[np.bool_]:
-    """Say which nodes of the domain's tree are released as ``*``: bool[nodes]; no text is made."""
+    """Return which tree nodes are released as ``*``, without making texts: bool[nodes]."""
     tree = domain.tree
     starred = np.zeros(tree.n_nodes, np.bool_)
-    starred[_places(SUPPRESSED, tree.labels)] = True
+    starred[_positions(SUPPRESSED, tree.labels)] = True
     if domain.hierarchy is None:
-        starred[tree.leaves[_places(SUPPRESSED, domain.values)]] = True
+        starred[tree.leaves[_positions(SUPPRESSED, domain.values)]] = True
     return starred
 
 
-def _places(text: str, texts: tuple[str | None, ...]) -> list[int]:
-    found, start = [], 0
+def _positions(text: str, texts: tuple[str | None, ...]) -> list[int]:
+    positions, start = [], 0
     for _ in range(texts.count(text)):
-        found.append(texts.index(text, start))
-        start = found[-1] + 1
-    return found
+        positions.append(texts.index(text, start))
+        start = positions[-1] + 1
+    return positions
 
 
 def range_label(domain: Domain, lo: int, hi: int) -> str | None:
-    """Released text of an interval of ranks of numbers or dates.
+    """Return the released text of an interval of ranks of numbers or dates.
 
     On a grid, its ends are rounded outward. An interval with the smallest value has no lower end, and one
     with the largest no upper end.
@@ -114,13 +114,13 @@ def _without_zeros(number: str) -> str:
 
 
 def set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:
-    """Released text of the ranks of a class: its one value, or the set of its values."""
+    """Return the released text of a class's ranks: the only value, or the set of values."""
     if len(present) == 1:
         return domain.values[int(present[0])]
-    return "{" + ", ".join(_escaped(domain.values[rank]) for rank in present) + "}"
+    return "{" + ", ".join(_escape(domain.values[rank]) for rank in present) + "}"
 
 
-def _escaped(text: str | None) -> str:
+def _escape(text: str | None) -> str:
     if text is None:
         return _MISSING_MEMBER
     if text == _MISSING_MEMBER:
@@ -131,7 +131,7 @@ def _escaped(text: str | None) -> str:
 
 
 def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[str | None] | None:
-    r"""Read the members of a set, in order; None where a label is no set. The missing value is None.
+    r"""Return the members of a set in order, with None for the missing value, or None for another label.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[s
 
 
 def read_mask(label: str) -> re.Pattern[str] | None:
-    """Read a mask, which has a star for each sign that is hidden; None where a label is none.
+    """Return the pattern of a mask, in which a star hides a sign, or None for another label.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def read_mask(label: str) -> re.Pattern[str] | None:
 
 
 def mean_labels(domain: Domain, counts: Any) -> list[str | None]:
-    """Mean of numbers and dates (missing left out), mode of categories (ties to the lowest rank).
+    """Return the mean of numbers and dates without missing values, or the (lowest) mode of categories.
 
     On a grid, a mean is rounded to it, and a mean of fewer than three known values is ``*``.
     """
@@ -190,16 +190,19 @@ def mean_labels(domain: Domain, counts: Any) -> list[str | None]:
         if domain.kind == "category":
             labels.append(domain.values[int(codes[np.argmax(weights)])])
             continue
-        known = codes != domain.missing
-        if len(codes) == 1 or not known.any():
+        present = codes != domain.missing
+        if len(codes) == 1 or not present.any():
             labels.append(domain.values[int(codes[0])])
             continue
-        held = int(weights[known].sum())
-        if domain.grid is not None and held < _FEWEST:
+        records = int(weights[present].sum())
+        if domain.grid is not None and records < _FEWEST:
             labels.append(SUPPRESSED)
             continue
-        mean = _exact_sum(domain.places[codes[known]], weights[known]) / held
-        text = _number_text(mean, domain.exponent) if domain.kind == "number" else _date_text(mean)
+        mean = _exact_sum(domain.places[codes[present]], weights[present]) / records
+        if domain.kind == "number":
+            text = _number_text(mean, domain.exponent)
+        else:
+            text = (dt.date(1970, 1, 1) + dt.timedelta(days=round(mean))).isoformat()
         labels.append(text if domain.grid is None else domain.grid.near(text))
     return labels
 
@@ -221,7 +224,3 @@ def _number_text(value: float, exponent: int) -> str:
         value = float(scaled)
     text = f"{value:.{_MEAN_DECIMALS}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-def _date_text(day: float) -> str:
-    return (dt.date(1970, 1, 1) + dt.timedelta(days=round(day))).isoformat()

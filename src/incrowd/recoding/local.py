@@ -1,4 +1,4 @@
-"""Local recoding: every class has cells of its own."""
+"""Local recoding, in which every class has separate cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORD = 64
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Local(Recoding):
-    """Local recoding: every class has cells of its own.
+    """Local recoding, in which every class has separate cells.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Local(Recoding):
         algorithm: str,
         set_limit: int = 0,
     ) -> Local:
-        """Give each class the narrowest cells that cover its members.
+        """Give each class the narrowest cells that cover all members.
 
         Parameters
         ----------
@@ -86,13 +86,13 @@ class Local(Recoding):
         ]
         cells = tuple(at_once(frequency.keys, *tasks))
         if "mean" in styles:
-            cells = _joined_means(frequency, cells, class_of_key, count, styles)
+            cells = _join_means(frequency, cells, class_of_key, count, styles)
         suppressed |= starred(cells)
         return cls(frequency.domains, frequency.codes, cells, suppressed, class_of_key, count, algorithm)
 
     @classmethod
     def of_stars(cls, frequency: FrequencyTable, stars: NDArray[np.bool_], algorithm: str) -> Local:
-        """Suppress single cells of keys, and leave all others as they are.
+        """Suppress single cells of keys and leave all other cells unchanged.
 
         Parameters
         ----------
@@ -117,12 +117,12 @@ class Local(Recoding):
         return {"algorithm": self.algorithm, "classes": self.count}
 
     def without(self, gone: NDArray[np.bool_]) -> Self:
-        """Return it with further keys suppressed; see `Recoding.without`."""
+        """Return the recoding with further keys suppressed; see `Recoding.without`."""
         class_of_key = np.where(gone, -1, self.class_of_key).astype(np.int32)
         return replace(super().without(gone), class_of_key=class_of_key)
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
-        """Return it for some of the keys; see `Recoding.only`."""
+        """Return the recoding of some of the keys; see `Recoding.only`."""
         return replace(super().only(kept), class_of_key=self.class_of_key[kept])
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
@@ -135,11 +135,11 @@ def _class_cells(
     weights: NDArray[np.int64],
     class_of_key: NDArray[np.int32],
     groups: tuple[NDArray[np.int64], NDArray[np.int64]],
-    asked: Style,
+    requested: Style,
     set_limit: int = 0,
     texts: list[str | None] | None = None,
 ) -> Cells:
-    """Cells of one attribute for every class, and ``*`` for keys that are in none.
+    """Return an attribute's cells for every class, and ``*`` for keys without a class.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _class_cells(
         The means of the classes, where they are known.
     """
     indptr, members = groups
-    style = effective_style(asked, domain)
+    style = effective_style(requested, domain)
     ranks = codes[members].astype(np.int32)
     classes = len(indptr) - 1
     lo = np.minimum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
@@ -158,12 +158,10 @@ def _class_cells(
     if style == "suppress":
         # Whatever a class with several values has, it is one cell.
         several = lo != hi
-        lo = np.where(several, 0, lo)
-        hi = np.where(several, domain.size - 1, hi)
+        lo, hi = np.where(several, 0, lo), np.where(several, domain.size - 1, hi)
     if style in ("range", "ancestor", "suppress"):
         pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
-        lo = (pairs // domain.size).astype(np.int32)
-        hi = (pairs % domain.size).astype(np.int32)
+        lo, hi = (ends.astype(np.int32) for ends in np.divmod(pairs, domain.size))
         loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
         if style == "suppress":
             labels = [domain.values[a] if a == b else SUPPRESSED for a, b in zip(lo, hi, strict=True)]
@@ -176,7 +174,6 @@ def _class_cells(
             labels, lo, hi, loss = range_cells(domain, lo, hi)
     else:
         loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
-        plain = domain.hierarchy is None and not domain.ordered
         if style == "set":
             entry, first, sets = _distinct_sets(domain, codes, weights, indptr, members)
             records = np.bincount(entry, np.add.reduceat(weights[members], indptr[:-1]))
@@ -191,15 +188,15 @@ def _class_cells(
             entry = np.arange(classes)
             labels = mean_labels(domain, counts) if texts is None else texts
             distinct = np.diff(counts.indptr)
-        if plain:
+        if domain.hierarchy is None and not domain.ordered:
             loss = (distinct - 1) / max(domain.size - 1, 1)
         few = np.array([label == SUPPRESSED for label in labels], np.bool_) & (lo < hi)
         lo, hi = np.where(few, 0, lo), np.where(few, domain.size - 1, hi)
         loss, depth = np.where(few, 1.0, loss), np.where(few, 0, depth)
-    found = ValueCells(entry, labels, lo, hi, loss, depth)
-    if asked == "auto" and style == "ancestor" and domain.partly_grouped:
-        found = _with_sets(found, domain, codes, weights, indptr, members, set_limit)
-    return with_suppressed(class_of_key, found, domain.size)
+    cells = ValueCells(entry, labels, lo, hi, loss, depth)
+    if requested == "auto" and style == "ancestor" and domain.partly_grouped:
+        cells = _with_sets(cells, domain, codes, weights, indptr, members, set_limit)
+    return with_suppressed(class_of_key, cells, domain.size)
 
 
 def _with_sets(
@@ -211,9 +208,9 @@ def _with_sets(
     members: NDArray[np.int64],
     limit: int,
 ) -> ValueCells:
-    """Let classes that have only the root in common list their values, where these are few.
+    """List the values of classes that share only the root, if there are at most `limit` of them.
 
-    Who has grouped some values of a column has not said that the others are alike.
+    A hierarchy that groups some values of a column says nothing about the similarity of the others.
     """
     wide = cells.depth[cells.entry] == 0
     if not wide.any() or is_nearly_unique(domain.size, int(weights[members].sum())):
@@ -221,48 +218,48 @@ def _with_sets(
     sizes = np.diff(indptr)
     inside = np.concatenate([[0], np.cumsum(sizes[wide])])
     entry, _, sets = _distinct_sets(domain, codes, weights, inside, members[np.repeat(wide, sizes)])
-    short = np.array([len(each) <= limit for each in sets])[entry]
+    short = np.array([len(present) <= limit for present in sets])[entry]
     of_class = cells.entry.copy()
     of_class[np.flatnonzero(wide)[short]] = len(cells.labels) + entry[short]
     used, of_class = np.unique(of_class, return_inverse=True)
-    labels = [*cells.labels, *(set_label(domain, each) for each in sets)]
+    labels = [*cells.labels, *(set_label(domain, present) for present in sets)]
     return ValueCells(
         of_class,
         [labels[number] for number in used],
-        np.append(cells.lo, [each[0] for each in sets]).astype(np.int32)[used],
-        np.append(cells.hi, [each[-1] for each in sets]).astype(np.int32)[used],
+        np.append(cells.lo, [present[0] for present in sets]).astype(np.int32)[used],
+        np.append(cells.hi, [present[-1] for present in sets]).astype(np.int32)[used],
         np.append(cells.loss, np.ones(len(sets)))[used],
         np.append(cells.depth, np.zeros(len(sets), np.int32))[used],
     )
 
 
-def _joined_means(
+def _join_means(
     frequency: FrequencyTable,
     cells: tuple[Cells, ...],
     class_of_key: NDArray[np.int32],
     count: int,
     styles: Sequence[Style],
 ) -> tuple[Cells, ...]:
-    """Let means stand for all classes that have the same cells: in the release they are one class."""
+    """Merge the means of classes with equal cells, since these form a single class in the release."""
     from incrowd.kernels.grouping.grouping import group_columns, group_members
 
     live = np.flatnonzero(class_of_key >= 0)
-    released = [each.released for each in cells]
-    codes = [places[each.codes[live]] for each, (places, _) in zip(cells, released, strict=True)]
+    released = [column.released for column in cells]
+    codes = [positions[column.codes[live]] for column, (positions, _) in zip(cells, released, strict=True)]
     ids, first = group_columns(codes, [len(labels) for _, labels in released], len(live))
     if len(first) == count:
         return cells
     joined = np.full(len(class_of_key), -1, np.int32)
     joined[live] = ids
     grouped = group_members(joined, len(first))
-    made = []
-    for domain, ranks, own, style in zip(frequency.domains, frequency.codes, cells, styles, strict=True):
+    merged = []
+    for domain, ranks, column, style in zip(frequency.domains, frequency.codes, cells, styles, strict=True):
         if effective_style(style, domain) == "mean":
-            texts = [own.labels[entry] for entry in own.codes[live[first]].tolist()]
-            made.append(_class_cells(domain, ranks, frequency.weights, joined, grouped, style, texts=texts))
+            texts = [column.labels[entry] for entry in column.codes[live[first]].tolist()]
+            merged.append(_class_cells(domain, ranks, frequency.weights, joined, grouped, style, texts=texts))
         else:
-            made.append(own)
-    return tuple(made)
+            merged.append(column)
+    return tuple(merged)
 
 
 def _distinct_sets(
@@ -272,7 +269,7 @@ def _distinct_sets(
     indptr: NDArray[np.int64],
     members: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.integer]]]:
-    """Find the distinct sets of values of the classes.
+    """Return the distinct sets of values of the classes.
 
     Returns each class's set by number, a class that has each set, and the ranks in each set.
     """
@@ -287,19 +284,19 @@ def _distinct_sets(
     from incrowd.kernels.grouping.counting import value_counts
 
     counts = value_counts(indptr, members, codes, weights, domain.size)
-    made: dict[bytes, int] = {}
+    numbers_of: dict[bytes, int] = {}
     buffer = counts.codes.tobytes()
     bounds = (counts.indptr * counts.codes.itemsize).tolist()
-    numbers = (made.setdefault(buffer[start:stop], len(made)) for start, stop in pairwise(bounds))
+    numbers = (numbers_of.setdefault(buffer[start:stop], len(numbers_of)) for start, stop in pairwise(bounds))
     entry = np.fromiter(numbers, np.int64, len(bounds) - 1)
     _, first = np.unique(entry, return_index=True)
-    return entry, first, [np.frombuffer(present, counts.codes.dtype) for present in made]
+    return entry, first, [np.frombuffer(present, counts.codes.dtype) for present in numbers_of]
 
 
 def _refuse_long_sets(
     domain: Domain, sets: Sequence[NDArray[np.integer]], records: NDArray[np.float64]
 ) -> None:
-    """Refuse sets that would fill a disk, before their texts are made.
+    """Raise for sets that would fill a disk, before their texts are made.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How a table was recoded, read from the raw and the released table alone."""
+"""The recoding of a table, inferred from the raw and the released table alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Recoding):
-    """A recoding that any tool made, as far as the two tables show it.
+    """A recoding by any tool, as far as the two tables reveal it.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Observed(Recoding):
 
 
 class Unread(NamedTuple):
-    """Released cells of a column that are no value, range, mask, set or label which is known.
+    """Released cells of a column that are no known value, range, mask, set or label.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Unread(NamedTuple):
     def of(
         cls, domain: Domain, labels: Sequence[str | None], records: NDArray[np.integer | np.floating]
     ) -> Unread | None:
-        """Find the cells that are not read; None where all are.
+        """Return the cells that cannot be read, or None if all can.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Unread(NamedTuple):
         return cls(int(records[cells].sum()), tuple(shapes)[:3]) if cells else None
 
     def text(self, column: str) -> str:
-        """Say which cells are not read."""
+        """Describe the cells that cannot be read."""
         return (
             f"column {column!r}: the cells of {self.records:,} records are no value, range, mask, set "
             f"or label of a hierarchy that is known (they look like {', '.join(map(repr, self.shapes))})"
@@ -88,7 +88,7 @@ class Unread(NamedTuple):
 
 
 class _Meaning(NamedTuple):
-    """The meaning of a label: ranks ``lo .. hi`` (-1 where it is not known), its loss and depth."""
+    """The meaning of a label: ranks ``lo .. hi`` (-1 if unknown), loss and depth."""
 
     lo: int
     hi: int
@@ -160,11 +160,11 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
     indptr, members = group_members(class_of_key, released.keys)
     present = np.flatnonzero(np.diff(indptr))
     cells, summarized, unread = [], {}, {}
-    for domain, written, ranks, (seen, _) in zip(
+    for domain, written, ranks, (labels_or_stars, _) in zip(
         raw.domains, released.domains, frequency.codes, labels_of_key, strict=True
     ):
-        of_key = np.where(suppressed, written.size, seen)
-        made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
+        of_key = np.where(suppressed, written.size, labels_or_stars)
+        column, missed = _cells(domain, written.values, ranks, of_key, suppressed)
         records = np.bincount(of_key, np.where(suppressed, 0, frequency.weights), written.size + 1)
         if strange := Unread.of(domain, written.values, records):
             unread[domain.name] = strange
@@ -173,8 +173,8 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
             affected = np.zeros(released.keys, np.bool_)
             affected[class_of_key[missed]] = True
             missed = ~suppressed & affected[class_of_key]
-            made = _summaries(domain, made, ranks, missed, class_of_key, indptr, members, present)
-        cells.append(made)
+            column = _summaries(domain, column, ranks, missed, class_of_key, indptr, members, present)
+        cells.append(column)
         summarized[domain.name] = int(frequency.weights[missed].sum())
     recoding = Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, unread)
     return frequency, recoding
@@ -186,7 +186,7 @@ def _starred(
     ranks: NDArray[np.unsignedinteger],
     of_key: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Take a cell for ``*`` that is missing where the value is not, and say which cells are starred.
+    """Read a cell that is missing without a missing value as ``*``, and return the starred cells.
 
     Returns
     -------
@@ -210,14 +210,12 @@ def _cells(
     of_key: NDArray[np.int64],
     suppressed: NDArray[np.bool_],
 ) -> tuple[Cells, NDArray[np.bool_]]:
-    """Read every label once; say for which keys it does not cover the value."""
+    """Return the cells of all labels, and the keys whose cell does not cover their value."""
     read = _Reader(domain)
     meanings = [*map(read, labels), read(SUPPRESSED)._replace(loss=1.0)]
     lo = np.array([meaning.lo for meaning in meanings], np.int32)
     hi = np.array([meaning.hi for meaning in meanings], np.int32)
-    own = ranks.astype(np.int64)
-    said = Literal(lo, hi, read.sets(labels))
-    missed = ~suppressed & ~said.covers(of_key, own)
+    covered = Literal(lo, hi, read.sets(labels)).covers(of_key, ranks.astype(np.int64))
     cells = Cells(
         smallest_codes(of_key, len(meanings)),
         (*labels, SUPPRESSED),
@@ -226,7 +224,7 @@ def _cells(
         np.array([meaning.loss for meaning in meanings]),
         np.array([meaning.depth for meaning in meanings], np.int32),
     )
-    return cells, missed
+    return cells, ~suppressed & ~covered
 
 
 def _summaries(
@@ -239,13 +237,13 @@ def _summaries(
     members: NDArray[np.int64],
     present: NDArray[np.int64],
 ) -> Cells:
-    """Give keys whose cell does not cover them an entry for the values of their class."""
+    """Add entries for the values of a class, for keys that their cell does not cover."""
     lo = np.minimum.reduceat(ranks[members], indptr[present]).astype(np.int32)
     hi = np.maximum.reduceat(ranks[members], indptr[present]).astype(np.int32)
-    place = np.searchsorted(present, class_of_key[missed])
+    numbers = np.searchsorted(present, class_of_key[missed])
     labels = [cells.labels[code] for code in cells.codes[members[indptr[present]]]]
     codes = cells.codes.astype(np.int64)
-    codes[missed] = len(cells.labels) + place
+    codes[missed] = len(cells.labels) + numbers
     if domain.hierarchy is None and not domain.ordered:
         number = np.repeat(np.arange(len(present)), np.diff(indptr)[present])
         pairs = np.unique(number * domain.size + ranks[members])
@@ -264,7 +262,7 @@ def _summaries(
 
 
 class _Reader:
-    """Reads labels of one column."""
+    """A reader of a column's labels."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -285,29 +283,29 @@ class _Reader:
             return _Meaning(rank, rank, 0.0, deep)
         if label is None:
             return _Meaning(-1, -1, 0.0, 0)
-        if label in self.node:
-            return self._node(self.node[label])
+        if label in self.node and self.tree is not None:
+            node = self.node[label]
+            lo, hi = int(self.tree.lo[node]), int(self.tree.hi[node]) - 1
+            return _Meaning(lo, hi, (hi - lo) / max(self.domain.size - 1, 1), int(self.tree.depths[node]))
         parts = read_set(label, self.rank)
         if parts is not None:
             return self._set(parts)
-        if self.domain.ordered:
-            return self._range(label)
-        return self._set(self._members(label))
+        if not self.domain.ordered:
+            return self._set(self._members(label))
+        span = self.span(label)
+        covered = None if span is None else self.domain.covered(span)
+        if span is None or covered is None:
+            return _Meaning(-1, -1, 0.0, 0)
+        return _Meaning(*covered, int(span.low == span.high))
 
     def reads(self, label: str | None) -> bool:
-        """Say whether the grammar of cells has a label, also where it covers no value of the column."""
+        """Return whether a label follows the grammar of cells, even if it covers no value."""
         if label is None or self(label).lo >= 0:
             return True
         if self.domain.kind == "category":
             return False
         is_moment = self.domain.kind == "date" and moment_of(label) is not None
         return is_moment or self.span(label) is not None
-
-    def _node(self, node: int) -> _Meaning:
-        assert self.tree is not None
-        lo, hi = int(self.tree.lo[node]), int(self.tree.hi[node]) - 1
-        loss = (hi - lo) / max(self.domain.size - 1, 1)
-        return _Meaning(lo, hi, loss, int(self.tree.depths[node]))
 
     def _set(self, parts: Sequence[str | None]) -> _Meaning:
         ranks = [self.rank[part] for part in parts if part in self.rank]
@@ -321,24 +319,16 @@ class _Reader:
         return _Meaning(lo, hi, float(self.domain.span(*ends)[0]), depth)
 
     def _members(self, label: str) -> list[str | None]:
-        """Return the values of a mask, a star for a sign (``021**``), or of a range beside a hierarchy."""
+        """Return the values of a mask with a star per sign (``021**``), or of a range beside a hierarchy."""
         span = None if self.domain.kind == "category" else self.span(label)
         if span is not None:
-            held = self.domain.line.between(*span[:2], above=span.above, below=span.below)
-            return [self.domain.values[rank] for rank in held]
+            covered = self.domain.line.between(*span[:2], above=span.above, below=span.below)
+            return [self.domain.values[rank] for rank in covered]
         mask = read_mask(label)
         return [value for value in self.domain.values if mask and value is not None and mask.fullmatch(value)]
 
-    def _range(self, label: str) -> _Meaning:
-        unknown = _Meaning(-1, -1, 0.0, 0)
-        span = self.span(label)
-        covered = None if span is None else self.domain.covered(span)
-        if span is None or covered is None:
-            return unknown
-        return _Meaning(*covered, int(span.low == span.high))
-
     def span(self, label: str) -> Span | None:
-        """Read a range, or a number that is written another way."""
+        """Return a range, or a number in another spelling as a range of itself, or None."""
         kind = "date" if self.domain.kind == "date" else "number"
         span = read_span(label, kind)
         number = number_of(label) if span is None and kind == "number" else None
@@ -347,13 +337,13 @@ class _Reader:
         return span.of_whole_numbers() if span is not None and self.domain.whole else span
 
     def is_node(self, label: str | None, lo: int, hi: int) -> bool:
-        """Say whether a label is that of the node that covers an interval of ranks."""
+        """Return whether a label is that of the lowest node over an interval of ranks."""
         if self.tree is None or label not in self.node:
             return False
         return self.tree.labels[int(self.domain.ancestors(np.array([lo]), np.array([hi]))[0])] == label
 
-    def named(self, label: str | None) -> list[int] | None:
-        """Return the ranks of the members of a set; None where a label is no set."""
+    def members(self, label: str | None) -> list[int] | None:
+        """Return the ranks of a set's members, or None for another label."""
         if label is None or label in self.rank or label in self.node:
             return None
         parts = read_set(label, self.rank)
@@ -364,37 +354,37 @@ class _Reader:
         return sorted(self.rank[name] for name in {*parts} if name in self.rank)
 
     def sets(self, labels: Sequence[str | None]) -> dict[int, list[int]]:
-        """Return the ranks of the members of the labels that are sets, by number of label."""
-        found = ((number, self.named(label)) for number, label in enumerate(labels))
-        return {number: ranks for number, ranks in found if ranks is not None}
+        """Return the ranks of members by label number, for the labels that are sets."""
+        sets = ((number, self.members(label)) for number, label in enumerate(labels))
+        return {number: ranks for number, ranks in sets if ranks is not None}
 
     def ranks(self, label: str | None) -> NDArray[np.int64]:
-        """Return the ranks that a label stands for."""
+        """Return the ranks covered by a label."""
         meaning = self(label)
         if meaning.lo < 0:
             return np.zeros(0, np.int64)
-        named = self.named(label)
-        return np.arange(meaning.lo, meaning.hi + 1) if named is None else np.array(named, np.int64)
+        members = self.members(label)
+        return np.arange(meaning.lo, meaning.hi + 1) if members is None else np.array(members, np.int64)
 
     def listed(self, label: str | None) -> NDArray[np.int64] | None:
-        """Return the ranks of a label that is not simply all numbers between two; None where it is."""
+        """Return the ranks of a label that is more than a plain interval of numbers, or None."""
         numbers, missing = self.domain.numbers, self.domain.missing
-        held = self.ranks(label)
-        held = np.asarray(held[~np.isnan(numbers[held]) | (held == missing)])
-        if len(held) < 2:
+        ranks = self.ranks(label)
+        ranks = np.asarray(ranks[~np.isnan(numbers[ranks]) | (ranks == missing)])
+        if len(ranks) < 2:
             return None
-        if self.named(label) is not None:
-            return held
+        if self.members(label) is not None:
+            return ranks
         if label == SUPPRESSED or label not in self.node:
             return None
-        between = (numbers >= np.nanmin(numbers[held])) & (numbers <= np.nanmax(numbers[held]))
-        between[held] = False
-        return held if between.any() or missing in held else None
+        between = (numbers >= np.nanmin(numbers[ranks])) & (numbers <= np.nanmax(numbers[ranks]))
+        between[ranks] = False
+        return ranks if between.any() or missing in ranks else None
 
     def ends(
-        self, label: str | None, numbers: NDArray[np.float64], place: Mapping[Decimal, float]
+        self, label: str | None, numbers: NDArray[np.float64], double_of: Mapping[Decimal, float]
     ) -> tuple[float, float]:
-        """Return the smallest and the largest number that a label stands for; see `read_intervals`."""
+        """Return the smallest and largest number of a label; see `read_intervals`."""
         nothing = float("nan"), float("nan")
         if label == SUPPRESSED:
             return float(np.nanmin(numbers)), float(np.nanmax(numbers))
@@ -403,7 +393,7 @@ class _Reader:
         if self.domain.kind == "number" and label not in self.node:
             span = self.span(label)
             if span is not None:
-                low, high = place[span.low], place[span.high]
+                low, high = double_of[span.low], double_of[span.high]
                 # An end that is left out is the next double, as good as not there.
                 low = math.nextafter(low, math.inf) if span.above else low
                 return low, math.nextafter(high, -math.inf) if span.below else high
@@ -413,19 +403,19 @@ class _Reader:
 
 
 def ranks_of(domain: Domain, labels: Sequence[str | None]) -> list[NDArray[np.int64]]:
-    """Return the ranks that each released cell stands for; none where it is not understood."""
+    """Return the ranks covered by each released cell, none for a cell that cannot be read."""
     reader = _Reader(domain)
     return [reader.ranks(label) for label in labels]
 
 
 def listed_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, NDArray[np.int64]]:
-    """Return the ranks of the released cells of numbers or days that are no intervals, by number of label.
+    """Return the ranks of number or day cells that are no intervals, by label number.
 
     Such cells are sets, and nodes of a hierarchy that groups numbers otherwise than by order.
     """
     reader = _Reader(domain)
-    found = ((number, reader.listed(label)) for number, label in enumerate(labels))
-    return {number: held for number, held in found if held is not None}
+    lists = ((number, reader.listed(label)) for number, label in enumerate(labels))
+    return {number: ranks for number, ranks in lists if ranks is not None}
 
 
 def read_intervals(
@@ -444,41 +434,32 @@ def read_intervals(
     """
     reader = _Reader(domain)
     numbers = domain.numbers
-    place: dict[Decimal, float] = {}
+    double_of: dict[Decimal, float] = {}
     if domain.kind == "number":
-        known = [number_of(value) for value in domain.values]
-        numbers_of = [number for number in known if number is not None]
-        named = [label for label in labels if label not in (None, SUPPRESSED)]
-        spans = [span for label in named if (span := reader.span(label)) is not None]
-        ends = (end for span in spans for end in (span.low, span.high))
-        place = _apart([*numbers_of, *(end for end in ends if end.is_finite())])
-        if numbers_of:
-            place |= {
-                Decimal("-Infinity"): place[min(numbers_of)],
-                Decimal("Infinity"): place[max(numbers_of)],
-            }
-        numbers = np.array(
-            [
-                number if exact is None else place[exact]
-                for number, exact in zip(numbers.tolist(), known, strict=True)
-            ]
-        )
-    read = [reader.ends(label, numbers, place) for label in labels]
-    return np.array(read).reshape(-1, 2), numbers
+        exact_numbers = [number_of(value) for value in domain.values]
+        present = [number for number in exact_numbers if number is not None]
+        spans = (reader.span(label) for label in labels if label is not None and label != SUPPRESSED)
+        ends = (end for span in spans if span is not None for end in (span.low, span.high))
+        double_of = _distinct_doubles([*present, *(end for end in ends if end.is_finite())])
+        for sign, extreme in (("-", min), ("", max)) if present else ():
+            double_of[Decimal(f"{sign}Infinity")] = double_of[extreme(present)]
+        pairs = zip(numbers.tolist(), exact_numbers, strict=True)
+        numbers = np.array([number if exact is None else double_of[exact] for number, exact in pairs])
+    intervals = [reader.ends(label, numbers, double_of) for label in labels]
+    return np.array(intervals).reshape(-1, 2), numbers
 
 
-def _apart(numbers: Iterable[Decimal]) -> dict[Decimal, float]:
-    """Give every number a double of its own, its nearest one where that is free."""
-    place: dict[Decimal, float] = {}
+def _distinct_doubles(numbers: Iterable[Decimal]) -> dict[Decimal, float]:
+    """Return distinct doubles for distinct numbers, each the nearest one unless that is taken."""
+    double_of: dict[Decimal, float] = {}
     last = -math.inf
     for number in sorted(set(numbers)):
-        last = max(float(number), math.nextafter(last, math.inf))
-        place[number] = last
-    return place
+        last = double_of[number] = max(float(number), math.nextafter(last, math.inf))
+    return double_of
 
 
 class Literal(NamedTuple):
-    """The ranks that the texts of a recoding's cells cover, whatever was behind them.
+    """The ranks covered by the texts of a recoding's cells, whatever was behind the texts.
 
     Attributes
     ----------
@@ -493,12 +474,15 @@ class Literal(NamedTuple):
     named: dict[int, list[int]]
 
     def covers(self, entries: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of each entry whether it covers the rank beside it; a set covers its members alone."""
+        """Return whether each entry covers the rank beside it, where a set covers only its members."""
         inside = (self.lo[entries] <= ranks) & (ranks <= self.hi[entries])
         if self.named and len(ranks):
             size = int(ranks.max()) + 1
             pairs = [
-                entry * size + rank for entry, held in self.named.items() for rank in held if rank < size
+                entry * size + rank
+                for entry, ranks_in in self.named.items()
+                for rank in ranks_in
+                if rank < size
             ]
             is_set = np.isin(entries, list(self.named))
             inside &= ~is_set | np.isin(entries * size + ranks, pairs)
@@ -506,7 +490,7 @@ class Literal(NamedTuple):
 
 
 def literal(domain: Domain, cells: Cells) -> Literal:
-    """Read the ranks that cells cover from their texts alone. A mean covers no value but itself."""
+    """Read the ranks that cells cover from their texts alone, where a mean covers only itself."""
     reader = _Reader(domain)
     lo, hi = cells.lo.copy(), cells.hi.copy()
     for entry, label in enumerate(cells.labels):
@@ -523,17 +507,17 @@ def sets_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, list[int]
 
 
 def covered_by(domain: Domain, labels: Sequence[str | None]) -> Literal:
-    """Read the ranks that labels of any tool cover; one that is missing or not read may be any value."""
+    """Read the ranks covered by labels of any tool, where a missing or unreadable label covers all."""
     reader = _Reader(domain)
     anything = _Meaning(0, domain.size - 1, 1.0, 0)
     vague = {at for at, label in enumerate(labels) if label is None or not reader.reads(label)}
     meanings = [anything if at in vague else reader(label) for at, label in enumerate(labels)]
-    lo, hi = (np.array([each[end] for each in meanings], np.int32) for end in (0, 1))
+    lo, hi = (np.array([meaning[end] for meaning in meanings], np.int32) for end in (0, 1))
     sets = {at: ranks for at, ranks in reader.sets(labels).items() if at not in vague}
     return Literal(lo, hi, sets)
 
 
 def set_sizes(domain: Domain, cells: Cells) -> dict[int, int]:
-    """Return how many values each cell names that is a set ``{a, b}``, by its number."""
+    """Return the number of members by cell number, for cells that are sets ``{a, b}``."""
     sets = sets_of(domain, cells.labels)
     return {entry: len(ranks) for entry, ranks in sets.items() if read_set(cells.labels[entry]) is not None}

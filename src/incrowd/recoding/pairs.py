@@ -1,4 +1,4 @@
-"""Which raw row each released row is, as far as the cells tell it."""
+"""Matching of released rows to raw rows by their cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 200_000_000
 def paired(
     raw: FrequencyTable, released: FrequencyTable, moved: Mapping[str, int]
 ) -> tuple[FrequencyTable, str]:
-    """Put the released rows in the order of the raw ones, where it is sure which is which.
+    """Put the released rows in the order of the raw rows, if the matching is certain.
 
     It is sure in two cases.
 
@@ -54,7 +54,7 @@ def paired(
         for domain, written in zip(raw.domains, released.domains, strict=True)
     ]
     untrue = {**_untrue_in_order(raw, released, read), **moved} if rows == records else {}
-    if rows == records and not any(untrue.values()) and _tell(raw, released, read):
+    if rows == records and not any(untrue.values()) and _is_informative(raw, released, read):
         return released, "order"
     keys = _by_cells(raw, released, read) if records <= rows else None
     if keys is not None:
@@ -63,7 +63,7 @@ def paired(
 
 
 def _unsure(rows: int, records: int, untrue: Mapping[str, int]) -> str:
-    """Say why it is not known which row is which, and how to tell."""
+    """Return why the matching of rows is uncertain, and the ways out."""
     ways = f"Nothing is measured; name {key_or_row_map()}"
     if records != rows:
         gap = f"missing: {rows - records:,}" if records < rows else "the release has rows of its own"
@@ -71,7 +71,7 @@ def _unsure(rows: int, records: int, untrue: Mapping[str, int]) -> str:
             f"the released table has {records:,} rows and the raw one {rows:,} ({gap}), and the cells do not "
             f"tell which row is which. {ways}"
         )
-    name, wrong = max(untrue.items(), key=lambda found: found[1])
+    name, wrong = max(untrue.items(), key=lambda item: item[1])
     reason = "every cell may be any value, so nothing shows that the rows are in the same order"
     if wrong:
         reason = (
@@ -83,16 +83,16 @@ def _unsure(rows: int, records: int, untrue: Mapping[str, int]) -> str:
     return f"{reason}. {ways}. If row N of one is row N of the other all the same, say so ({aligned})"
 
 
-def _tell(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> bool:
-    """Say whether the cells tell anything of an order, or all records are alike."""
+def _is_informative(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> bool:
+    """Return whether the cells reveal anything about the order, or all records are alike."""
     return released.keys < 2 or any(
-        bool(said.named) or bool(((said.lo > 0) | (said.hi < domain.size - 1)).any())
-        for domain, said in zip(raw.domains, read, strict=True)
+        bool(ranks.named) or bool(((ranks.lo > 0) | (ranks.hi < domain.size - 1)).any())
+        for domain, ranks in zip(raw.domains, read, strict=True)
     )
 
 
 def _untrue_in_order(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> dict[str, int]:
-    """Return per column the records whose cell is not true of the raw row in their place."""
+    """Count by column the records whose cell does not cover the raw row at the same position."""
     from incrowd.kernels.grouping.grouping import group_columns
 
     before, after = (table.key_of_row("comparing two tables") for table in (raw, released))
@@ -100,19 +100,19 @@ def _untrue_in_order(raw: FrequencyTable, released: FrequencyTable, read: list[L
     mine, theirs = before[both], after[both]
     ids, first = group_columns([mine, theirs], [raw.keys, released.keys], len(mine))
     rows = np.bincount(ids, minlength=len(first))
-    found = {}
-    for domain, ranks, labels, said in zip(raw.domains, raw.codes, released.codes, read, strict=True):
-        true = said.covers(labels[theirs[first]].astype(np.int64), ranks[mine[first]].astype(np.int64))
-        found[domain.name] = int(rows[~true].sum())
-    return found
+    untrue = {}
+    for domain, ranks, labels, cells in zip(raw.domains, raw.codes, released.codes, read, strict=True):
+        true = cells.covers(labels[theirs[first]].astype(np.int64), ranks[mine[first]].astype(np.int64))
+        untrue[domain.name] = int(rows[~true].sum())
+    return untrue
 
 
 def _by_cells(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]) -> NDArray[np.int32] | None:
-    """Return the class of each raw row, -1 where it has none: int32[rows]; None where it is not sure."""
+    """Return the class of each raw row, int32[rows] with -1 for none, or None if uncertain."""
     if raw.keys * released.keys * len(read) > _MOST:
         return None
     ranks = [codes.astype(np.int64) for codes in raw.codes]
-    known: list[dict[int, NDArray[np.bool_]]] = [{} for _ in read]
+    cache: list[dict[int, NDArray[np.bool_]]] = [{} for _ in read]
     class_of_key = np.full(raw.keys, -1, np.int32)
     sizes = released.weights.copy()
     empty = [
@@ -130,11 +130,12 @@ def _by_cells(raw: FrequencyTable, released: FrequencyTable, read: list[Literal]
             sizes[number] = 0
             continue
         fits = np.ones(raw.keys, np.bool_)
-        for label, said, own, held in zip(labels, read, ranks, known, strict=True):
-            if label not in held:
-                named = {label: said.named[label]} if label in said.named else {}
-                held[label] = said._replace(named=named).covers(np.full(raw.keys, label), own)
-            fits &= held[label]
+        for label, cells, values, covered_by_label in zip(labels, read, ranks, cache, strict=True):
+            if label not in covered_by_label:
+                members = {label: cells.named[label]} if label in cells.named else {}
+                only = cells._replace(named=members)
+                covered_by_label[label] = only.covers(np.full(raw.keys, label), values)
+            fits &= covered_by_label[label]
         if (class_of_key[fits] >= 0).any():
             return None
         class_of_key[fits] = number

@@ -1,4 +1,4 @@
-"""The people of a released table, their households and weights, of which the release itself says nothing."""
+"""People, households and weights of a released table, which the release itself does not have."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _OTHER = (
 
 
 def add_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding) -> FrequencyTable:
-    """Return a released table's counts with the people, households and weights of the rows it was made from.
+    """Return the counts of a released table with the people, households and weights of the raw rows.
 
-    A release has no column of persons. But each key of the table before has one key in the release. So the
-    people of a released key are those of the keys that it was made from. That holds only if the release has
-    just these rows, so this is checked: the records of each key, and each sensitive value in it.
+    A release has no column of persons. But each raw key has a single released key. So the people of a
+    released key are those of its raw keys. That holds only if the release has just these rows, so the records
+    of each key and each sensitive value in a key are checked.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def add_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Re
         by_row = same_rows and before.rows is not None and after.rows is not None
         if not ((by_row and same_values(before, after)) or _same(before, classes.counts(position), after)):
             raise TableError(_OTHER)
-    return _of_released_kinds(classes.with_people(carried))
+    return _with_released_kinds(classes.with_people(carried))
 
 
 def add_sensitive(released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding) -> FrequencyTable:
-    """Return a released table's counts with the sensitive values that were perturbed before they left.
+    """Return the counts of a released table with the raw values of perturbed sensitive columns.
 
     Perturbed values look more diverse than what can be learned of them. So models judge those before: of each
     released key, those of the keys that it was made from.
@@ -101,8 +101,8 @@ def add_sensitive(released: FrequencyTable, frequency: FrequencyTable, recoding:
     return replace(released, sensitive=sensitive, joint=before.joint)
 
 
-def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
-    """Read words in a file as texts where they are no numbers: some models measure them otherwise."""
+def _with_released_kinds(table: FrequencyTable) -> FrequencyTable:
+    """Read words without numbers as texts, as some models measure numbers differently."""
     assert table.people.table is not None
     sensitive = tuple(
         replace(people, domain=replace(people.domain, kind="category"))
@@ -117,7 +117,7 @@ def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
 def released_keys(
     released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding
 ) -> tuple[NDArray[np.integer], bool]:
-    """Find the released key of each key, and whether both tables have the same rows in memory.
+    """Return the released key of each key, and whether both tables have the same rows in memory.
 
     Returns
     -------
@@ -135,19 +135,15 @@ def released_keys(
         if not starred.any():
             break
         starred &= column.starred[column.codes]
-    kept = ~(recoding.suppressed | starred) | _has_starred(released)
-    found = _keys_of_rows(released, frequency, columns, kept)
-    if found is not None:
-        return found, True
-    return _keys_of_cells(released, [column.ranks[column.codes] for column in columns], kept), False
-
-
-def _has_starred(released: FrequencyTable) -> bool:
-    """Say whether suppressed records were counted as a key, which has ``*`` in every quasi-identifier."""
-    found = np.full(released.keys, bool(released.domains))
+    # Suppressed records may be counted as a key, which has * in every quasi-identifier.
+    starred_keys = np.full(released.keys, bool(released.domains))
     for domain, codes in zip(released.domains, released.codes, strict=True):
-        found &= np.array([value == "*" for value in domain.values], np.bool_)[codes]
-    return bool(found.any())
+        starred_keys &= np.array([value == "*" for value in domain.values], np.bool_)[codes]
+    present = ~(recoding.suppressed | starred) | bool(starred_keys.any())
+    key = _keys_of_rows(released, frequency, columns, present)
+    if key is not None:
+        return key, True
+    return _keys_of_cells(released, [column.ranks[column.codes] for column in columns], present), False
 
 
 class _Released(NamedTuple):
@@ -170,10 +166,10 @@ class _Released(NamedTuple):
 
     @classmethod
     def of(cls, domain: Domain, column: Cells) -> _Released:
-        """Look up the cells in the domain of the released column."""
+        """Look up cells in the domain of the released column."""
         positions, labels = column.released
-        place = {text: rank for rank, text in enumerate(domain.values)}
-        ranks = np.array([place.get(label, -1) for label in labels], np.int32)
+        rank_of = {text: rank for rank, text in enumerate(domain.values)}
+        ranks = np.array([rank_of.get(label, -1) for label in labels], np.int32)
         return cls(column.codes, ranks[positions], np.array([label == "*" for label in labels])[positions])
 
 
@@ -181,9 +177,9 @@ def _keys_of_rows(
     released: FrequencyTable,
     frequency: FrequencyTable,
     columns: Sequence[_Released],
-    kept: NDArray[np.bool_],
+    present: NDArray[np.bool_],
 ) -> NDArray[np.integer] | None:
-    """Return the released key of each key by the rows that have both; None if the rows are not the same.
+    """Return the released key of each key through rows in memory, or None if the rows differ.
 
     Rows in memory tell it sooner than cells do, and the cells are held against it.
     """
@@ -196,26 +192,26 @@ def _keys_of_rows(
     every = np.full(frequency.keys + 1, -1, np.int32)
     every[before] = after
     every[-1] = -1
-    found = every[:-1]
-    if not np.array_equal(found >= 0, kept):
+    key = every[:-1]
+    if not np.array_equal(key >= 0, present):
         return None
-    gone = None if kept.all() else ~kept
+    gone = None if present.all() else ~present
 
     def same_cells(codes: NDArray[np.integer], column: _Released) -> bool:
         # A key that is suppressed has number -1; what is looked up for it is no matter.
-        same = codes[found] == column.ranks[column.codes]
+        same = codes[key] == column.ranks[column.codes]
         return bool((same if gone is None else same | gone).all())
 
     tasks = [lambda: np.array_equal(every[before], after)]
     if released.keys:
-        tasks += [partial(same_cells, *each) for each in zip(released.codes, columns, strict=True)]
-    return found if all(at_once(len(before), *tasks)) else None
+        tasks += [partial(same_cells, *pair) for pair in zip(released.codes, columns, strict=True)]
+    return key if all(at_once(len(before), *tasks)) else None
 
 
 def _keys_of_cells(
-    released: FrequencyTable, cells: Sequence[NDArray[np.int32]], kept: NDArray[np.bool_]
+    released: FrequencyTable, cells: Sequence[NDArray[np.int32]], present: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the released key of each key by the cells of both.
+    """Return the released key of each key through equal cells.
 
     Raises
     ------
@@ -225,7 +221,7 @@ def _keys_of_cells(
     from incrowd.kernels.grouping.grouping import group_columns
 
     columns: list[NDArray[np.int64]] = [
-        np.concatenate((codes.astype(np.int64), column[kept]))
+        np.concatenate((codes.astype(np.int64), column[present]))
         for codes, column in zip(released.codes, cells, strict=True)
     ]
     if any((column < 0).any() for column in columns):
@@ -234,19 +230,19 @@ def _keys_of_cells(
     ids, first = group_columns(columns, sizes, len(columns[0]))
     if len(first) != released.keys:
         raise TableError(_OTHER)
-    found = np.full(len(kept), -1, np.int64)
-    found[kept] = ids[released.keys :]
-    return found
+    key = np.full(len(present), -1, np.int64)
+    key[present] = ids[released.keys :]
+    return key
 
 
 def _same_sizes(released: FrequencyTable, classes: EquivalenceClasses) -> bool:
-    """Say whether the released keys have as many records as those that they were made from."""
+    """Return whether the released keys have as many records as their raw keys."""
     same = np.array_equal(classes.sizes, released.weights)
     return same and classes.suppressed == released.suppressed
 
 
 def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bool:
-    """Say whether the released keys have the sensitive values that they were made from."""
+    """Return whether the released keys have the sensitive values of their raw keys."""
     ranks = _ranks(before, after)
     if ranks is None or not np.array_equal(
         before.totals, np.bincount(ranks, after.totals, before.domain.size).astype(np.int64)
@@ -254,21 +250,18 @@ def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bo
         return False
     size = before.domain.size
     one, other = _ranked(counts, counts.codes, size), _ranked(after.keys, ranks[after.keys.codes], size)
-    return (
-        np.array_equal(one.indptr, other.indptr)
-        and np.array_equal(one.codes, other.codes)
-        and np.array_equal(one.counts, other.counts)
-    )
+    parts = ("indptr", "codes", "counts")
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 
 
 def same_values(before: SensitiveCounts, after: SensitiveCounts) -> bool:
-    """Say whether the rows of two tables in memory have the same sensitive values, in the same order."""
+    """Return whether the rows of two tables in memory have the same sensitive values in order."""
     ranks = _ranks(before, after)
     return ranks is not None and np.array_equal(before.rank_of_row(), ranks[after.rank_of_row()])
 
 
 def _ranked(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
-    """Return counts per key with other codes of their values, in order of these."""
+    """Return counts per key with replaced codes, in the order of the codes."""
     from incrowd.kernels.grouping.counting import counts_per_key
 
     keys = len(counts.indptr) - 1
@@ -278,7 +271,7 @@ def _ranked(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
 
 
 def _ranks(before: SensitiveCounts, after: SensitiveCounts) -> NDArray[np.int64] | None:
-    """Return the rank before of each released value; None if there is another value.
+    """Return the raw rank of each released value, or None if there is another value.
 
     A CSV writes some values in other words: 1.0 for 1, a time for a day, a point of time with its zone, NaN
     for the missing value.
@@ -291,17 +284,17 @@ def _ranks(before: SensitiveCounts, after: SensitiveCounts) -> NDArray[np.int64]
         # What two values mean is not said by either of them.
         by_meaning[meaning] = None if meaning in by_meaning else rank
     ranks = np.zeros(after.domain.size, np.int64)
-    for place in np.flatnonzero(after.totals).tolist():
-        text = after.domain.values[place]
-        found = by_text.get(text, by_meaning.get(_meaning(text)))
-        if found is None:
+    for released in np.flatnonzero(after.totals).tolist():
+        text = after.domain.values[released]
+        rank_before = by_text.get(text, by_meaning.get(_meaning(text)))
+        if rank_before is None:
             return None
-        ranks[place] = found
+        ranks[released] = rank_before
     return ranks
 
 
 def _meaning(text: str | None) -> object:
-    """Read a number or a point of time; any other text stands for itself."""
+    """Return a number or point of time, or another text itself, as a key of comparison."""
     if text is None or text == "NaN":
         return None
     number, moment = number_of(text), moment_of(text.removesuffix("+0000"))

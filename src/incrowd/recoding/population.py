@@ -1,4 +1,4 @@
-"""Which records of a population the cells of a table cover."""
+"""Coverage of a population's records by the cells of a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incrowd.table.schema import Attribute
 
 
 def as_counted(attribute: Attribute) -> Attribute:
-    """Return how the values of a population are read: as they came, not as cells of a release.
+    """Return the attribute for reading a population's raw values, not cells of a release.
 
     Numbers are one value if they are equal, as in the table. The values of a column without a hierarchy say
     whether they are numbers. Categories, and the leaves of a hierarchy, are told apart by their letters.
@@ -69,7 +69,7 @@ def cover(
 
 
 def cells_of(cells: Sequence[str | None], values: Domain, attribute: Attribute) -> NDArray[np.int32]:
-    """Return which cell each value is recoded to: int32[values], -1 where none covers it.
+    """Return the cell that each value is recoded to: int32[values], -1 if no cell covers the value.
 
     Of several cells, as where short branches of a hierarchy have reached its root, it is the narrowest.
     """
@@ -82,7 +82,7 @@ def recoded(
     places: Sequence[NDArray[np.int32]],
     people: FrequencyTable,
 ) -> tuple[NDArray[np.int64], int]:
-    """Recode a population and count who falls into each class.
+    """Recode a population and count the people in each class.
 
     Parameters
     ----------
@@ -101,28 +101,28 @@ def recoded(
     from incrowd.kernels.grouping.grouping import group_columns
 
     classes = len(codes[0])
-    known = np.ones(people.keys, np.bool_)
+    inside = np.ones(people.keys, np.bool_)
     columns = []
-    for mine, place, theirs in zip(codes, places, people.codes, strict=True):
-        cells = place[theirs]
-        known &= cells >= 0
+    for mine, cell_of, theirs in zip(codes, places, people.codes, strict=True):
+        cells = cell_of[theirs]
+        inside &= cells >= 0
         columns.append(np.concatenate((mine, np.maximum(cells, 0))))
     ids, _ = group_columns(columns, sizes, classes + people.keys)
     # Classes come first and differ, so they have the numbers 0, 1, 2, ...
-    found = ids[classes:]
-    known &= found < classes
-    covered = np.bincount(found[known], people.weights[known], minlength=classes).astype(np.int64)
+    class_of = ids[classes:]
+    inside &= class_of < classes
+    covered = np.bincount(class_of[inside], people.weights[inside], minlength=classes).astype(np.int64)
     return covered, people.rows - int(covered.sum())
 
 
 def _narrowest(match: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return the cell that covers each value and fewest others: int32[values], -1 where none does."""
+    """Return the cell that covers each value and fewest others: int32[values], -1 for none."""
     width = np.where(match, match.sum(axis=0), len(match) + 1)
     return np.where(match.any(axis=1), width.argmin(axis=1), -1).astype(np.int32)
 
 
 def _matches(cells: Sequence[str | None], values: Domain, attribute: Attribute) -> NDArray[np.bool_]:
-    """Say which cell covers which value: bool[values, cells]."""
+    """Return which cells cover which values: bool[values, cells]."""
     people = _People(values, attribute)
     match = np.zeros((values.size, len(cells)), np.bool_)
     for column, cell in enumerate(cells):
@@ -132,46 +132,50 @@ def _matches(cells: Sequence[str | None], values: Domain, attribute: Attribute) 
 
 
 class _People:
-    """The values of a population's column, compared with cells; numbers and moments exactly."""
+    """The values of a population's column, compared exactly with cells."""
 
     def __init__(self, domain: Domain, attribute: Attribute) -> None:
         values = domain.values
         self.kind = domain.kind
         self.by_number = domain.kind == "number"
-        self.place = {value: number for number, value in enumerate(values)}
+        self.rank = {value: number for number, value in enumerate(values)}
         # Texts of a category are what they are, also where they look like numbers.
         plain = attribute.kind == "category"
         self.numbers = Line(() if plain else map(number_of, values))
         self.moments = Line(() if plain else map(moment_of, values))
-        self.tree = _tree(attribute, values)
+        recipe = attribute.hierarchy
+        if recipe is not None and not isinstance(recipe, Hierarchy):
+            texts = [value for value in values if value is not None]
+            recipe = recipe.build(texts, attribute.name) if texts else None
+        self.tree: Hierarchy | None = recipe
         self.nodes: dict[str, list[int]] = {}
         if self.tree is not None:
             for node, label in enumerate(self.tree.labels):
                 self.nodes.setdefault(label, []).append(node)
 
     def covered(self, cell: str | None) -> Iterator[Sequence[int] | NDArray[np.int64]]:
-        """Yield the values that a cell covers, by number; some perhaps twice."""
+        """Yield the numbers of the values that a cell covers, some perhaps twice."""
         yield self._named(cell)
         if cell is None:
             return
         if cell == SUPPRESSED:
-            yield np.arange(len(self.place))
+            yield np.arange(len(self.rank))
             return
         yield self._same(cell)
         if self.tree is not None and cell in self.nodes:
             for node in self.nodes[cell]:
                 leaves = self.tree.values[int(self.tree.lo[node]) : int(self.tree.hi[node])]
-                yield [self.place[leaf] for leaf in leaves if leaf in self.place]
+                yield [self.rank[leaf] for leaf in leaves if leaf in self.rank]
                 # A missing value hangs under the root.
                 yield self._named(None) if node == 0 else []
-        elif cell not in self.place:
+        elif cell not in self.rank:
             yield from self._described(cell)
 
     def _named(self, value: str | None) -> list[int]:
-        return [self.place[value]] if value in self.place else []
+        return [self.rank[value]] if value in self.rank else []
 
     def _same(self, text: str) -> NDArray[np.int64]:
-        """Return the values that are the same number, in a column of numbers."""
+        """Return the values that are the same number as a text, in a column of numbers."""
         number = number_of(text) if self.by_number else None
         return self.numbers.between(number, number)
 
@@ -185,14 +189,7 @@ class _People:
                 yield line.between(span.low, span.high, above=span.above, below=span.below)
                 break
         if self.kind == "category" and (mask := read_mask(cell)):
-            yield [place for value, place in self.place.items() if value and mask.fullmatch(value)]
-        for part in read_set(cell, self.place) or ():
+            yield [number for value, number in self.rank.items() if value and mask.fullmatch(value)]
+        for part in read_set(cell, self.rank) or ():
             yield self._named(part)
             yield self._same(part) if part is not None else []
-
-
-def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | None:
-    if attribute.hierarchy is None or isinstance(attribute.hierarchy, Hierarchy):
-        return attribute.hierarchy
-    texts = [value for value in values if value is not None]
-    return attribute.hierarchy.build(texts, attribute.name) if texts else None

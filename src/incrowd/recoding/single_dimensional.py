@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SingleDimensional(Recoding):
-    """Single-dimensional recoding: every value of a column has one cell, whatever else the record holds.
+    """Single-dimensional recoding, in which a column's value has the same cell in all records.
 
     Where it comes in rounds, it has one cell per round, and every record belongs to one round.
 
@@ -45,7 +45,7 @@ class SingleDimensional(Recoding):
         round_of_key: NDArray[np.int32],
         algorithm: str,
     ) -> SingleDimensional:
-        """Give every key the cells of its round.
+        """Give every key the cells of the key's round.
 
         Parameters
         ----------
@@ -73,12 +73,12 @@ class SingleDimensional(Recoding):
         return {"algorithm": self.algorithm, "rounds": self.count, "cells": cells}
 
     def without(self, gone: NDArray[np.bool_]) -> Self:
-        """Return it with further keys suppressed; see `Recoding.without`."""
+        """Return the recoding with further keys suppressed; see `Recoding.without`."""
         round_of_key = np.where(gone, -1, self.round_of_key).astype(np.int32)
         return replace(super().without(gone), round_of_key=round_of_key)
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
-        """Return it for some of the keys; see `Recoding.only`."""
+        """Return the recoding of some of the keys; see `Recoding.only`."""
         return replace(super().only(kept), round_of_key=self.round_of_key[kept])
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:

@@ -1,4 +1,4 @@
-"""Saved recodings: both files are checked completely before they are used."""
+"""Saved recodings, of which both files are checked completely before use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Tree(BaseModel):
 
 
 class _Attribute(BaseModel):
-    """A quasi-identifier: its values before recoding, and its cells after."""
+    """A quasi-identifier with its values before recoding and its cells after."""
 
     name: StrictStr
     kind: Literal["number", "date", "category"]
@@ -54,7 +54,7 @@ class _Decisions(BaseModel):
 
 
 class _Treated(BaseModel):
-    """A treated column: its treatment, and its decisions."""
+    """A treated column with its treatment and the decisions."""
 
     treat: dict[str, Any]
     decided: dict[str, Any]
@@ -68,7 +68,7 @@ class _Document(BaseModel):
 
 
 def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]]) -> R:
-    """Read ``recoding.json`` and ``keys.parquet``, and check that they say one thing.
+    """Read ``recoding.json`` and ``keys.parquet``, and check that the two files agree.
 
     Parameters
     ----------
@@ -93,8 +93,7 @@ def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]
         return _Reader(path, _Document.model_validate(document), table, kinds).recoding()
     except ValidationError as error:
         [first, *_] = error.errors(include_url=False, include_input=False, include_context=False)
-        place = ".".join(str(part) for part in first["loc"])
-        raise TableError(_damaged(path, f"{place}: {first['msg']}")) from None
+        raise TableError(_damaged(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")) from None
 
 
 def _damaged(path: Path, what: str) -> str:
@@ -105,7 +104,7 @@ def _damaged(path: Path, what: str) -> str:
 
 
 class _Reader(Generic[R]):
-    """Makes a recoding of the two files, or names the error in them."""
+    """A reader that makes a recoding of the two files, or names the error."""
 
     def __init__(
         self, path: Path, document: _Document, table: pl.DataFrame, kinds: Mapping[str, Callable[..., R]]
@@ -125,9 +124,9 @@ class _Reader(Generic[R]):
         names = [attribute.name for attribute in attributes]
         if not names or len(set(names)) < len(names):
             self.refuse("its quasi-identifiers are none, or one stands twice")
-        own = {"local": ["class"], "single-dimensional": ["round"]}.get(self.document.kind, [])
+        groups = {"local": ["class"], "single-dimensional": ["round"]}.get(self.document.kind, [])
         columns = [f"{what}{j}" for what in ("key", "cell") for j in range(len(names))]
-        columns += [*own, "suppressed"]
+        columns += [*groups, "suppressed"]
         if self.table.columns != columns:
             self.refuse(f"keys.parquet has the columns {named(self.table.columns)}")
         if not self.table.height:
@@ -149,19 +148,22 @@ class _Reader(Generic[R]):
 
     def domain(self, entry: _Attribute) -> Domain:
         size = len(entry.values)
-        places = [rank for rank, value in enumerate(entry.values) if value is None]
+        missing_ranks = [rank for rank, value in enumerate(entry.values) if value is None]
         if len(set(entry.values)) < size or len(entry.numbers) != size:
             self.refuse(f"{entry.name!r}: a value stands twice, or has no number")
-        if places != ([] if entry.missing == -1 else [entry.missing]) or places not in ([], [size - 1]):
+        if missing_ranks != ([] if entry.missing == -1 else [entry.missing]) or missing_ranks not in (
+            [],
+            [size - 1],
+        ):
             self.refuse(f"{entry.name!r}: the missing value has another rank")
         numbers = np.array([np.nan if number is None else number for number in entry.numbers], np.float64)
-        tree, known = None, size - len(places)
+        tree, present = None, size - len(missing_ranks)
         if entry.hierarchy is not None:
             try:
                 tree = Hierarchy(entry.hierarchy.labels, entry.hierarchy.parents)
             except (HierarchyError, OverflowError):
                 self.refuse(f"{entry.name!r}: its hierarchy is no tree")
-            if tree.n_leaves != size or list(tree.values[:known]) != entry.values[:known]:
+            if tree.n_leaves != size or list(tree.values[:present]) != entry.values[:present]:
                 self.refuse(f"{entry.name!r}: the leaves of its hierarchy are not its values")
         texts = [value for value in entry.values if value is not None]
         grid = None if entry.grid is None else Grid(entry.grid)
@@ -172,19 +174,19 @@ class _Reader(Generic[R]):
             entry.name, entry.kind, texts, tree, numbers, entry.missing,
             grid=grid, recipe=recipe, commas=entry.decimal is not None,
         )  # fmt: skip
-        known_numbers = numbers[:known]
-        if domain.ordered and not (known_numbers[1:] >= known_numbers[:-1]).all():
+        # No differences, which are no numbers between two infinite ones.
+        if domain.ordered and not (numbers[1:present] >= numbers[: max(present - 1, 0)]).all():
             self.refuse(f"{entry.name!r}: its values are not in order")
         return domain
 
     def recipe(self, entry: _Attribute, tree: Hierarchy, texts: list[str]) -> Builder:
-        """Read the recipe of a hierarchy, and make it again."""
+        """Read the recipe of a hierarchy, and check that the recipe builds that hierarchy."""
         try:
             recipe = builder_from_spec(entry.recipe or {})
-            made = recipe.build(texts, entry.name)
+            built = recipe.build(texts, entry.name)
         except (ParameterError, HierarchyError):
             self.refuse(f"{entry.name!r}: its recipe makes no hierarchy of its values")
-        if tree != (made if entry.missing < 0 else made.with_leaf(MISSING)):
+        if tree != (built if entry.missing < 0 else built.with_leaf(MISSING)):
             self.refuse(f"{entry.name!r}: its hierarchy is not that of its recipe")
         return recipe
 
@@ -223,18 +225,18 @@ class _Reader(Generic[R]):
             np.array(entry.depth, np.int32),
         )
 
-    def count(self, asked: int | None, name: str) -> tuple[NDArray[np.int32], int]:
-        """Return the class or round of each key, and how many there are."""
-        if asked is None or not 0 <= asked < 2**31:
+    def count(self, number: int | None, name: str) -> tuple[NDArray[np.int32], int]:
+        """Return the class or round of each key, and the number of them."""
+        if number is None or not 0 <= number < 2**31:
             self.refuse(f"decisions: no number of {name} that can be")
         column = {"classes": "class", "rounds": "round"}[name]
-        of_key = self.codes(column, -1, asked)
+        of_key = self.codes(column, -1, number)
         if (of_key[~self.suppressed] < 0).any():
             self.refuse(f"{column}: a key that is not suppressed has none")
-        return of_key.astype(np.int32), asked
+        return of_key.astype(np.int32), number
 
     def classes(self, domains: Any, keys: Any, cells: tuple[Cells, ...]) -> tuple[Any, ...]:
-        """Return the own settings of a local recoding; `levels` and `rounds` are those of the other kinds."""
+        """Return the settings of a local recoding, as `levels` and `rounds` do for the other kinds."""
         del keys
         class_of_key, count = self.count(self.document.decisions.classes, "classes")
         live = class_of_key >= 0
@@ -250,10 +252,10 @@ class _Reader(Generic[R]):
         for domain, key, column, level in zip(domains, keys, cells, levels.values(), strict=True):
             if not 0 <= level <= domain.tree.height:
                 self.refuse(f"{domain.name!r}: its level is outside 0 .. {domain.tree.height}")
-            meant = level_cells(domain, level)
+            expected = level_cells(domain, level)
             live = np.flatnonzero(~self.suppressed)
-            pairs = zip(meant.entry[key[live]].tolist(), column.codes[live].tolist(), strict=True)
-            if any(meant.labels[own] != column.labels[cell] for own, cell in set(pairs)):
+            pairs = zip(expected.entry[key[live]].tolist(), column.codes[live].tolist(), strict=True)
+            if any(expected.labels[entry] != column.labels[cell] for entry, cell in set(pairs)):
                 self.refuse(f"{domain.name!r}: a cell is not the one of its level")
         return (tuple(levels.values()),)
 
@@ -268,13 +270,13 @@ class _Reader(Generic[R]):
 
 
 def _one_each(groups: NDArray[np.int64], codes: NDArray[np.unsignedinteger]) -> bool:
-    """Say whether all items of a group have the same code."""
+    """Return whether all items of a group have the same code."""
     _, first, of_item = np.unique(groups, return_index=True, return_inverse=True)
     return bool((codes == codes[first][of_item]).all())
 
 
 def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None, lo: int, hi: int) -> bool:
-    """Say whether a released text can stand for an interval of ranks, in one of the styles of cells."""
+    """Return whether a released text can stand for an interval of ranks in any style of cells."""
     rank = ranks.get(label, -1)
     if label == SUPPRESSED or lo <= rank <= hi:
         return True
@@ -289,24 +291,23 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
         return False
     if _is_range(domain, label, lo, hi):
         return True
-    known = domain.numbers[lo : hi + 1]
-    known = known[~np.isnan(known)]
-    if not known.size:
+    numbers = domain.numbers[lo : hi + 1]
+    numbers = numbers[~np.isnan(numbers)]
+    if not numbers.size:
         return False
-    low, high = float(known[0]), float(known[-1])
+    low, high = float(numbers[0]), float(numbers[-1])
     # Means are written to the day, or to six decimals, of sums that were rounded.
     slack = 0.5 if domain.kind == "date" else 1e-6 + 1e-12 * max(abs(low), abs(high))
     if domain.grid is not None:
-        last = domain.texts[lo + len(known) - 1]
-        low, high = (
-            _number(end, domain.kind) for end in (domain.grid.down(domain.texts[lo]), domain.grid.up(last))
-        )
+        last = domain.texts[lo + len(numbers) - 1]
+        ends = domain.grid.down(domain.texts[lo]), domain.grid.up(last)
+        low, high = (_number(end, domain.kind) for end in ends)
         slack *= 2
     return bool(low - slack <= _number(label, domain.kind) <= high + slack)
 
 
 def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
-    """Say whether a text is the range of an interval; earlier versions wrote its ends as 20.0 for 20.
+    """Return whether a text is the range of an interval, even with ends such as 20.0 of earlier versions.
 
     On a grid, the interval is what the text covers.
     """

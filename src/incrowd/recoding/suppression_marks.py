@@ -1,4 +1,4 @@
-"""Suppressed cells as other tools write them: empty, NA or another mark in place of a star."""
+"""Suppressed cells of other tools: empty, NA or another mark in place of a star."""
 
 from __future__ import annotations
 

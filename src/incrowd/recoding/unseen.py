@@ -1,4 +1,4 @@
-"""Values that a recoding has not seen, under the groups where the recipe of their hierarchy puts them."""
+"""Values that a recoding has not seen, grouped by the recipes of the hierarchies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R", bound=Recoding)
 
 
 def with_unseen(recoding: R, domains: Sequence[Domain]) -> tuple[R, list[NDArray[np.bool_]]]:
-    """Return the recoding with the values of new rows in its hierarchies, where recipes made these.
+    """Return the recoding with the values of new rows in hierarchies made by recipes.
 
     Example: the widths 5 and 10 put the age 23 into ``[20-24]``, whether or not an earlier row had this age.
     Every earlier value keeps its groups. A new value of another hierarchy stays unknown.
@@ -36,32 +36,25 @@ def with_unseen(recoding: R, domains: Sequence[Domain]) -> tuple[R, list[NDArray
         bool[size] per quasi-identifier: which ranks were added.
     """
     wide, keys, cells, added = [], [], [], []
-    for domain, codes, column, new in zip(
-        recoding.domains, recoding.keys, recoding.cells, domains, strict=True
-    ):
+    columns = zip(recoding.domains, recoding.keys, recoding.cells, domains, strict=True)
+    for domain, codes, column, new in columns:
         texts = [text for text in new.values if text is not None]
         tree = None if domain.hierarchy is None else _wider(domain, texts)
-        if tree is None:
-            wide.append(domain)
-            keys.append(codes)
-            cells.append(column)
-            added.append(np.zeros(domain.size, np.bool_))
-            continue
-        grown = _Grown(domain, tree)
-        wide.append(grown.domain)
-        keys.append(grown.places[codes])
-        cells.append(grown.cells(column))
-        added.append(np.isin(np.arange(grown.domain.size), grown.places, invert=True))
-    made = replace(recoding, domains=tuple(wide), keys=tuple(keys), cells=tuple(cells))
-    return made, added
+        grown = None if tree is None else _Grown(domain, tree)
+        ranks = np.arange(domain.size) if grown is None else grown.ranks
+        wide.append(domain if grown is None else grown.domain)
+        keys.append(codes if grown is None else ranks[codes])
+        cells.append(column if grown is None else grown.cells(column))
+        added.append(np.isin(np.arange(wide[-1].size), ranks, invert=True))
+    return replace(recoding, domains=tuple(wide), keys=tuple(keys), cells=tuple(cells)), added
 
 
 def _wider(domain: Domain, texts: Iterable[str]) -> Hierarchy | None:
-    """Return the domain's hierarchy with the texts that its recipe takes; None where it takes none."""
+    """Return the domain's hierarchy with the texts that the recipe accepts, or None without any."""
     if domain.recipe is None:
         return None
-    known = set(domain.texts)
-    fresh = domain.recipe.taken(domain.texts, [text for text in texts if text not in known])
+    present = set(domain.texts)
+    fresh = domain.recipe.taken(domain.texts, [text for text in texts if text not in present])
     if not fresh:
         return None
     try:
@@ -79,39 +72,39 @@ class _Grown:
     ----------
     domain
         The domain with all leaves.
-    places
+    ranks
         int64[size]: the new rank of each earlier one.
     """
 
     def __init__(self, domain: Domain, tree: Hierarchy) -> None:
         old = domain.tree
-        ranks = tree.ranks
-        self.places = np.array([ranks[MISSING if text is None else text] for text in domain.values], np.int64)
-        self._old, self._tree, self._node = old, tree, _images(old, tree, self.places)
-        texts = tree.values if domain.missing < 0 else tree.values[:-1]
+        texts = (MISSING if text is None else text for text in domain.values)
+        self.ranks = np.array([tree.ranks[text] for text in texts], np.int64)
+        self._old, self._tree, self._node = old, tree, _images(old, tree, self.ranks)
+        values = tree.values if domain.missing < 0 else tree.values[:-1]
         numbers = np.full(tree.n_leaves, np.nan)
-        numbers[self.places] = domain.numbers
+        numbers[self.ranks] = domain.numbers
         missing = -1 if domain.missing < 0 else tree.n_leaves - 1
-        self.domain = replace(domain, texts=texts, hierarchy=tree, numbers=numbers, missing=missing)
+        self.domain = replace(domain, texts=values, hierarchy=tree, numbers=numbers, missing=missing)
 
     def cells(self, cells: Cells) -> Cells:
-        """Return the cells with their new ranks; a cell that shows a group stands for all of it."""
-        lo, hi = self.places[cells.lo], self.places[cells.hi]
+        """Return the cells with new ranks, where a cell of a group covers the new members, too."""
+        lo, hi = self.ranks[cells.lo], self.ranks[cells.hi]
         old, tree = self._old, self._tree
         nodes = old.leaves[cells.lo]
         while (lower := old.depths[nodes] > cells.depth).any():
             nodes = np.where(lower, old.parents[nodes], nodes)
-        whole = (old.lo[nodes] == cells.lo) & (old.hi[nodes] == cells.hi + 1)
-        whole &= np.array([old.labels[node] for node in nodes.tolist()]) == np.array(
+        shows_group = (old.lo[nodes] == cells.lo) & (old.hi[nodes] == cells.hi + 1)
+        shows_group &= np.array([old.labels[node] for node in nodes.tolist()]) == np.array(
             [label or "" for label in cells.labels]
         )
         images = self._node[nodes]
-        lo, hi = np.where(whole, tree.lo[images], lo), np.where(whole, tree.hi[images] - 1, hi)
+        lo, hi = np.where(shows_group, tree.lo[images], lo), np.where(shows_group, tree.hi[images] - 1, hi)
         return replace(cells, lo=lo.astype(np.int32), hi=hi.astype(np.int32))
 
 
 def _images(old: Hierarchy, tree: Hierarchy, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the node of a wider tree that is each of the old ones: int64[nodes].
+    """Return the node of a wider tree for each node of the old tree: int64[nodes].
 
     Raises
     ------

@@ -34,9 +34,8 @@ class _KeepsEnd(Treatment):
         all_marks = text.str.replace_all("(?s).", "*")
         marks = all_marks.str.slice(self.characters) if self.keep_length else pl.lit("***")
         first, last = text.str.head(self.characters) + marks, marks + text.str.tail(self.characters)
-        longer = pl.when(text.str.len_chars() > self.characters)
-        masked = longer.then(first if self.end == "first" else last)
-        masked = masked.otherwise(all_marks if self.keep_length else pl.lit("***"))
+        longer = pl.when(text.str.len_chars() > self.characters).then(first if self.end == "first" else last)
+        masked = longer.otherwise(all_marks if self.keep_length else pl.lit("***"))
         return pl.select(pl.when(text.is_not_null()).then(masked)).to_series()
 
 
