@@ -176,7 +176,7 @@ def plain(is_valid):
 @given(frames(), st.integers(1, 5), st.integers(1, 3), st.sampled_from([0, 0.1, 0.25, 1]))
 def test_both_paths_partition_alike(rule, df, k, many, p):
     is_valid = rule(k, many, p, df["s"].value_counts(normalize=True).to_dict())
-    assert notebook._recognized(is_valid)
+    assert notebook._recognize(is_valid)
     fast = partition_dataset(df, ["n", "x", "c"], "s", is_valid)
     slow = partition_dataset(df, ["n", "x", "c"], "s", plain(is_valid))
     assert [part.tolist() for part in fast] == [part.tolist() for part in slow]
@@ -196,8 +196,8 @@ def test_callables_that_do_more_are_called():
         functools.partial(is_k_anonymous, "other"),
         max,
     ):
-        assert notebook._recognized(is_valid) is None
-    assert notebook._recognized(lambda *args: is_k_anonymous(*args, k=limit["k"]))
+        assert notebook._recognize(is_valid) is None
+    assert notebook._recognize(lambda *args: is_k_anonymous(*args, k=limit["k"]))
 
 
 def test_a_callable_of_one_s_own():
@@ -290,7 +290,7 @@ def test_ties_are_those_of_the_notebook_s_floats(secrets, p, partitions):
         )
 
     is_valid = lambda *args: is_k_anonymous(*args) and is_t_close(*args, global_freqs, p=p)  # noqa: E731
-    assert notebook._recognized(is_valid)
+    assert notebook._recognize(is_valid)
     for condition in (published, is_valid, plain(is_valid)):
         assert len(partition_dataset(df, ["a"], "s", condition)) == partitions
 

@@ -46,15 +46,12 @@ class NoColumnError(SchemaError, KeyError):
 
 
 def _wrong(argument: str, wanted: str, value: object) -> WrongTypeError:
-    return WrongTypeError(f"{argument}: give {wanted}, not {_type(value)}")
-
-
-def _type(value: object) -> str:
-    return "None" if value is None else f"a value of type {type(value).__name__}"
+    kind = "None" if value is None else f"a value of type {type(value).__name__}"
+    return WrongTypeError(f"{argument}: give {wanted}, not {kind}")
 
 
 def check_frame(value: Any, argument: str, *, empty: bool = False) -> pd.DataFrame:
-    """Return a pandas frame with one column of each name, and with a row unless it may be empty."""
+    """Return a pandas frame with distinct column names, and with rows unless `empty` is allowed."""
     if not isinstance(value, pd.DataFrame):
         raise _wrong(argument, "a pandas DataFrame", value)
     if not value.columns.is_unique:
@@ -74,18 +71,15 @@ def check_series(value: Any, argument: str) -> pd.Series[Any]:
 
 
 def check_items(value: Any, argument: str, wanted: str) -> list[Any]:
-    """Return the members of a list, tuple, index or array; a text, a mapping or a table is none of these."""
-    if (
-        isinstance(value, str | bytes | Mapping)
-        or hasattr(value, "columns")
-        or not isinstance(value, Iterable)
-    ):
+    """Return the members of a list, tuple, index or array, but not of a text, mapping or table."""
+    is_other = isinstance(value, str | bytes | Mapping) or hasattr(value, "columns")
+    if is_other or not isinstance(value, Iterable):
         raise _wrong(argument, wanted, value)
     return list(value)
 
 
 def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str = "df") -> list[Any]:
-    """Return a list of one column or more, each in the frame and named once."""
+    """Return a list of distinct columns of the frame, at least one."""
     names = check_items(value, argument, "a list of column names")
     if not names:
         raise ParameterError(f"{argument}: give a list of one column of {table} or more")
@@ -97,12 +91,12 @@ def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str = "
 
 
 def check_column(value: Any, argument: str, frame: pd.DataFrame, *, known: Sequence[Any] = ()) -> Any:
-    """Return the name of a column of the frame; `known` are others that the caller gave."""
-    wanted: Any = value
+    """Return the name of a column of the frame, where `known` are other names of the caller."""
+    name: Any = value
     if value is None or not isinstance(value, Hashable):
         raise _wrong(argument, "the name of a column", value)
     try:
-        require_columns([wanted], FrameNames(frame.columns), f"{argument}: ", known=known)
+        require_columns([name], FrameNames(frame.columns), f"{argument}: ", known=known)
     except SchemaError as error:
         raise NoColumnError(str(error)) from None
     return value
@@ -118,7 +112,7 @@ def check_mapping(value: Any, argument: str, wanted: str) -> Mapping[Any, Any]:
 def check_number(
     value: Any, argument: str, *, low: float = -math.inf, high: float = math.inf, wanted: str = "a number"
 ) -> float:
-    """Return a finite number in ``low .. high``; a truth value is none."""
+    """Return a finite number in ``low .. high``, but not a truth value."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise _wrong(argument, wanted, value)
     if not math.isfinite(value) or not low <= float(value) <= high:
@@ -130,7 +124,7 @@ def check_number(
 
 
 def check_whole_number(value: Any, argument: str, *, least: int) -> int:
-    """Return a whole number from `least` up; a truth value is none."""
+    """Return a whole number of at least `least`, but not a truth value."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise _wrong(argument, f"a whole number from {least}", value)
     if value < least:
@@ -139,7 +133,7 @@ def check_whole_number(value: Any, argument: str, *, least: int) -> int:
 
 
 def check_path(value: Any, argument: str) -> Path:
-    """Return the path of a file or folder; an address is none."""
+    """Return the path of a file or folder, but not an address."""
     if not isinstance(value, str | os.PathLike):
         raise _wrong(argument, "the path of a file", value)
     if not os.fspath(value):
@@ -148,7 +142,7 @@ def check_path(value: Any, argument: str) -> Path:
 
 
 def unreadable(path: Path, error: Exception) -> str:
-    """Say why a file of text cannot be read."""
+    """Return why a text file cannot be read."""
     if isinstance(error, UnicodeDecodeError | EncodingError):
         return (
             f"{path}: the file is not in UTF-8; write it anew, e.g. if it is in Big5 by "

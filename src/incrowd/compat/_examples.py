@@ -75,7 +75,7 @@ _ELSEWHERE = {
 
 
 def example(name: str) -> Mapping[str, str]:
-    """Return the files of an interface by its name, with hyphens or underscores.
+    """Return the files of an interface, named with hyphens or underscores.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def example(name: str) -> Mapping[str, str]:
         return EXAMPLES[module]
     if module in _ELSEWHERE:
         raise ParameterError(f"docs/compat/{module}.md {_ELSEWHERE[module]}")
-    known = [*EXAMPLES, *_ELSEWHERE]
+    names = [*EXAMPLES, *_ELSEWHERE]
     raise ParameterError(
-        f"there is no interface {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
+        f"there is no interface {name!r}; there are {', '.join(names)}{did_you_mean(name, names)}"
     )

@@ -1,4 +1,4 @@
-"""The homework's algorithms for records whose values may stand anywhere in their hierarchy.
+"""The homework's algorithms for records whose values may be inner nodes of their hierarchy.
 
 The engine takes values from the ends of a hierarchy. Here a value is a node: what covers two values is the
 lowest node above both or one of them, and a value climbs from where it stands.
@@ -24,34 +24,34 @@ _BITS = 62
 
 
 def nodes_of(tree: Hierarchy) -> dict[str, int]:
-    """Return the node of each value: of nodes with one label the end, and then the topmost."""
+    """Return the node of each value: of nodes with the same label the leaf, or else the topmost."""
     nodes = {label: node for node, label in reversed(list(enumerate(tree.labels)))}
     return nodes | dict(zip(tree.values, tree.leaves.tolist(), strict=True))
 
 
 class Column:
-    """The nodes of one column's distinct values, and which of them each record has."""
+    """The nodes of a column's distinct values, and the value of each record."""
 
     def __init__(self, tree: Hierarchy, values: Sequence[str]) -> None:
-        known = nodes_of(tree)
+        node_of = nodes_of(tree)
         self.tree = tree
         self.parents = np.maximum(tree.parents, 0)
         self.depths = np.asarray(tree.depths, np.int64)
         self.leaves = np.asarray(tree.hi - tree.lo, np.int64)
         self.most = max(tree.n_leaves - 1, 1)
-        self.nodes, self.codes = np.unique([known[value] for value in values], return_inverse=True)
+        self.nodes, self.codes = np.unique([node_of[value] for value in values], return_inverse=True)
 
     def lowest(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Return the lowest nodes that cover both of two."""
+        """Return the lowest nodes that cover both given nodes."""
         one, other = (np.array(nodes) for nodes in np.broadcast_arrays(one, other))
         while (apart := one != other).any():
-            left = apart & (self.depths[one] >= self.depths[other])
-            right = apart & (self.depths[other] >= self.depths[one])
-            one[left], other[right] = self.parents[one[left]], self.parents[other[right]]
+            first = apart & (self.depths[one] >= self.depths[other])
+            second = apart & (self.depths[other] >= self.depths[one])
+            one[first], other[second] = self.parents[one[first]], self.parents[other[second]]
         return one
 
     def climbed(self, levels: int) -> NDArray[np.integer]:
-        """Return the distinct values some levels up; the root stays."""
+        """Return the ancestors of the distinct values some levels up, at most the root."""
         nodes = self.nodes
         for _ in range(levels):
             nodes = self.parents[nodes]
@@ -77,13 +77,13 @@ class Records:
         self.kind = np.int64 if self.unit * 4 * max(self.count, 1) < 1 << _BITS else np.object_
 
     def at_random(self, k: int, seed: int) -> dict[str, list[str]]:
-        """Cut the order of a seed into runs of k; see `incrowd.algorithms.Random`."""
+        """Split a random order into classes of k; see `incrowd.algorithms.Random`."""
         self._check(k)
         order = np.arange(self.count)
         np.random.RandomState(seed % 2**32).shuffle(order)
         class_of_row = np.empty(self.count, np.int64)
         class_of_row[order] = np.minimum(np.arange(self.count) // k, self.count // k - 1)
-        return self._generalized(class_of_row)
+        return self._generalize(class_of_row)
 
     def clustered(self, k: int) -> dict[str, list[str]]:
         """Gather k - 1 records around centroids; see `incrowd.algorithms.Clustering`."""
@@ -103,10 +103,10 @@ class Records:
             here = int(rest[np.argmax(total[rest])]) if rest.size else here
         for row in rest.tolist():
             class_of_row[row] = np.argmin(self._distances(row)[centroids])
-        return self._generalized(class_of_row)
+        return self._generalize(class_of_row)
 
     def bottom_up(self, k: int, least: int) -> dict[str, list[str]]:
-        """Climb to the lowest level of the lattice with a suitable node, and its node of least LM."""
+        """Return the cells of the suitable lattice node of lowest level, and among these of least LM."""
         columns = list(self.columns.values())
         heights = [column.tree.height for column in columns]
         size = math.prod(height + 1 for height in heights)
@@ -119,11 +119,11 @@ class Records:
             [self._loss(column, column.climbed(level)) for level in range(height + 1)]
             for column, height in zip(columns, heights, strict=True)
         ]
-        found = [
+        nodes_by_level = [
             (sum(node), sum(lost[j][level] for j, level in enumerate(node)), node)
             for node in product(*(range(height + 1) for height in heights))
         ]
-        for _, _, node in sorted(found):
+        for _, _, node in sorted(nodes_by_level):
             cells = [column.climbed(level) for column, level in zip(columns, node, strict=True)]
             if self._suits(cells, k, least):
                 return {
@@ -140,13 +140,10 @@ class Records:
             raise InfeasibleError(f"k is {k:,}, and the table has {self.count:,} records; lower k")
 
     def _loss(self, column: Column, nodes: NDArray[np.integer]) -> Fraction:
-        lost = int((column.leaves[nodes] - 1)[column.codes].sum())
-        return Fraction(lost, column.most)
+        return Fraction(int((column.leaves[nodes] - 1)[column.codes].sum()), column.most)
 
     def _suits(self, cells: Sequence[NDArray[np.integer]], k: int, least: int) -> bool:
-        """Say whether every class has k records and enough sensitive values; rows of the same cells are one
-        class.
-        """
+        """Return whether every class of equal cells has k records and enough sensitive values."""
         texts = [
             np.unique(column.shown(nodes), return_inverse=True)[1][column.codes]
             for column, nodes in zip(self.columns.values(), cells, strict=True)
@@ -160,21 +157,20 @@ class Records:
         return bool(np.bincount(pairs // width, minlength=len(first)).min() >= least)
 
     def _distances(self, row: int) -> NDArray[Any]:
-        """Return the cost of putting each record into one class with this one: LM and MD, in units."""
+        """Return the cost of a common class of each record with this one: LM and MD, in units."""
         total: NDArray[Any] = np.zeros(self.count, self.kind)
         for column in self.columns.values():
-            own = column.nodes[column.codes[row]]
-            node = column.lowest(own, column.nodes)
-            climbed = column.depths[own] + column.depths[column.nodes] - 2 * column.depths[node]
+            center = column.nodes[column.codes[row]]
+            node = column.lowest(center, column.nodes)
+            climbed = column.depths[center] + column.depths[column.nodes] - 2 * column.depths[node]
             scale = self.unit // (column.most * len(self.columns))
-            cost = (column.leaves[node] - 1).astype(self.kind) * scale + climbed.astype(
-                self.kind
-            ) * self.level
+            cost = (column.leaves[node] - 1).astype(self.kind) * scale
+            cost = cost + climbed.astype(self.kind) * self.level
             total = total + cost[column.codes]
         return total
 
-    def _generalized(self, class_of_row: NDArray[np.integer]) -> dict[str, list[str]]:
-        """Give every class the lowest node that covers its records."""
+    def _generalize(self, class_of_row: NDArray[np.integer]) -> dict[str, list[str]]:
+        """Give every class the lowest nodes that cover its records."""
         order = np.argsort(class_of_row, kind="stable")
         out = {}
         for name, column in self.columns.items():

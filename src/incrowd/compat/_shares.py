@@ -16,7 +16,7 @@ __all__ = ["SharesApart"]
 
 @dataclass(frozen=True)
 class SharesApart(TCloseness):
-    """The maximal frequency difference, where rounding decides ties: 0.8 and 0.6 are more than 0.2 apart."""
+    """The maximal frequency difference without a tolerance, so that 0.8 and 0.6 are more than 0.2 apart."""
 
     def accepts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Compare measured values with the limit, without a tolerance."""

@@ -67,7 +67,7 @@ def cost_MD(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_fol
 
 
 def cost_LM(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_folder: StrPath) -> float:  # noqa: N802, N803
-    """Return the loss metric, summed over records; every quasi-identifier weighs 1 / their number.
+    """Return the loss metric summed over records, with equal weight of all quasi-identifiers.
 
     Parameters and errors are those of `cost_MD`.
     """
@@ -77,7 +77,7 @@ def cost_LM(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_fol
 
 
 def LM_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N802, N803
-    """Return LM of two records in one class that is generalized as little as can be, in 0..1.
+    """Return LM of two records in a common, minimally generalized class, in 0..1.
 
     Parameters
     ----------
@@ -95,22 +95,22 @@ def LM_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N802
 
 
 def MD_dist(r1: Record, r2: Record, DGH_folder: StrPath) -> int:  # noqa: N802, N803
-    """Return the levels that two records climb into one class; see `LM_dist`."""
+    """Return the levels that two records climb to a common class; see `LM_dist`."""
     return _apart(r1, r2, DGH_folder)[1]
 
 
 def dist(r1: Record, r2: Record, DGH_folder: StrPath) -> float:  # noqa: N803
-    """Return `LM_dist`, plus `MD_dist` over the most levels that two records can climb; see `LM_dist`."""
+    """Return `LM_dist` plus `MD_dist` over the largest possible `MD_dist`; see `LM_dist`."""
     lost, climbed, most = _apart(r1, r2, DGH_folder)
     return float(lost + Fraction(climbed, most or 1))
 
 
 def _apart(r1: Record, r2: Record, folder: StrPath) -> tuple[Fraction, int, int]:
-    """Return the costs of one class for two records: LM, levels climbed, and the most that can be climbed."""
+    """Return the costs of a common class of two records: LM, levels climbed, and the most possible levels."""
     from incrowd.compat._inner_values import Column
 
-    wanted = "a record by its columns, as csv.DictReader reads it"
-    records = {name: check_mapping(record, name, wanted) for name, record in (("r1", r1), ("r2", r2))}
+    request = "a record by its columns, as csv.DictReader reads it"
+    records = {name: check_mapping(record, name, request) for name, record in (("r1", r1), ("r2", r2))}
     folder = check_path(folder, "DGH_folder")
     files = find_files(folder, records["r1"])
     if not files:
@@ -124,10 +124,10 @@ def _apart(r1: Record, r2: Record, folder: StrPath) -> tuple[Fraction, int, int]
             if record[name] not in tree.labels:
                 raise _unknown(argument, name, file)
         column = Column(tree, [record[name] for record in records.values()])
-        own = column.nodes[column.codes]
-        node = column.lowest(own[0], own[1])
+        nodes = column.nodes[column.codes]
+        node = column.lowest(nodes[0], nodes[1])
         lost += Fraction(int(column.leaves[node]) - 1, column.most)
-        climbed += int((column.depths[own] - column.depths[node]).sum())
+        climbed += int((column.depths[nodes] - column.depths[node]).sum())
         most += 2 * tree.height
     return lost / len(files), climbed, most
 
@@ -145,7 +145,7 @@ def random_anonymizer(
     s: int,
     output_file: StrPath,
 ) -> None:
-    """Shuffle by NumPy's seed `s`, take k records after k for classes (the last has the rest), write them.
+    """Shuffle records by NumPy's seed `s`, and write classes of k in that order (the last has the rest).
 
     Raises
     ------
@@ -169,7 +169,7 @@ def clustering_anonymizer(
     k: int,
     output_file: StrPath,
 ) -> None:
-    """Put k records after k that are nearest to a centroid into classes, and write them.
+    """Write classes of the k records nearest to a centroid, one centroid after the other.
 
     Errors are those of `random_anonymizer`.
     """
@@ -206,7 +206,7 @@ def bottomup_anonymizer(
 
 
 class _Course(NamedTuple):
-    """A data set as the course has it: the records, the line on which each ends, and the hierarchies."""
+    """A data set of the course: records, the line on which each ends, and hierarchies."""
 
     frame: pl.DataFrame
     lines: list[int]
@@ -234,16 +234,16 @@ def _read(path: Path, folder: Path) -> _Course:
         )
     trees = {name: _tree(files[name]) for name in frame.columns if name in files}
     for name, tree in trees.items():
-        known = set(tree.labels)
+        labels = set(tree.labels)
         for line, value in zip(lines, frame[name], strict=True):
-            if value not in known:
+            if value not in labels:
                 raise _unknown(f"{path}, line {line}", name, files[name])
-    attributes = [
-        Attribute(name, "quasi", kind="category", hierarchy=_renamed(trees[name]))
-        if name in trees
-        else Attribute(name, "sensitive", kind="category")
-        for name in frame.columns
-    ]
+    attributes = [Attribute(name, "sensitive", kind="category") for name in frame.columns]
+    for number, attribute in enumerate(attributes):
+        if attribute.name in trees:
+            tree = trees[attribute.name]
+            renamed = Hierarchy([_STAR if label == "*" else label for label in tree.labels], tree.parents)
+            attributes[number] = Attribute(attribute.name, "quasi", kind="category", hierarchy=renamed)
     return _Course(frame, lines, files, trees, Schema.of(attributes))
 
 
@@ -258,20 +258,16 @@ def _tree(path: Path) -> Hierarchy:
     return Hierarchy.read(path)
 
 
-def _renamed(tree: Hierarchy) -> Hierarchy:
-    return Hierarchy([_STAR if label == "*" else label for label in tree.labels], tree.parents)
-
-
 def _table(path: Path) -> tuple[pl.DataFrame, list[int]]:
-    """Read a CSV file: its records, and the line on which each ends."""
+    """Return the records of a CSV file, and the line on which each ends."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             # As csv.DictReader does, which the handout reads with: blank lines are no records.
-            held = [(reader.line_num, row) for row in reader if row]
+            lines = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise TableError(unreadable(path, error)) from None
-    (_, header), *rows = held or [(0, [])]
+    (_, header), *rows = lines or [(0, [])]
     if len(header) == 1 and (mark := next((mark for mark in ";\t" if mark in header[0]), "")):
         raise TableError(f"{path}, line 1: the columns are parted by {mark!r}; part them by commas")
     if not header or len(set(header)) < len(header):
@@ -347,16 +343,16 @@ def _from_anywhere(
     records = Records(course.trees, columns, secret)
     limits = [int(model.limit) for model in models]
     if algorithm.name == "random":
-        made = records.at_random(limits[0], seed)
+        cells = records.at_random(limits[0], seed)
     elif algorithm.name == "clustering":
-        made = records.clustered(limits[0])
+        cells = records.clustered(limits[0])
     else:
-        made = records.bottom_up(limits[0], limits[1])
-    return {name: made.get(name, values) for name, values in columns.items()}
+        cells = records.bottom_up(limits[0], limits[1])
+    return {name: cells.get(name, values) for name, values in columns.items()}
 
 
 class _Pair(NamedTuple):
-    """A raw value and its released one: the records, the levels climbed, and LM of the new value in 0..1."""
+    """A raw and a released value: records, levels climbed, and LM of the released value in 0..1."""
 
     records: int
     levels: int
@@ -364,7 +360,7 @@ class _Pair(NamedTuple):
 
 
 def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pair]]:
-    """Return, per quasi-identifier, the released value of each distinct value."""
+    """Return the released values of each distinct value, by quasi-identifier."""
     raw = check_path(raw, "raw_dataset_file")
     anonymized = check_path(anonymized, "anonymized_dataset_file")
     course = _read(raw, check_path(folder, "DGH_folder"))
@@ -377,25 +373,25 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
         )
     from incrowd.compat._inner_values import nodes_of
 
-    made = []
+    by_column = []
     for name, tree in course.trees.items():
         nodes = nodes_of(tree)
         most = max(tree.n_leaves - 1, 1)
         pairs = []
-        held = list(zip(course.frame[name], frame[name], strict=True))
-        for (value, label), records in Counter(held).items():
+        cells = list(zip(course.frame[name], frame[name], strict=True))
+        for (value, label), records in Counter(cells).items():
             node, levels = nodes[value], 0
             while node >= 0 and tree.labels[node] != label:
                 node, levels = int(tree.parents[node]), levels + 1
             if node < 0:
-                line = lines[held.index((value, label))]
+                line = lines[cells.index((value, label))]
                 raise TableError(
                     f"{anonymized}, line {line}: column {name!r} has a value that is not above that of {raw} "
                     f"in {course.files[name]}"
                 )
             pairs.append(_Pair(records, levels, Fraction(int(tree.hi[node] - tree.lo[node]) - 1, most)))
-        made.append(pairs)
-    return made
+        by_column.append(pairs)
+    return by_column
 
 
 _USAGE = """Usage: python -m incrowd.compat.comp430 algorithm DGH-folder raw.csv anonymized.csv k [seed | l]

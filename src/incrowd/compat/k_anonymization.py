@@ -1,4 +1,4 @@
-"""The classes NCP and GroupAnonymizationBuiltIn of the Python library k-anonymization, by their names."""
+"""The classes NCP and GroupAnonymizationBuiltIn of the Python library k-anonymization."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class NCP:
                 )
             if categorical:
                 tree = _hierarchy(hierarchies, place, org_data.columns[place])
-                each = [1.0 if value == "*" else tree(value) for value in values]
+                costs = [1.0 if value == "*" else tree(value) for value in values]
             else:
                 extent = _extent(_numbers(org_data.iloc[:, place], f"org_data: column {place}"))
-                each = [_number_penalty(value, extent, place) for value in values]
-            penalties += float(np.bincount(codes, minlength=len(values)) @ each)
+                costs = [_number_penalty(value, extent, place) for value in values]
+            penalties += float(np.bincount(codes, minlength=len(values)) @ costs)
         return _normalized(penalties, org_data, len(anon_data), len(quasi))
 
     @staticmethod
@@ -130,9 +130,9 @@ class NCP:
         penalties = 0.0
         for place, categorical in quasi:
             if categorical:
-                _, whole = _values(org_data.iloc[:, place], f"org_data: column {place}")
-                found = _value_counts(rows, place)
-                penalties += int(found.distinct @ found.records) / len(whole)
+                _, distinct = _values(org_data.iloc[:, place], f"org_data: column {place}")
+                counts = _value_counts(rows, place)
+                penalties += int(counts.distinct @ counts.records) / len(distinct)
             else:
                 penalties += _ranges(rows, place, org_data)
         return _normalized(penalties, org_data, len(rows.group), len(quasi))
@@ -149,7 +149,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def SUMMARIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write numbers as ``low ~ high``, and categories as their values in order, as ``a & b``."""
+        """Write numbers as ``low ~ high``, and categories as their sorted values ``a & b``."""
 
         def range_of(_: int, values: Sequence[Any]) -> str:
             low, high = min(values), max(values)
@@ -159,7 +159,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def MEAN_MODE(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write numbers as their mean, and categories as the most frequent value, of several the first."""
+        """Write numbers as their mean, and categories as their (first) most frequent value."""
         return _alike(
             group,
             props,
@@ -169,7 +169,7 @@ class GroupAnonymizationBuiltIn:
 
     @staticmethod
     def GENERALIZATION(group: Sequence[Sequence[Any]] | pd.DataFrame, props: Any) -> list[tuple[Any, ...]]:  # noqa: N802
-        """Write values as the lowest node of their hierarchy above all of them."""
+        """Write values as the lowest hierarchy node above all of them."""
         hierarchies = _property(props, "hierarchies")
         return _alike(group, props, lambda place, values: _above(hierarchies, place, values))
 
@@ -180,7 +180,7 @@ def _alike(
     of_categories: Callable[[int, Any], Any],
     of_numbers: Callable[[int, Any], Any] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Return the records of a group with one value in each quasi-identifier; without flags all are alike."""
+    """Return the records of a group with equal quasi-identifiers, all categories if there are no flags."""
     rows = _records(group, "group", "a list of records, or a DataFrame of them")
     if any(len(row) != len(rows[0]) for row in rows):
         raise TableError(f"group: every record needs {len(rows[0])} values, one for each column")
@@ -203,32 +203,32 @@ def _alike(
 
 
 def _records(group: Any, argument: str, wanted: str) -> list[tuple[Any, ...]]:
-    """Return the records of a group, which is a list of them or a frame."""
+    """Return the records of a group, given as a list or a frame."""
     if isinstance(group, pd.DataFrame):
         return list(group.itertuples(index=False, name=None))
     return [tuple(check_items(record, argument, wanted)) for record in check_items(group, argument, wanted)]
 
 
 def _property(props: Any, name: str) -> Any:
-    found = props.get(name) if isinstance(props, Mapping) else getattr(props, name, None)
-    if found is None:
+    value = props.get(name) if isinstance(props, Mapping) else getattr(props, name, None)
+    if value is None:
         raise ParameterError(f"props: give an object or a dict with {name!r}")
-    return found
+    return value
 
 
 def _above(hierarchies: Any, place: int, values: Sequence[Any]) -> Any:
-    """Return the lowest node above values, by a hierarchy of ours or of the package."""
-    found = _found(hierarchies, place, place)
-    if hasattr(found, "get_lowest_common_ancestor"):
-        return found.get_lowest_common_ancestor(list(values))
-    if not hasattr(found, "lca"):
+    """Return the lowest node above values, by a hierarchy of incrowd or of the library."""
+    hierarchy = _hierarchy_of(hierarchies, place, place)
+    if hasattr(hierarchy, "get_lowest_common_ancestor"):
+        return hierarchy.get_lowest_common_ancestor(list(values))
+    if not hasattr(hierarchy, "lca"):
         raise ParameterError(
             f"hierarchies: that of column {place} is neither a Hierarchy nor has get_lowest_common_ancestor"
         )
-    ranks = [found.ranks.get(str(value), -1) for value in values]
+    ranks = [hierarchy.ranks.get(str(value), -1) for value in values]
     if min(ranks) < 0:
         raise TableError(f"group: column {place}: a value is not in its hierarchy")
-    return found.labels[found.lca(min(ranks), max(ranks))]
+    return hierarchy.labels[hierarchy.lca(min(ranks), max(ranks))]
 
 
 # --- arguments ----------------------------------------------------------------------------------------
@@ -274,17 +274,17 @@ def _numbers(cells: pd.Series[Any], where: str) -> pd.Series[Any]:
     if cells.isna().any():
         raise wrong
     try:
-        found = pd.to_numeric(cells)
-        finite = np.isfinite(found.to_numpy(dtype=float)).all()
+        numbers = pd.to_numeric(cells)
+        finite = np.isfinite(numbers.to_numpy(dtype=float)).all()
     except (TypeError, ValueError, OverflowError):
         raise wrong from None
     if not finite:
         raise wrong
-    return found
+    return numbers
 
 
 def _values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Sequence[Any]]:
-    """Return a code for every record, and the value of each code; missing is a value."""
+    """Return a code for every record, and the value of each code, where missing is a value."""
     try:
         codes, distinct = pd.factorize(cells, use_na_sentinel=False)
     except TypeError:
@@ -296,14 +296,14 @@ def _values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Seque
 
 
 class _Rows(NamedTuple):
-    """The records of the groups by position of the column, and the number of the group of each."""
+    """Records of groups by position of the column, and the group number of each record."""
 
     cells: pd.DataFrame
     group: NDArray[np.int64]
 
 
 class _Groups(NamedTuple):
-    """Of each group that has a record: records, distinct values, records of the most frequent value."""
+    """Records, distinct values, and records of the most frequent value of each non-empty group."""
 
     records: NDArray[np.int64]
     distinct: NDArray[np.int64]
@@ -312,15 +312,15 @@ class _Groups(NamedTuple):
 
 def _rows(groups: Any, org_data: pd.DataFrame) -> _Rows:
     wanted = "a list of groups, each a list of records or a DataFrame of them"
-    held = [_records(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
-    records = [record for group in held for record in group]
+    members = [_records(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
+    records = [record for group in members for record in group]
     if len(records) > len(org_data):
         raise TableError(f"the groups have {len(records)} records and org_data {len(org_data)}")
     if any(len(record) != org_data.shape[1] for record in records):
         raise TableError(
             f"groups: every record of a group needs {org_data.shape[1]} values, one for each column"
         )
-    sizes = [len(group) for group in held if group]
+    sizes = [len(group) for group in members if group]
     frame = pd.DataFrame(records, columns=range(org_data.shape[1]))
     return _Rows(frame, np.repeat(np.arange(len(sizes)), sizes))
 
@@ -345,10 +345,10 @@ def _extent(numbers: pd.Series[Any]) -> float:
 def _ranges(rows: _Rows, place: int, org_data: pd.DataFrame) -> float:
     """Sum the ranges of the groups over that of the column, for every record."""
     extent = _extent(_numbers(org_data.iloc[:, place], f"org_data: column {place}"))
-    held = _numbers(rows.cells.iloc[:, place], f"groups: column {place}").groupby(rows.group)
+    groups = _numbers(rows.cells.iloc[:, place], f"groups: column {place}").groupby(rows.group)
     if not extent:
         return 0.0
-    return float(((held.max() - held.min()) * held.size()).sum()) / extent
+    return float(((groups.max() - groups.min()) * groups.size()).sum()) / extent
 
 
 def _number_penalty(value: Any, extent: float, place: int) -> float:
@@ -376,39 +376,41 @@ def _normalized(penalties: float, org_data: pd.DataFrame, kept: int, width: int)
     return (penalties + (len(org_data) - kept) * width) / (width * len(org_data))
 
 
-def _found(hierarchies: Any, place: int, name: Any) -> Any:
+def _hierarchy_of(hierarchies: Any, place: int, name: Any) -> Any:
     for key in (place, name):
         try:
-            if (found := hierarchies[key]) is not None:
-                return found
+            if (hierarchy := hierarchies[key]) is not None:
+                return hierarchy
         except (KeyError, IndexError, TypeError, AttributeError):
             continue
     raise ParameterError(f"hierarchies: there is none for column {place}, {name!r}")
 
 
 def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
-    """Return a function that gives the leaves under a value over all leaves."""
+    """Return a function for the leaves under a value over all leaves."""
     from incrowd.hierarchy import Hierarchy
 
-    found = _found(hierarchies, place, name)
-    if isinstance(found, Hierarchy):
-        leaves = set(found.leaves.tolist())
+    hierarchy = _hierarchy_of(hierarchies, place, name)
+    if isinstance(hierarchy, Hierarchy):
+        leaves = set(hierarchy.leaves.tolist())
         # Of nodes with one label the topmost is meant, which stands first.
         shares = {
-            label: 0.0 if node in leaves else int(found.hi[node] - found.lo[node]) / found.n_leaves
-            for node, label in reversed(list(enumerate(found.labels)))
+            label: 0.0
+            if node in leaves
+            else int(hierarchy.hi[node] - hierarchy.lo[node]) / hierarchy.n_leaves
+            for node, label in reversed(list(enumerate(hierarchy.labels)))
         }
-    elif isinstance(found, Mapping) and "tree" in found:
+    elif isinstance(hierarchy, Mapping) and "tree" in hierarchy:
         try:
-            shares = _of_levels(found["tree"])
+            shares = _of_levels(hierarchy["tree"])
         except (AttributeError, KeyError, TypeError, ZeroDivisionError):
             raise HierarchyError(
                 f"hierarchies: the 'tree' of column {place} is no list of levels, each with 'values' "
                 "that have 'generalized' and 'original'"
             ) from None
-    elif hasattr(found, "get_leaves_under_node") and len(getattr(found, "leaves", ())):
-        whole = len(found.leaves)
-        return lambda value: len(found.get_leaves_under_node(value)) / whole
+    elif hasattr(hierarchy, "get_leaves_under_node") and len(getattr(hierarchy, "leaves", ())):
+        number = len(hierarchy.leaves)
+        return lambda value: len(hierarchy.get_leaves_under_node(value)) / number
     else:
         raise ParameterError(f"hierarchies: that of column {place} is neither a Hierarchy nor has a 'tree'")
 
@@ -421,17 +423,17 @@ def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
 
 
 def _of_levels(levels: Sequence[Mapping[str, Any]]) -> dict[Any, float]:
-    """Read the library's tree: per level lists of original values and their generalized values."""
+    """Read the library's tree: for each level original values and their generalized value."""
     below: dict[Any, int] = {}
     leaves: dict[Any, None] = {}
     for number, level in enumerate(levels):
-        here: dict[Any, int] = {}
+        generalized: dict[Any, int] = {}
         for group in level.get("values", ()):
             if not number:
                 leaves.update(dict.fromkeys(group["original"]))
-            here[group["generalized"]] = sum(
+            generalized[group["generalized"]] = sum(
                 1 if not number else below.get(value, 1) for value in group["original"]
             )
-        below |= here
+        below |= generalized
     shares = {label: number / len(leaves) for label, number in below.items()}
     return dict.fromkeys(leaves, 0.0) | shares

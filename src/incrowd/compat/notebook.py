@@ -59,10 +59,10 @@ def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index,
     cells = _cells(df, partition, column)
     if not _is_number(cells):
         values = cells.unique()
-        left = cells.isin(list(values[: len(values) // 2]))
+        first = cells.isin(list(values[: len(values) // 2]))
     else:
-        left = cells < cells.median()
-    return cells.index[left], cells.index[~left]
+        first = cells < cells.median()
+    return cells.index[first], cells.index[~first]
 
 
 def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, k: int = 3) -> bool:
@@ -74,7 +74,7 @@ def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str,
 
 
 def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
-    """Return the number of distinct values of a column in a partition; missing is a value."""
+    """Return the number of distinct values of a column in a partition, where missing is a value."""
     return int(_cells(df, partition, column).nunique(dropna=False))
 
 
@@ -95,15 +95,14 @@ def t_closeness(
     not the Earth Mover's distance. For more than two values it is not the Kolmogorov-Smirnov distance either.
     """
     cells = _cells(df, partition, column)
-    wanted = "a dict of every value's share of the table"
-    known = check_mapping(global_freqs, "global_freqs", wanted)
-    found = cells.value_counts()
-    shares = {value: count / len(cells) for value, count in found.items() if count}
-    missing = sum(value not in known for value in shares)
+    request = "a dict of every value's share of the table"
+    totals = check_mapping(global_freqs, "global_freqs", request)
+    shares = {value: count / len(cells) for value, count in cells.value_counts().items() if count}
+    missing = sum(value not in totals for value in shares)
     if missing:
-        raise ParameterError(f"global_freqs: {missing} values of the partition have no share; give {wanted}")
+        raise ParameterError(f"global_freqs: {missing} values of the partition have no share; give {request}")
     apart = (
-        abs(share - check_number(known[value], "global_freqs", low=0, high=1, wanted=wanted))
+        abs(share - check_number(totals[value], "global_freqs", low=0, high=1, wanted=request))
         for value, share in shares.items()
     )
     return max(apart, default=0.0)
@@ -167,26 +166,20 @@ def partition_dataset(
     _check(df, feature_columns, sensitive_column)
     if not callable(is_valid):
         raise WrongTypeError("is_valid: give a function of (df, partition, sensitive_column)")
-    asked = _recognized(is_valid)
-    if asked is not None:
-        fast = _models(df, asked, sensitive_column)
-        if fast is not None:
-            return _compiled(df, feature_columns, *fast)
+    conditions = _recognize(is_valid)
+    fast = None if conditions is None else _models(df, conditions, sensitive_column)
+    if fast is not None:
+        return _run_compiled(df, feature_columns, *fast)
     finished = []
     waiting = deque([df.index])
     while waiting:
         partition = waiting.popleft()
         spans = get_spans(df[list(feature_columns)], partition)
         for column in sorted(spans, key=lambda name: -spans[name]):
-            left, right = split(df, partition, column)
-            # A half of no records is none, whatever is_valid says; the notebook would never end.
-            if (
-                len(left)
-                and len(right)
-                and is_valid(df, left, sensitive_column)
-                and is_valid(df, right, sensitive_column)
-            ):
-                waiting.extend((left, right))
+            halves = split(df, partition, column)
+            # An empty half does not count, whatever is_valid says, or the loop would never end.
+            if all(map(len, halves)) and all(is_valid(df, half, sensitive_column) for half in halves):
+                waiting.extend(halves)
                 break
         else:
             finished.append(partition)
@@ -194,12 +187,12 @@ def partition_dataset(
 
 
 def agg_categorical_column(series: pd.Series[Any]) -> list[str]:
-    """Return the values of a column, joined by commas in order; an empty text where there are none."""
+    """Return the sorted values of a column joined by commas, an empty text without any."""
     return [",".join(sorted(set(map(str, check_series(series, "series").dropna()))))]
 
 
 def agg_numerical_column(series: pd.Series[Any]) -> list[float]:
-    """Return the mean of a column, NaN where it has no numbers.
+    """Return the mean of a column, NaN without numbers.
 
     Raises
     ------
@@ -214,7 +207,7 @@ def agg_numerical_column(series: pd.Series[Any]) -> list[float]:
 def build_anonymized_dataset(
     df: pd.DataFrame, partitions: Sequence[pd.Index], feature_columns: Sequence[str], sensitive_column: str
 ) -> pd.DataFrame:
-    """Return a row per partition and sensitive value in it: means, joined categories, and the count.
+    """Return a row per partition and sensitive value: means, joined categories, and the count.
 
     Raises
     ------
@@ -224,13 +217,15 @@ def build_anonymized_dataset(
     _check(df, feature_columns, sensitive_column)
     if "count" in (*feature_columns, sensitive_column):
         raise SchemaError("feature_columns: the table that is made has a column 'count'; rename yours")
-    wanted = "a list of partitions, each an index of rows"
-    held = [check_items(part, "partitions", wanted) for part in check_items(partitions, "partitions", wanted)]
-    places = [df.index.get_indexer(pd.Index(part)) for part in held if part]
-    rows = np.concatenate(places) if places else np.zeros(0, np.int64)
+    request = "a list of partitions, each an index of rows"
+    indices = (
+        check_items(part, "partitions", request) for part in check_items(partitions, "partitions", request)
+    )
+    parts = [df.index.get_indexer(pd.Index(index)) for index in indices if index]
+    rows = np.concatenate(parts) if parts else np.zeros(0, np.int64)
     if (rows < 0).any() or len(np.unique(rows)) < len(rows):
         raise TableError("partitions: a row is not in the table, or in two partitions")
-    group = np.repeat(np.arange(len(places)), [len(rows) for rows in places])
+    group = np.repeat(np.arange(len(parts)), list(map(len, parts)))
     part = df.iloc[rows]
     columns = {}
     for column in feature_columns:
@@ -239,7 +234,7 @@ def build_anonymized_dataset(
             columns[column] = cells.astype(float).groupby(group).mean()
         else:
             texts: Any = cells.astype("string").groupby(group)
-            columns[column] = texts.agg(lambda held: agg_categorical_column(held)[0])
+            columns[column] = texts.agg(lambda values: agg_categorical_column(values)[0])
 
     sensitive = part[sensitive_column].reset_index(drop=True).rename(sensitive_column)
     counts = sensitive.groupby([group, sensitive], observed=True, dropna=False).size()
@@ -315,7 +310,7 @@ class _Asked(NamedTuple):
 
 
 class _Probe:
-    """Stands for a table while a callable's conditions are recorded; answers all with yes but one."""
+    """A stand-in for a table that records the conditions of a callable and answers no to a single one."""
 
     def __init__(self, no: int) -> None:
         self.no = no
@@ -332,8 +327,8 @@ class _Probe:
 _KNOWN = (is_k_anonymous, is_l_diverse, is_t_close)
 
 
-def _recognized(is_valid: Validity) -> list[_Asked] | None:
-    """Return the conditions that a callable asks for all at once; None where it may do anything else."""
+def _recognize(is_valid: Validity) -> list[_Asked] | None:
+    """Return the conditions that a callable requires together, or None if it may do anything else."""
     if not _asks_only(is_valid):
         return None
     runs: list[tuple[Any, list[_Asked]]] = []
@@ -343,17 +338,17 @@ def _recognized(is_valid: Validity) -> list[_Asked] | None:
             runs.append((is_valid(probe, probe.partition, "\0sensitive"), probe.seen))
     except Exception:
         return None
-    answer, seen = runs[0]
-    if answer is not True or not 0 < len(seen) < 4:
+    answer, conditions = runs[0]
+    if answer is not True or not 0 < len(conditions) < 4:
         return None
     # Each no has to make the whole a no: then it is all of them, and nothing else.
-    if any(answer is not False for answer, _ in runs[1 : len(seen) + 1]):
+    if any(answer is not False for answer, _ in runs[1 : len(conditions) + 1]):
         return None
-    return seen
+    return conditions
 
 
 def _asks_only(is_valid: Any) -> bool:
-    """Say whether a callable uses nothing but the three functions and plain values."""
+    """Return whether a callable uses nothing but the three functions and plain values."""
     if is_valid in _KNOWN:
         return True
     if isinstance(is_valid, functools.partial):
@@ -362,33 +357,34 @@ def _asks_only(is_valid: Any) -> bool:
         return False
     code = is_valid.__code__
     cells = dict(zip(code.co_freevars, is_valid.__closure__ or (), strict=True))
-    held: list[Any] = []
+    values: list[Any] = []
     for name in code.co_names:
         if name not in is_valid.__globals__:
             return False
-        held.append(is_valid.__globals__[name])
+        values.append(is_valid.__globals__[name])
     try:
-        held += [cell.cell_contents for cell in cells.values()]
+        values += [cell.cell_contents for cell in cells.values()]
     except ValueError:
         return False
-    held += [*(is_valid.__defaults__ or ()), *(is_valid.__kwdefaults__ or {}).values()]
+    values += [*(is_valid.__defaults__ or ()), *(is_valid.__kwdefaults__ or {}).values()]
     return all(
-        value in _KNOWN if callable(value) else isinstance(value, int | float | str | dict) for value in held
+        value in _KNOWN if callable(value) else isinstance(value, int | float | str | dict)
+        for value in values
     )
 
 
 def _models(
-    df: pd.DataFrame, asked: Sequence[_Asked], sensitive_column: str
+    df: pd.DataFrame, conditions: Sequence[_Asked], sensitive_column: str
 ) -> tuple[list[PrivacyModel], list[str]] | None:
-    """Make privacy models of conditions, and name the columns they look at; None where that cannot be."""
+    """Return privacy models for conditions and the columns of the models, or None if impossible."""
     from incrowd.compat._shares import SharesApart
     from incrowd.privacy import KAnonymity, LDiversity
 
     models: list[PrivacyModel] = []
     columns: dict[str, None] = {}
     text = ""
-    for kind, named, limit in asked:
-        column = sensitive_column if named == "\0sensitive" else named
+    for kind, name, limit in conditions:
+        column = sensitive_column if name == "\0sensitive" else name
         if kind != "k":
             if column not in df.columns:
                 return None
@@ -398,10 +394,10 @@ def _models(
             shares, p = limit
             if not isinstance(shares, Mapping) or not isinstance(p, int | float):
                 return None
-            found = df[column].value_counts(normalize=True, dropna=False)
-            known = {value: share for value, share in found.items() if share}
+            totals = df[column].value_counts(normalize=True, dropna=False)
             # Other shares, even by a rounding, are compared as they are by `is_t_close`.
-            same = known == {value: share for value, share in shares.items() if share}
+            nonzero = [{value: share for value, share in part.items() if share} for part in (totals, shares)]
+            same = nonzero[0] == nonzero[1]
             if _is_number(df[column]) or not same or not 0 <= p <= 1:
                 return None
             models.append(SharesApart(float(p), distance="maximal-frequency-difference", attribute=text))
@@ -413,11 +409,11 @@ def _models(
 
 
 def _text_of(df: pd.DataFrame, name: Any) -> str:
-    """Name a column by its place: a name is a text in the engine, and may be a number in pandas."""
+    """Return a column's position as its name, since engine names are texts and pandas' may be numbers."""
     return str(list(df.columns).index(name))
 
 
-def _compiled(
+def _run_compiled(
     df: pd.DataFrame, features: Sequence[str], models: Sequence[PrivacyModel], sensitive: Sequence[str]
 ) -> list[pd.Index]:
     from incrowd.algorithms import Mondrian, SearchProblem

@@ -43,7 +43,7 @@ def calculate_k_anonymity(group: pd.DataFrame) -> int:
 
 
 def calculate_normalized_entropy(series: pd.Series[Any]) -> float:
-    """Return the entropy of a class's values over log2 of how many there are; 0 for one value or none."""
+    """Return the entropy of a class's values over log2 of their number, 0 for at most one value."""
     shares = _shares(check_series(series, "series")).to_numpy(dtype=float)
     shares = shares[shares > 0]
     if len(shares) < 2:
@@ -52,9 +52,9 @@ def calculate_normalized_entropy(series: pd.Series[Any]) -> float:
 
 
 def calculate_global_distribution(series: pd.Series[Any]) -> dict[Any, float]:
-    """Return the share of every value, the most frequent first; nothing for a series of no values."""
-    found: dict[Any, float] = _shares(check_series(series, "series")).to_dict()
-    return found
+    """Return the share of every value, the most frequent first."""
+    shares: dict[Any, float] = _shares(check_series(series, "series")).to_dict()
+    return shares
 
 
 def _shares(series: pd.Series[Any]) -> pd.Series[Any]:
@@ -82,18 +82,18 @@ def compute_t_closeness(series: pd.Series[Any], global_distribution: Mapping[Any
     >>> float(compute_t_closeness(pd.Series(["a", "z"]), {"a": 1.0}))
     0.25
     """
-    own = _one_missing(calculate_global_distribution(series))
-    wanted = "what calculate_global_distribution returns"
-    known = _one_missing(check_mapping(global_distribution, "global_distribution", wanted))
-    for share in known.values():
-        check_number(share, "global_distribution", low=0, high=1, wanted=wanted)
-    # Added up as the notebook does, so that the last digit is its own.
-    shares = np.array([own.get(value, 0.0) for value in known])
-    return float(0.5 * np.sum(np.abs(shares - np.array([*known.values()]))))
+    of_class = _one_missing(calculate_global_distribution(series))
+    request = "what calculate_global_distribution returns"
+    totals = _one_missing(check_mapping(global_distribution, "global_distribution", request))
+    for share in totals.values():
+        check_number(share, "global_distribution", low=0, high=1, wanted=request)
+    # Added up in the order of the notebook, so that even the last digit agrees.
+    shares = np.array([of_class.get(value, 0.0) for value in totals])
+    return float(0.5 * np.sum(np.abs(shares - np.array([*totals.values()]))))
 
 
 def _one_missing(shares: Mapping[Any, float]) -> dict[Any, float]:
-    """Key the missing value by None: one NaN does not equal another."""
+    """Replace missing keys by None, since NaN does not equal another NaN."""
     return {
         None if pd.api.types.is_scalar(key) and pd.isna(key) else key: share for key, share in shares.items()
     }
@@ -118,7 +118,7 @@ def calculate_t_closeness(
 def calculate_classes(
     df: pd.DataFrame, quasi_identifiers: Sequence[str], sensitive_attributes: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the figures of every class, from which `calculate_P_29_score` takes its three frames.
+    """Return the figures of every class, the source of the three frames of `calculate_P_29_score`.
 
     The columns are those of the notebook: ``Quasi-identifiers``, ``k-anonymity``, and for each sensitive
     attribute ``Normalized Entropy l-diversity_<attribute>`` and ``t-closeness_<attribute>``. Classes and
@@ -147,20 +147,20 @@ def calculate_classes(
         shares = df[name].value_counts(normalize=True, dropna=False)
         codes, distinct = pd.factorize(df[name], use_na_sentinel=False)
         order = np.argsort(shares.index.get_indexer(pd.Index(distinct)))
-        place = np.empty(len(distinct), np.int64)
-        place[order] = np.arange(len(distinct))
+        rank = np.empty(len(distinct), np.int64)
+        rank[order] = np.arange(len(distinct))
         wide = len(distinct)
         entropy, distance = np.empty((2, len(sizes)))
         for start in range(0, len(sizes), max(_CELLS // wide, 1)):
             part = slice(start, min(start + max(_CELLS // wide, 1), len(sizes)))
             here = (group >= start) & (group < part.stop)
-            cells = (group[here] - start) * wide + place[codes[here]]
+            cells = (group[here] - start) * wide + rank[codes[here]]
             counts = np.bincount(cells, minlength=(part.stop - start) * wide).reshape(-1, wide)
             parts = counts / sizes[part, None]
             distance[part] = 0.5 * np.abs(parts - shares.to_numpy(dtype=float)[:wide]).sum(axis=1)
             rows = np.nonzero(counts)[0]
-            held = parts[counts > 0]
-            bits = np.bincount(rows, held * np.log2(held), minlength=len(parts))
+            positive = parts[counts > 0]
+            bits = np.bincount(rows, positive * np.log2(positive), minlength=len(parts))
             # One value has no bits, over log2 of anything.
             entropy[part] = 0.0 - bits / np.log2(np.maximum(np.bincount(rows, minlength=len(parts)), 2))
         entropies[f"Normalized Entropy l-diversity_{name}"] = entropy
@@ -211,12 +211,12 @@ def calculate_P_29_score(  # noqa: N802
     reasons: list[str] = []
     problems: list[tuple[str, str]] = []
 
-    def look(frame: pd.DataFrame, failing: Any, reason: str, each: str) -> None:
+    def look(frame: pd.DataFrame, failing: Any, reason: str, problem: str) -> None:
         if failing.to_numpy().any():
             reasons.append(reason)
         for column in failing:
-            said = each.format(column)
-            problems.extend((name, said) for name in frame.loc[failing[column], _name_of(frame)])
+            text = problem.format(column)
+            problems.extend((name, text) for name in frame.loc[failing[column], _name_of(frame)])
 
     look(k_value, (sizes == 1).to_frame(), "k-anonymity is 1", "k-anonymity is 1")
     look(
@@ -238,7 +238,7 @@ def calculate_P_29_score(  # noqa: N802
 
 
 def _figures(value: Any, argument: str) -> pd.DataFrame:
-    """Return the figures of classes, in columns after the one that names them."""
+    """Return the numeric columns of a frame of classes, without the column of names."""
     frame = check_frame(value, argument, empty=True)
     rest = frame.iloc[:, :0] if not frame.shape[1] else frame.drop(columns=_name_of(frame))
     if not len(rest) or not rest.shape[1]:
@@ -256,7 +256,7 @@ def _figures(value: Any, argument: str) -> pd.DataFrame:
 
 
 def _name_of(frame: pd.DataFrame) -> Any:
-    """Return the column that names the classes: by its name, and else the first."""
+    """Return the column that names the classes, by default the first."""
     return _NAME if _NAME in frame.columns else frame.columns[0]
 
 
@@ -268,7 +268,7 @@ def ensure_privacy(
     k: int = 1,
     l: float = 0,  # noqa: E741
 ) -> pd.DataFrame:
-    """Delete the classes that fail, look anew, and repeat; see `incrowd.ensure_privacy`.
+    """Delete failing classes repeatedly until all hold; see `incrowd.ensure_privacy`.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def ensure_privacy(
         ],
         unlisted="keep",
     )
-    left: pd.DataFrame = ensure(
+    rows: pd.DataFrame = ensure(
         df,
         schema,
         t=check_number(t, "t", low=0, high=1),
@@ -301,4 +301,4 @@ def ensure_privacy(
         keep_order=True,
         force=True,
     ).table
-    return left
+    return rows

@@ -1,4 +1,4 @@
-"""The check of an answer: the lesson itself has the right one, and the usual mistakes with a word of help."""
+"""The check of an answer against the lesson's answer and the usual mistakes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRIED = re.compile(r"^Tried on (.+)$", re.MULTILINE)
 
 
 class NotYetError(IncrowdError, AssertionError):
-    """An answer is not right yet; the message names the mistake, or leads to the hint."""
+    """An answer that is not right yet, with a message about the mistake or the hint."""
 
     @property
     def line(self) -> str:
@@ -49,7 +49,7 @@ def check(name: str, answer: Any) -> None:
     ParameterError
         When there is no such exercise.
     """
-    if word := _judged(name, answer)[0]:
+    if word := _judge(name, answer)[0]:
         error = NotYetError(word)
         if not _is_notebook():
             raise error
@@ -59,7 +59,7 @@ def check(name: str, answer: Any) -> None:
 
 
 def fallback(name: str, answer: Any) -> Any:
-    """Return an answer if it is right, and one of the course in its place, so that the lesson can go on.
+    """Return a right answer unchanged, or the course's answer in place of a wrong one.
 
     For example, ``step = fallback("step", step)`` stands above cells that call ``step``.
 
@@ -73,7 +73,7 @@ def fallback(name: str, answer: Any) -> Any:
     ParameterError
         When there is no such exercise.
     """
-    word, right = _judged(name, answer)
+    word, right = _judge(name, answer)
     if not word:
         return answer
     sys.stdout.write(f"Until {name} is right, the lesson goes on with an answer of its own.\n")
@@ -85,18 +85,18 @@ def _is_notebook() -> bool:
     return module is not None and module.get_ipython() is not None
 
 
-def _judged(name: str, answer: Any) -> tuple[str, Any]:
-    """Return a word of help for a wrong answer, and none for a right one; and a right answer."""
-    found = {exercise: each for each in lessons() for exercise in each.exercises}
-    if name not in found:
-        raise ParameterError(f"the course has no exercise {name!r}{did_you_mean(name, found)}")
-    scope, text = found[name].solved(name)
-    right = scope[found[name].exercises[name]]
-    return _help(answer, right, scope, text), right
+def _judge(name: str, answer: Any) -> tuple[str, Any]:
+    """Return a hint for a wrong answer (empty for a right answer), and a right answer."""
+    lesson_of = {exercise: entry for entry in lessons() for exercise in entry.exercises}
+    if name not in lesson_of:
+        raise ParameterError(f"the course has no exercise {name!r}{did_you_mean(name, lesson_of)}")
+    scope, text = lesson_of[name].solved(name)
+    right = scope[lesson_of[name].exercises[name]]
+    return _hint(answer, right, scope, text), right
 
 
-def _help(answer: Any, right: Any, scope: dict[str, Any], text: str) -> str:
-    """Return a word of help for a wrong answer, and none for a right one."""
+def _hint(answer: Any, right: Any, scope: dict[str, Any], text: str) -> str:
+    """Return a hint for a wrong answer, empty for a right answer."""
     mistakes: list[tuple[str, str, str]] = _MISTAKE.findall(text)
     if answer is ... or answer is None:
         return f"{_BLANK}put your answer in the place of the dots"
@@ -104,30 +104,30 @@ def _help(answer: Any, right: Any, scope: dict[str, Any], text: str) -> str:
         return f"the answer is a {_kind(right)}, not a {_kind(answer)}"
     cases = [code for line in _TRIED.findall(text) for code in re.findall(r"`(.+?)`", line)]
     arguments = [eval(f"({code},)", scope) for code in cases]
-    given: Any = [] if callable(answer) else answer
-    for code, each in zip(cases, arguments, strict=True):
+    results: Any = [] if callable(answer) else answer
+    for code, values in zip(cases, arguments, strict=True):
         try:
-            given.append(_result(answer, [each])[0])
+            results.append(_result(answer, [values])[0])
         except Exception as error:
             return f"your function raises {type(error).__name__} for {code}: {error}"
-    if cases and all(each is None for each in given):
+    if cases and all(result is None for result in results):
         return f"{_BLANK}your function returns nothing"
     if any(unless for unless, _, _ in mistakes):
         names = scope | {"answer": answer, "probes": probes}
         return next((word for _, code, word in mistakes if not _holds(code, names)), "")
-    if _alike(given, due := _result(right, arguments)):
+    if _alike(results, due := _result(right, arguments)):
         return ""
     for _, code, word in mistakes:
-        if _alike(given, _result(eval(code, scope), arguments)):
+        if _alike(results, _result(eval(code, scope), arguments)):
             return word
-    for code, one, other in zip(cases, given if cases else (), due if cases else (), strict=True):
+    for code, one, other in zip(cases, results if cases else (), due if cases else (), strict=True):
         if not _alike(one, other):
             return f"your function returns {'nothing' if one is None else 'something else'} for {code}"
     return "that is not it; the hint says how to begin"
 
 
 def _holds(code: str, names: dict[str, Any]) -> bool:
-    """Say whether a condition holds; an answer of an odd form, with which it cannot be computed, fails it."""
+    """Return whether a condition holds, which an answer of another form fails."""
     with contextlib.suppress(Exception):
         return bool(eval(code, names))
     return False
@@ -141,13 +141,13 @@ def _kind(value: Any) -> str:
 
 
 def _result(answer: Any, arguments: list[tuple[Any, ...]]) -> Any:
-    """Return an answer; of a function, its results for all cases."""
+    """Return an answer, or the results of a function for all cases."""
     # A function may change the tables that it gets.
-    return [answer(*copy.deepcopy(each)) for each in arguments] if callable(answer) else answer
+    return [answer(*copy.deepcopy(values)) for values in arguments] if callable(answer) else answer
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Compare answers: figures may be rounded to two digits, and tables have the same rows."""
+    """Return whether two answers agree, up to rounding to two digits and the order of rows."""
     if isinstance(one, Real) and isinstance(other, Real):
         return math.isclose(one, other, abs_tol=0.0051)
     if isinstance(one, pd.DataFrame) and isinstance(other, pd.DataFrame):
@@ -162,7 +162,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _records(rows: pd.DataFrame) -> list[tuple[str, ...]]:
-    """Return the rows of a table in one order, with the names of its columns first."""
+    """Return the sorted rows of a table after the names of the columns."""
     columns = sorted(map(str, rows.columns))
-    cells = rows.set_axis([str(each) for each in rows.columns], axis=1)[columns].astype(str)
+    cells = rows.set_axis(list(map(str, rows.columns)), axis=1)[columns].astype(str)
     return [tuple(columns), *sorted(cells.itertuples(index=False, name=None))]

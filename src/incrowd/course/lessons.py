@@ -1,4 +1,4 @@
-"""The lessons: notebooks whose cells have a role as their tag, such as ``exercise`` and ``answer``."""
+"""Lessons: notebooks whose cells are tagged with a role, such as ``exercise`` and ``answer``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class Cell(NamedTuple):
-    """A cell: its role, its text, and the Python that it runs once the exercise is solved."""
+    """A cell: role, text, and whether the text is Python."""
 
     role: str
     text: str
@@ -27,13 +27,13 @@ class Cell(NamedTuple):
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> Cell:
-        """Return a cell as a notebook stores it; its role is its first tag."""
+        """Return a stored cell of a notebook, whose role is the first tag."""
         role = "".join(stored["metadata"].get("tags", [])[:1])
         return cls(role, "".join(stored["source"]), stored["cell_type"] == "code")
 
     @property
     def code(self) -> str:
-        """The code of the cell; of an answer the code that it shows, and of an exercise none."""
+        """The Python that the cell runs: the code shown in an answer, and none for an exercise."""
         if self.role == "answer":
             return "".join(_PYTHON.findall(self.text))
         return self.text if self.is_code and self.role != "exercise" else ""
@@ -50,15 +50,15 @@ class Lesson:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The notebook as it is stored."""
+        """The stored notebook."""
         path = files("incrowd.course") / "notebooks" / self.file
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return document
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells in their order."""
-        return [Cell.of(each) for each in self.document["cells"]]
+        """The cells in order."""
+        return list(map(Cell.of, self.document["cells"]))
 
     @property
     def title(self) -> str:
@@ -73,19 +73,16 @@ class Lesson:
     @property
     def exercises(self) -> dict[str, str]:
         """The name of the answer in the code, by exercise."""
-        return dict(_CHECK.findall("\n".join(each.text for each in self.cells if each.role == "exercise")))
+        return dict(_CHECK.findall("\n".join(cell.text for cell in self.cells if cell.role == "exercise")))
 
     def written(self, *, answers: bool = True) -> str:
         """Return the notebook as a file, with or without answers and notes for teachers."""
-        left = [
-            each
-            for each, cell in zip(self.document["cells"], self.cells, strict=True)
-            if answers or cell.role not in _FOR_TEACHERS
-        ]
-        return json.dumps(self.document | {"cells": left}, indent=1, ensure_ascii=False) + "\n"
+        pairs = zip(self.document["cells"], self.cells, strict=True)
+        cells = [stored for stored, cell in pairs if answers or cell.role not in _FOR_TEACHERS]
+        return json.dumps(self.document | {"cells": cells}, indent=1, ensure_ascii=False) + "\n"
 
     def solved(self, exercise: str) -> tuple[dict[str, Any], str]:
-        """Return the names of the lesson once an exercise is solved, and its usual mistakes."""
+        """Return the names of the lesson after an exercise, and the usual mistakes."""
         try:
             while exercise not in self._solved:
                 name, scope, mistakes = next(self._run)
@@ -97,11 +94,11 @@ class Lesson:
         return self._solved[exercise]
 
     def _solutions(self) -> Iterator[tuple[str, dict[str, Any], str]]:
-        """Run the lesson with its answers; stop at each exercise that is solved."""
+        """Run the lesson with the answers, stopping at each exercise."""
         scope: dict[str, Any] = {}
         name = ""
         for cell in self.cells:
-            name = "".join(each for each, _ in _CHECK.findall(cell.text)) or name
+            name = "".join(exercise for exercise, _ in _CHECK.findall(cell.text)) or name
             if cell.role == "mistakes":
                 yield name, dict(scope), cell.text
             with contextlib.redirect_stdout(io.StringIO()):
@@ -110,24 +107,23 @@ class Lesson:
 
 @cache
 def lessons() -> tuple[Lesson, ...]:
-    """Return the lessons in their order."""
-    names = (each.name for each in (files("incrowd.course") / "notebooks").iterdir())
+    """Return all lessons in order."""
+    names = (file.name for file in (files("incrowd.course") / "notebooks").iterdir())
     return tuple(Lesson(name) for name in sorted(names) if name.endswith(".ipynb"))
 
 
 def lesson(name: str) -> Lesson:
-    """Return a lesson by its name or its number.
+    """Return a lesson by name, number or file.
 
     Raises
     ------
     ParameterError
         When there is none.
     """
-    every = lessons()
-    for each in every:
-        if name in (each.name, each.number, each.file):
-            return each
-    names = [each.name for each in every]
+    for entry in lessons():
+        if name in (entry.name, entry.number, entry.file):
+            return entry
+    names = [entry.name for entry in lessons()]
     raise ParameterError(
         f"the course has no lesson {name!r}{did_you_mean(name, names) or '; there are ' + ', '.join(names)}"
     )

@@ -23,7 +23,7 @@ def _altair() -> Any:
 def bars(
     sides: Mapping[str, Mapping[str, float]], title: str, *, percent: bool = True, line: float | None = None
 ) -> Any:
-    """Draw figures side by side, such as before and after, on one scale.
+    """Draw figures side by side on a common scale, such as before and after.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def partitions(rounds: Sequence[Sequence[pd.DataFrame]], x: str, y: str) -> Any:
     for parts in rounds:
         points = [{"x": a, "y": b} for part in parts for a, b in part[[x, y]].to_numpy().tolist()]
         ends = [[*part[[x, y]].min().tolist(), *part[[x, y]].max().tolist()] for part in parts]
-        boxes = [dict(zip(("x", "y", "x2", "y2"), map(float, each), strict=True)) for each in ends]
-        place = {"x": alt.X("x:Q", title=x, scale=axes[0]), "y": alt.Y("y:Q", title=y, scale=axes[1])}
-        dots = alt.Chart(alt.Data(values=points)).mark_circle(size=7, color="#555555").encode(**place)
+        boxes = [dict(zip(("x", "y", "x2", "y2"), map(float, corners), strict=True)) for corners in ends]
+        channels = {"x": alt.X("x:Q", title=x, scale=axes[0]), "y": alt.Y("y:Q", title=y, scale=axes[1])}
+        dots = alt.Chart(alt.Data(values=points)).mark_circle(size=7, color="#555555").encode(**channels)
         box = alt.Chart(alt.Data(values=boxes)).mark_rect(
             fill="#56B4E9", fillOpacity=0.25, stroke="#0072B2", strokeWidth=1
         )
-        layers = alt.layer(box.encode(**place, x2="x2:Q", y2="y2:Q"), dots)
+        layers = alt.layer(box.encode(**channels, x2="x2:Q", y2="y2:Q"), dots)
         pictures.append(layers.properties(width=210, height=150, title=f"parts: {len(parts)}"))
     return alt.concat(*pictures, columns=3)

@@ -1,4 +1,4 @@
-"""The files of other tools that can be imported, by their endings: a reader for each."""
+"""Importable files of other tools, with a reader for each ending."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IMPORTED: dict[str, tuple[str, str]] = {
 
 
 def read_foreign(path: str | os.PathLike[str]) -> Imported:
-    """Read a file of another tool, told by its ending.
+    """Read a file of another tool, recognized by the ending.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def read_foreign(path: str | os.PathLike[str]) -> Imported:
     >>> read_foreign("study.deid").policy  # doctest: +SKIP
     Policy(9 columns; k-anonymity; optimal)
     """
-    place = file_path(path)
-    if place.suffix.lower() not in IMPORTED:
-        known = ", ".join(f"{what} ({ending})" for ending, (_, what) in IMPORTED.items())
-        raise TableError(f"{place}: is none of the files that are imported: {known}")
-    module, _ = IMPORTED[place.suffix.lower()]
+    file = file_path(path)
+    if file.suffix.lower() not in IMPORTED:
+        kinds = ", ".join(f"{what} ({ending})" for ending, (_, what) in IMPORTED.items())
+        raise TableError(f"{file}: is none of the files that are imported: {kinds}")
+    module, _ = IMPORTED[file.suffix.lower()]
     read: Callable[[Any], Imported] = import_module(f"incrowd.importers.{module}").read_project
-    return read(place)
+    return read(file)

@@ -84,36 +84,37 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
     >>> read_project("Demodata.rda").policy  # doctest: +SKIP
     Policy(14 columns; k-anonymity; cell-suppression)
     """
-    place = file_path(path)
-    variables, unread = _variables(read_text(place), place)
+    file = file_path(path)
+    variables, unread = _variables(read_text(file), file)
     if not variables:
-        raise TableError(f"{place}: has no variables, so it is no metadata of ARGUS")
+        raise TableError(f"{file}: has no variables, so it is no metadata of ARGUS")
     attributes, questions = [], []
     weights = _weights(variables)
-    for each in variables:
-        role = _role(each)
+    for variable in variables:
+        role, name = _role(variable), variable.name
         if role is None:
-            questions.append((each.name, "may somebody know it, must nobody learn it, or neither?"))
+            questions.append((name, "may somebody know it, must nobody learn it, or neither?"))
             continue
-        hierarchy = _hierarchy(each, place, unread) if role == "quasi" else None
-        codes = tuple(dict.fromkeys(each.missing)) if role == "quasi" else ()
-        weight = weights.get(each.name, 1.0)
-        attributes.append(Attribute(each.name, role, hierarchy=hierarchy, weight=weight, missing=codes))
-    if not any(each.role == "quasi" for each in attributes):
-        raise TableError(f"{place}: no variable is <RECODABLE>, so there are no quasi-identifiers")
+        hierarchy = _hierarchy(variable, file, unread) if role == "quasi" else None
+        codes = tuple(dict.fromkeys(variable.missing)) if role == "quasi" else ()
+        weight = weights.get(name, 1.0)
+        attributes.append(Attribute(name, role, hierarchy=hierarchy, weight=weight, missing=codes))
+    if not any(attribute.role == "quasi" for attribute in attributes):
+        raise TableError(f"{file}: no variable is <RECODABLE>, so there are no quasi-identifiers")
     unread.extend(_unread_codes(variables, attributes))
     unread.append("metadata has no thresholds: k is 3 in the policy, change it")
     if variables[0].fixed:
         unread.append("places in a file of fixed width: write the data as CSV with these names")
-    search = Optimal() if any(each.hierarchy is not None for each in attributes) else CellSuppression()
+    recoded = any(attribute.hierarchy is not None for attribute in attributes)
+    search = Optimal() if recoded else CellSuppression()
     schema = Schema.of(attributes)
     policy = Policy(schema, (KAnonymity(3),), search, ends="exact", suppressed="keep")
     return Imported(policy, unread=tuple(unread), questions=tuple(questions))
 
 
 def _variables(text: str, place: Path) -> tuple[list[_Variable], list[str]]:
-    """Read the lines; return the variables, and their settings that are not used."""
-    found: list[_Variable] = []
+    """Return the variables of the lines, and the settings that are not used."""
+    variables: list[_Variable] = []
     unread, fixed = [], True
     for number, line in enumerate(text.splitlines(), 1):
         parts = [quoted_text or plain for quoted_text, plain in _PART.findall(line)]
@@ -121,75 +122,72 @@ def _variables(text: str, place: Path) -> tuple[list[_Variable], list[str]]:
             continue
         word = _WORD.fullmatch(parts[0])
         if word is None:
-            found.append(_variable(parts, number, place, fixed=fixed))
+            variables.append(_variable(parts, number, place, fixed=fixed))
             continue
         name = word[1].upper()
-        if not found:  # how the file of the data is written
+        if not variables:  # how the file of the data is written
             fixed = fixed and name not in ("SEPARATOR", "NAMESINFRONT")
             unread.append(f"line {number}: <{name}>: how the data are written; write them as CSV")
         elif name in _KNOWN:
-            found[-1].words[name] = parts[1:]
+            variables[-1].words[name] = parts[1:]
             if name == "MISSING":
-                found[-1].missing += parts[1:]
+                variables[-1].missing += parts[1:]
         else:
             why = _UNREAD.get(name, "has no counterpart here")
-            unread.append(f"line {number}: {quoted(found[-1].name)} <{name}>: {why}")
-    return found, unread
+            unread.append(f"line {number}: {quoted(variables[-1].name)} <{name}>: {why}")
+    return variables, unread
 
 
 def _variable(parts: list[str], number: int, place: Path, *, fixed: bool) -> _Variable:
-    """Read a line such as ``AGE 6 2 99``: place, length, missing codes; no place with a separator."""
+    """Read a variable such as ``AGE 6 2 99``: position (without a separator), length, missing codes."""
     numbers = parts[1 : 3 if fixed else 2]
     if len(numbers) < 1 + fixed or not all(part.isdecimal() for part in numbers):
         raise TableError(f"{place}, line {number}: is no variable with its place and length, and no <WORD>")
     return _Variable(parts[0], number, int(numbers[-1]), fixed, parts[1 + len(numbers) :])
 
 
-def _role(each: _Variable) -> Role | None:
-    """Return the role that the words tell; None where they tell none."""
-    if each.has("HOUSE_ID"):
+def _role(variable: _Variable) -> Role | None:
+    """Return the role of a variable by the words, or None for an open role."""
+    if variable.has("HOUSE_ID"):
         return "household"
-    if each.has("WEIGHT"):
+    if variable.has("WEIGHT"):
         return "weight"
-    if each.has(*_RECODED, "TRUNCABLE", "HIERARCHICAL") and each.number("IDLEVEL") != 0:
-        return "quasi"
-    return None
+    recoded = variable.has(*_RECODED, "TRUNCABLE", "HIERARCHICAL")
+    return "quasi" if recoded and variable.number("IDLEVEL") != 0 else None
 
 
 def _weights(variables: list[_Variable]) -> Mapping[str, float]:
-    """Take weights of suppression as those of columns, unless all are alike; 50 is the usual one."""
-    given = {each.name: each.number(*_WEIGHTS) for each in variables if _role(each) == "quasi"}
-    known = {name: weight for name, weight in given.items() if weight is not None}
-    return {} if len(set(known.values())) < 2 else {name: weight / 50 for name, weight in known.items()}
+    """Return weights of columns from those of suppression, with the default 50 as 1, unless all are equal."""
+    quasi = (variable for variable in variables if _role(variable) == "quasi")
+    numbers = {variable.name: variable.number(*_WEIGHTS) for variable in quasi}
+    weights = {name: weight for name, weight in numbers.items() if weight is not None}
+    return {} if len(set(weights.values())) < 2 else {name: weight / 50 for name, weight in weights.items()}
 
 
-def _hierarchy(each: _Variable, place: Path, unread: list[str]) -> Hierarchy | Prefix | None:
-    """Read a hierarchical code list beside the file; codes that may be truncated are prefixes."""
-    if each.words.get("HIERCODELIST"):
-        name = each.words["HIERCODELIST"][0]
-        lead = (each.words.get("HIERLEADSTRING") or ["@"])[0]
+def _hierarchy(variable: _Variable, project: Path, unread: list[str]) -> Hierarchy | Prefix | None:
+    """Read a hierarchical code list beside the file, or return prefixes for codes that may be truncated."""
+    where = f"line {variable.line}: {quoted(variable.name)}"
+    if variable.words.get("HIERCODELIST"):
+        name = variable.words["HIERCODELIST"][0]
+        lead = (variable.words.get("HIERLEADSTRING") or ["@"])[0]
         try:
             # It was written for another machine, so it is looked for beside this file.
-            file = place.parent / re.split(r"[\\/]", name)[-1]
+            file = project.parent / re.split(r"[\\/]", name)[-1]
             return read_hrc(read_text(file), f"{file}", lead)
         except (TableError, HierarchyError) as error:
-            unread.append(f"line {each.line}: {quoted(each.name)}: its code list is not read ({error})")
+            unread.append(f"{where}: its code list is not read ({error})")
         return None
-    if each.has("HIERLEVELS"):
-        unread.append(f"line {each.line}: {quoted(each.name)} <HIERLEVELS>: a level is one digit here")
-        return Prefix()
-    return Prefix() if each.has("TRUNCABLE") else None
+    if variable.has("HIERLEVELS"):
+        unread.append(f"{where} <HIERLEVELS>: a level is one digit here")
+    return Prefix() if variable.has("HIERLEVELS", "TRUNCABLE") else None
 
 
 def _unread_codes(variables: list[_Variable], attributes: list[Attribute]) -> Iterator[str]:
-    """Say of which columns the missing codes are not taken."""
-    taken = {each.name for each in attributes if each.missing}
-    known = {each.name for each in attributes}
-    for each in variables:
-        if each.missing and each.name not in taken:
-            way = (
-                "empty them in the data"
-                if each.name in known
-                else f"with a role write missing = {toml_value(list(dict.fromkeys(each.missing)))}"
-            )
-            yield f"line {each.line}: {quoted(each.name)}: missing codes are not read; {way}"
+    """Yield a sentence for each column whose missing codes are not imported."""
+    imported = {attribute.name: bool(attribute.missing) for attribute in attributes}
+    for variable in variables:
+        if variable.missing and not imported.get(variable.name):
+            way = "empty them in the data"
+            if variable.name not in imported:
+                way = f"with a role write missing = {toml_value(list(dict.fromkeys(variable.missing)))}"
+            yield f"line {variable.line}: {quoted(variable.name)}: missing codes are not read; {way}"

@@ -64,19 +64,19 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
     >>> read_project("study.deid").policy  # doctest: +SKIP
     Policy(9 columns; k-anonymity; optimal)
     """
-    place = file_path(path)
+    file = file_path(path)
     try:
-        require_regular(place)
-        with zipfile.ZipFile(place) as opened:
-            return _Reader(opened, str(place)).project()
+        require_regular(file)
+        with zipfile.ZipFile(file) as opened:
+            return _Reader(opened, str(file)).project()
     except OSError as error:
-        raise TableError(f"{place}: cannot be read ({error.strerror or 'damaged'})") from None
+        raise TableError(f"{file}: cannot be read ({error.strerror or 'damaged'})") from None
     except zipfile.BadZipFile:
-        raise TableError(f"{place}: is no project of ARX, which is a zip (.deid)") from None
+        raise TableError(f"{file}: is no project of ARX, which is a zip (.deid)") from None
 
 
 class _Reader:
-    """Reads the parts of an opened project."""
+    """A reader of an opened project's parts."""
 
     def __init__(self, opened: zipfile.ZipFile, source: str) -> None:
         self._zip = opened
@@ -92,13 +92,13 @@ class _Reader:
         delimiter = _text(about, "separator") or ";"
         if len(delimiter) > 1:
             raise TableError(f"{self._source}: the separator of its files is not one character")
-        asked = self._xml("input/config.xml") if "input/config.xml" in self._names else None
+        config = self._xml("input/config.xml") if "input/config.xml" in self._names else None
         attributes = list(self._attributes(delimiter))
-        models = list(self._models(asked))
+        models = list(self._models(config))
         data = self._bytes("data/input.csv", _CSV) if "data/input.csv" in self._names else None
-        attributes = self._weighted(attributes, asked)
-        share = float(_text(asked, "relativeMaxOutliers") or 0)
-        metric = _text(asked, "metric")
+        attributes = self._with_weights(attributes, config)
+        share = float(_text(config, "relativeMaxOutliers") or 0)
+        metric = _text(config, "metric")
         if metric and not metric.startswith("Loss"):
             self._unread.append(f"quality model {quoted(metric)}: the loss LM takes its place")
         most = min(max(share, 0.0), 1.0)
@@ -110,10 +110,10 @@ class _Reader:
 
     def _bytes(self, name: str, most: int) -> bytes:
         with self._zip.open(name) as part:
-            found = part.read(most + 1)
-        if len(found) > most:
+            data = part.read(most + 1)
+        if len(data) > most:
             raise TableError(f"{self._source}: {quoted(name)} has more than {most >> 20} MiB unpacked")
-        return found
+        return data
 
     def _xml(self, name: str) -> ElementTree.Element:
         data = self._bytes(name, _XML)
@@ -129,21 +129,20 @@ class _Reader:
     # --- columns ------------------------------------------------------------------------------------
 
     def _attributes(self, delimiter: str) -> Iterator[Attribute]:
-        for each in self._xml("input/definition.xml").iter("assigment"):
-            name, kind = _text(each, "name"), _text(each, "type")
+        for element in self._xml("input/definition.xml").iter("assigment"):
+            name, kind = _text(element, "name"), _text(element, "type")
             role = _ROLES.get(kind)
             if not name or role is None:
                 raise TableError(
                     f"{self._source}: column {quoted(name)} has the type {quoted(kind)}, unknown here"
                 )
-            if (each.findtext("response") or "").lower() == "true":
+            if (element.findtext("response") or "").lower() == "true":
                 self._unread.append(f"column {name!r}: a response variable; see learn")
             hierarchy, levels = None, None
+            if role in ("quasi", "sensitive"):
+                hierarchy = self._hierarchy(name, _text(element, "ref"), delimiter)
             if role == "quasi":
-                hierarchy = self._hierarchy(name, _text(each, "ref"), delimiter)
-                levels = _levels(_text(each, "min"), _text(each, "max"))
-            elif role == "sensitive":
-                hierarchy = self._hierarchy(name, _text(each, "ref"), delimiter)
+                levels = _levels(_text(element, "min"), _text(element, "max"))
             yield Attribute(name, role, hierarchy=hierarchy, levels=levels)
 
     def _hierarchy(self, column: str, ref: str, delimiter: str) -> Hierarchy | None:
@@ -161,23 +160,23 @@ class _Reader:
             return None
 
     @staticmethod
-    def _weighted(attributes: list[Attribute], asked: ElementTree.Element | None) -> list[Attribute]:
-        """Take the weights of columns, unless all are alike."""
-        given = [] if asked is None else list(asked.iter("attributeWeight"))
-        found = {_text(each, "attribute"): float(_text(each, "weight") or 1) for each in given}
-        quasi = [found.get(each.name, 0.5) for each in attributes if each.role == "quasi"]
-        if len(set(quasi)) < 2:
+    def _with_weights(attributes: list[Attribute], config: ElementTree.Element | None) -> list[Attribute]:
+        """Return the attributes with the weights of columns, unless all are equal."""
+        entries = () if config is None else config.iter("attributeWeight")
+        weights = {_text(entry, "attribute"): float(_text(entry, "weight") or 1) for entry in entries}
+        quasi = {entry.name: weights.get(entry.name, 0.5) for entry in attributes if entry.role == "quasi"}
+        if len(set(quasi.values())) < 2:
             return attributes
         return [
-            replace(each, weight=found.get(each.name, 0.5)) if each.role == "quasi" else each
-            for each in attributes
+            replace(entry, weight=quasi[entry.name]) if entry.role == "quasi" else entry
+            for entry in attributes
         ]
 
     # --- models -------------------------------------------------------------------------------------
 
-    def _models(self, asked: ElementTree.Element | None) -> Iterator[PrivacyModel]:
-        for each in () if asked is None else asked.iter("criterion"):
-            text = (each.text or "").strip()
+    def _models(self, config: ElementTree.Element | None) -> Iterator[PrivacyModel]:
+        for criterion in () if config is None else config.iter("criterion"):
+            text = (criterion.text or "").strip()
             try:
                 model = _model(text)
             except InputError as error:
@@ -242,7 +241,7 @@ _MODELS: tuple[tuple[str, Callable[..., Any]], ...] = (
 
 def _model(text: str) -> PrivacyModel | None:
     for pattern, make in _MODELS:
-        if found := re.fullmatch(pattern, text, re.DOTALL):
-            made: PrivacyModel = make(*found.groups())
-            return made
+        if match := re.fullmatch(pattern, text, re.DOTALL):
+            model: PrivacyModel = make(*match.groups())
+            return model
     return None

@@ -1,4 +1,4 @@
-"""The content of another tool's file: a policy, questions about it, and settings without a counterpart."""
+"""Content of another tool's file: policy, questions, and settings without a counterpart."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Imported:
     questions: tuple[tuple[str, str], ...] = ()
 
     def write(self, folder: Path) -> None:
-        """Write the policy, its hierarchies and the data into a folder."""
+        """Write the policy, the hierarchies and the data into a folder."""
         path = folder / "policy.toml"
         self.policy.write(path)
         if self.questions:
@@ -53,7 +53,7 @@ class Imported:
 
 
 def read_text(place: Path) -> str:
-    """Read a text in UTF-8, or in Windows' Latin alphabet where it is none.
+    """Read a text in UTF-8, or else in Windows' Latin alphabet.
 
     Raises
     ------

@@ -39,7 +39,7 @@ _DEEPEST = 100
 
 
 class Column(NamedTuple):
-    """A column of a table, as ``dat$zip`` names it."""
+    """A column of a table, such as ``dat$zip``."""
 
     name: str
 
@@ -73,23 +73,23 @@ class Call:
     into: str | None = None
 
     def matched(self, *names: str) -> dict[str, Any]:
-        """Return the arguments by their names, as R matches them: unnamed ones take the next free name.
+        """Return arguments by name as R matches them, where unnamed ones take the next free name.
 
         Parameters
         ----------
         names
             Of the parameters, in their order. What comes behind `...` keeps the name it was given.
         """
-        found = {}
-        for given, value in self.named.items():
-            fits = [name for name in names if name.startswith(given)]
-            found[given if given in names or len(fits) != 1 else fits[0]] = value
-        free = [name for name in names if name not in found]
-        return found | dict(zip(free, self.positional, strict=False))
+        arguments = {}
+        for written, value in self.named.items():
+            fits = [name for name in names if name.startswith(written)]
+            arguments[written if written in names or len(fits) != 1 else fits[0]] = value
+        free = [name for name in names if name not in arguments]
+        return arguments | dict(zip(free, self.positional, strict=False))
 
 
 def calls_of(text: str, source: str = "the script") -> list[Call]:
-    """List the calls of a script in the order in which R would make them, those within others first.
+    """Return the calls of a script in the order in which R would make them, inner calls first.
 
     Parameters
     ----------
@@ -111,17 +111,17 @@ def calls_of(text: str, source: str = "the script") -> list[Call]:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, line = [], 1
+    tokens, line = [], 1
     for token in _TOKEN.finditer(text):
         kind = str(token.lastgroup)
         if kind != "blank":
-            found.append(_Token(kind, token[0], line))
+            tokens.append(_Token(kind, token[0], line))
         line += token[0].count("\n")
-    return found
+    return tokens
 
 
 class _Parser:
-    """Walks over the tokens once; an unknown construct has no value, and is skipped."""
+    """A parser that visits each token once and skips unknown constructs, which have no value."""
 
     def __init__(self, text: str, source: str) -> None:
         self._source = source
@@ -141,7 +141,7 @@ class _Parser:
             self._calls = []
 
     def _statement(self) -> None:
-        """Read a statement; remember the value of a variable."""
+        """Read a statement, and store the value of an assigned variable."""
         name = self._peek()
         after = self._tokens[self._place + 1] if self._place + 1 < len(self._tokens) else None
         assigned = name and name.kind == "name" and after and after.text in ("<-", "<<-", "=")
@@ -186,25 +186,25 @@ class _Parser:
             elif token.text == "$":
                 value = self._column()
             elif token.text in ("<-", "<<-", "=") and isinstance(value, Column):
-                self._assigned(value.name)
+                self._assign(value.name)
                 value = UNKNOWN
             elif token.text == ":":
                 value = _range(value, self._expression(binding + 1))
             elif binding:
-                value = _computed(token.text, value, self._expression(binding + 1))
+                value = _compute(token.text, value, self._expression(binding + 1))
             else:
                 self._operand()
                 value = UNKNOWN
         return value
 
     def _column(self) -> Any:
-        """Read the name behind `$`; some rows of a column, as of ``dat[1:9, ]$zip``, are no column."""
-        whole = self._place >= 2 and self._tokens[self._place - 2].kind == "name"
+        """Return the column behind `$`, or unknown for some rows of a column, as in ``dat[1:9, ]$zip``."""
+        is_table = self._place >= 2 and self._tokens[self._place - 2].kind == "name"
         token = self._next("name") or self._next("text")
-        return Column(token.text.strip("`\"'")) if whole and token else UNKNOWN
+        return Column(token.text.strip("`\"'")) if is_table and token else UNKNOWN
 
-    def _assigned(self, column: str) -> None:
-        """Read the new value of a column; the call that makes it alone is told of the column."""
+    def _assign(self, column: str) -> None:
+        """Read the new value of a column, and note the column in the only call that makes the value."""
         start = len(self._calls)
         self._expression()
         makers = [at for at in range(start, len(self._calls)) if self._calls[at].name not in _CASTS]
@@ -301,21 +301,21 @@ class _Parser:
                 return
 
 
-def _computed(sign: str, left: Any, right: Any) -> Any:
-    """Compute numbers, and lists of them with a number or with as many numbers."""
+def _compute(sign: str, left: Any, right: Any) -> Any:
+    """Compute numbers, and lists of numbers with a number or an equally long list."""
     if isinstance(left, list) or isinstance(right, list):
-        count = max(len(each) for each in (left, right) if isinstance(each, list))
-        pair = [each if isinstance(each, list) else [each] * count for each in (left, right)]
-        if {len(each) for each in pair} != {count}:
+        count = max(len(side) for side in (left, right) if isinstance(side, list))
+        sides = [side if isinstance(side, list) else [side] * count for side in (left, right)]
+        if {len(side) for side in sides} != {count}:
             return UNKNOWN
-        found = [_computed(sign, *both) for both in zip(*pair, strict=True)]
-        return UNKNOWN if any(each is UNKNOWN for each in found) else found
-    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (left, right)):
+        results = [_compute(sign, *pair) for pair in zip(*sides, strict=True)]
+        return UNKNOWN if any(result is UNKNOWN for result in results) else results
+    if any(isinstance(side, bool) or not isinstance(side, int | float) for side in (left, right)):
         return UNKNOWN
-    if any(abs(each) > _LARGEST for each in (left, right)) or (sign == "/" and not right):
+    if any(abs(side) > _LARGEST for side in (left, right)) or (sign == "/" and not right):
         return UNKNOWN
-    results = {"*": left * right, "+": left + right, "-": left - right}
-    return _plain(left / right if sign == "/" else results[sign])
+    values = {"*": left * right, "+": left + right, "-": left - right}
+    return _plain(left / right if sign == "/" else values[sign])
 
 
 def _plain(number: float) -> int | float:
@@ -331,19 +331,19 @@ def _range(first: Any, last: Any) -> Any:
 
 
 def _vector(call: Call) -> Any:
-    found: list[Any] = []
-    for value in (*call.positional, *call.named.values()):
-        found += value if isinstance(value, list) else [value]
-    if any(value is UNKNOWN for value in found):
+    values: list[Any] = []
+    for argument in (*call.positional, *call.named.values()):
+        values += argument if isinstance(argument, list) else [argument]
+    if any(value is UNKNOWN for value in values):
         return UNKNOWN
     # In R a single value is a vector of one.
-    return found[0] if len(found) == 1 else found
+    return values[0] if len(values) == 1 else values
 
 
 def _sequence(call: Call) -> Any:
-    given = call.matched("from", "to", "by")
-    numbers = [given.get(name) for name in ("from", "to")]
-    step = given.get("by", 1)
+    arguments = call.matched("from", "to", "by")
+    numbers = [arguments.get(name) for name in ("from", "to")]
+    step = arguments.get("by", 1)
     if not all(isinstance(number, int | float) for number in (*numbers, step)) or not step:
         return UNKNOWN
     first, last = numbers

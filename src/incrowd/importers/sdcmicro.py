@@ -1,4 +1,4 @@
-"""Scripts of sdcMicro: their calls, as a policy.
+"""Scripts of sdcMicro, imported as a policy.
 
 The script is read and never run. `createSdcObj` gives the roles, and the calls behind it models, treatments
 and hierarchies. What has no counterpart is listed with its line. So is what only R could tell, as the names
@@ -72,7 +72,7 @@ _SILENT = frozenset(
 
 
 def read_project(path: str | os.PathLike[str]) -> Imported:
-    """Read a script of sdcMicro, in R; nothing of it is run.
+    """Read a script of sdcMicro in R without running any of it.
 
     Raises
     ------
@@ -86,9 +86,9 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
     >>> read_project("study.R").policy  # doctest: +SKIP
     Policy(6 columns; k-anonymity; cell-suppression)
     """
-    place = file_path(path)
-    script = _Script(f"{place}")
-    for call in calls_of(read_text(place), str(place)):
+    file = file_path(path)
+    script = _Script(f"{file}")
+    for call in calls_of(read_text(file), str(file)):
         script.take(call)
     return script.imported()
 
@@ -128,7 +128,7 @@ class _Script:
             self.leave(call, "is not read")
 
     def leave(self, call: Call, why: str) -> None:
-        """List a call, or a part of one, that is not in the policy."""
+        """List a call, or a part of a call, as missing from the policy."""
         self.unread.append(f"line {call.line}: {call.name}: {why}")
 
     def imported(self) -> Imported:
@@ -143,7 +143,7 @@ class _Script:
         self._prefixes()
         quasi = [name for name, role in self.roles.items() if role == "quasi"]
         weights = self._weights(quasi)
-        schema = self._treated(weights)
+        schema = self._with_treatments(weights)
         questions = [
             (name, "may somebody know it (quasi), or must nobody learn it (sensitive)?")
             for name in dict.fromkeys((*self.numeric, *self.categories, *self.treatments))
@@ -157,13 +157,13 @@ class _Script:
             why = "recoded key variables" if self.hierarchies else "combs"
             self.unread.append(f"{why}: a search of levels stands for local suppression, and may go higher")
         # A suppressed cell is missing there, and matches any.
-        whole = [] if self.k is None and self.sets else [KAnonymity(self.k or 3)]
-        models = (*whole, *dict.fromkeys(self.sets))
+        all_columns = [] if self.k is None and self.sets else [KAnonymity(self.k or 3)]
+        models = (*all_columns, *dict.fromkeys(self.sets))
         policy = Policy(schema, models, search, wildcards="matches-any", ends="exact", suppressed="keep")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
 
     def _prefixes(self) -> None:
-        """Make hierarchies of the texts that are cut, and list those that cannot be made."""
+        """Make hierarchies for truncated texts, and list those that cannot be made."""
         for column, (count, call) in self.cuts.items():
             if self.roles.get(column) != "quasi":
                 self.leave(call, f"{quoted(column)} is no key variable; change it in the data")
@@ -173,24 +173,24 @@ class _Script:
                 self.hierarchies[column] = Prefix()
                 self.leave(call, f"{quoted(column)}: prefixes, of the longest text at least {count} masked")
 
-    def _treated(self, weights: Mapping[str, float]) -> Schema:
-        """Make a schema with all treatments that a column of its role can have; the others are listed."""
-        taken: dict[str, Treatment] = {}
+    def _with_treatments(self, weights: Mapping[str, float]) -> Schema:
+        """Make a schema with all treatments that the columns' roles allow, and list the others."""
+        accepted: dict[str, Treatment] = {}
         refused: set[str] = set()
         for column, treatment in self.treatments.items():
             # Columns that one call aggregates together are treated together, or none of them is.
             names = [name for name in (column, *treatment.columns) if name in self.treatments]
-            if column in taken or refused.intersection(names):
+            if column in accepted or refused.intersection(names):
                 continue
-            wanted = taken | {name: self.treatments[name] for name in names}
+            candidates = accepted | {name: self.treatments[name] for name in names}
             try:
-                self._schema(weights, wanted)
+                self._schema(weights, candidates)
             except InputError as error:
                 self.leave(self.calls[column], str(error))
                 refused.update(names)
             else:
-                taken = wanted
-        return self._schema(weights, taken)
+                accepted = candidates
+        return self._schema(weights, accepted)
 
     def _schema(self, weights: Mapping[str, float], treatments: Mapping[str, Treatment]) -> Schema:
         treated: dict[str, Role] = dict.fromkeys(treatments, "insensitive")
@@ -224,14 +224,14 @@ class _Script:
 
 
 def _create(script: _Script, call: Call) -> None:
-    given = call.matched(*_CREATE)
+    arguments = call.matched(*_CREATE)
     for parameter, role in _ROLES.items():
-        for name in _columns(script, call, parameter, given):
+        for name in _columns(script, call, parameter, arguments):
             if script.roles.setdefault(name, role) != role:
                 script.leave(call, f"{parameter}: {quoted(name)} is {script.roles[name]} already")
-    script.numeric = _columns(script, call, "numVars", given)
-    script.categories = _columns(script, call, "pramVars", given)
-    strata = _columns(script, call, "strataVar", given)
+    script.numeric = _columns(script, call, "numVars", arguments)
+    script.categories = _columns(script, call, "pramVars", arguments)
+    strata = _columns(script, call, "strataVar", arguments)
     script.within = strata[0] if len(strata) == 1 else None
     if script.within is not None:
         script.roles.setdefault(script.within, "insensitive")
@@ -241,13 +241,13 @@ def _create(script: _Script, call: Call) -> None:
         ("seed", "a seed of R; treatments draw anew for every release"),
         ("alpha", "what a missing value counts"),
     ):
-        if given.get(parameter) is not None:
+        if arguments.get(parameter) is not None:
             script.leave(call, f"{parameter}: {why}")
 
 
-def _columns(script: _Script, call: Call, parameter: str, given: Mapping[str, Any]) -> list[str]:
-    """Read names of columns that are written out."""
-    value = given.get(parameter)
+def _columns(script: _Script, call: Call, parameter: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return names of columns that are written out."""
+    value = arguments.get(parameter)
     if value is None:
         return []
     names = value if isinstance(value, list) else [value]
@@ -258,8 +258,8 @@ def _columns(script: _Script, call: Call, parameter: str, given: Mapping[str, An
 
 
 def _suppress(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "k", "importance", "combs")
-    k, of = given.get("k", 2), given.get("combs")
+    arguments = call.matched("obj", "k", "importance", "combs")
+    k, of = arguments.get("k", 2), arguments.get("combs")
     if of is not None:
         sets = of if isinstance(of, list) else [of]
         each_k = k if isinstance(k, list) else [k] * len(sets)
@@ -272,7 +272,7 @@ def _suppress(script: _Script, call: Call) -> None:
         return
     else:
         script.k = max(k, script.k or 0)
-    importance = given.get("importance")
+    importance = arguments.get("importance")
     importance = [importance] if isinstance(importance, int) else importance
     if isinstance(importance, list):
         script.importance = importance
@@ -285,15 +285,15 @@ def _is_count(value: Any) -> bool:
 
 
 def _recode(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "column", "breaks", "labels", "method")
-    column, breaks = given.get("column"), given.get("breaks")
+    arguments = call.matched("obj", "column", "breaks", "labels", "method")
+    column, breaks = arguments.get("column"), arguments.get("breaks")
     if not isinstance(column, str):
         script.leave(call, "the column is not written out")
     elif not _are_breaks(breaks):
         script.leave(call, f"{quoted(column)}: breaks are no whole numbers, each once, that are written out")
     else:
         # Bins are closed on the right there: (0, 10] are the whole numbers from 1 to 10.
-        cuts = [each + 1 for each in sorted(breaks) if isinstance(each, int)]
+        cuts = [end + 1 for end in sorted(breaks) if isinstance(end, int)]
         widths = {later - sooner for sooner, later in pairwise(cuts)}
         if len(widths) == 1 and len(cuts) == len(breaks):
             script.hierarchies[column] = Intervals((*widths,), cuts[0])
@@ -301,17 +301,17 @@ def _recode(script: _Script, call: Call) -> None:
             script.hierarchies[column] = Bands(tuple(cuts))
         if len(cuts) == len(breaks):
             script.leave(call, f"{quoted(column)}: numbers beyond the breaks are missing there, not here")
-        if given.get("labels") is not None:
+        if arguments.get("labels") is not None:
             script.leave(call, f"{quoted(column)}: labels of bins; cells are written as [1-10] here")
 
 
 def _are_breaks(breaks: Any) -> TypeGuard[list[int | float]]:
-    """Say whether breaks are whole numbers, each once; the first and the last may be infinite."""
+    """Return whether breaks are distinct whole numbers, except for infinite ends."""
     if not isinstance(breaks, list) or len(breaks) < 2 or len(set(breaks)) < len(breaks):
         return False
-    whole = [each for each in breaks if isinstance(each, int) and not isinstance(each, bool)]
-    others = {each for each in breaks if isinstance(each, float)}
-    return bool(whole) and len(whole) + len(others) == len(breaks) and others <= {math.inf, -math.inf}
+    integers = [end for end in breaks if isinstance(end, int) and not isinstance(end, bool)]
+    others = {end for end in breaks if isinstance(end, float)}
+    return bool(integers) and len(integers) + len(others) == len(breaks) and others <= {math.inf, -math.inf}
 
 
 def _cut(script: _Script, call: Call) -> None:
@@ -319,9 +319,9 @@ def _cut(script: _Script, call: Call) -> None:
     if call.name in ("substr", "substring"):
         script.leave(call, "how much is cut hangs on the texts; see the recipe prefix = true")
         return
-    given = call.matched("pattern", "replacement", "x", "ignore.case", "perl", "fixed")
-    pattern, masks, column = (given.get(name) for name in ("pattern", "replacement", "x"))
-    literal = given.get("fixed") not in (None, False)
+    arguments = call.matched("pattern", "replacement", "x", "ignore.case", "perl", "fixed")
+    pattern, masks, column = (arguments.get(name) for name in ("pattern", "replacement", "x"))
+    literal = arguments.get("fixed") not in (None, False)
     if not isinstance(column, Column) or call.into != column.name:
         script.leave(call, "is not a column that becomes its own texts without what a pattern finds")
     elif not (isinstance(pattern, str) and _CUT.fullmatch(pattern)) or literal:
@@ -335,8 +335,8 @@ def _cut(script: _Script, call: Call) -> None:
 
 
 def _group(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "var", "before", "after", "addNA")
-    column, before, after = given.get("var"), given.get("before"), given.get("after")
+    arguments = call.matched("obj", "var", "before", "after", "addNA")
+    column, before, after = arguments.get("var"), arguments.get("before"), arguments.get("after")
     before = [before] if isinstance(before, str) else before
     if not isinstance(column, str) or not isinstance(after, str) or not isinstance(before, list):
         script.leave(call, "column, levels or new level are not written out")
@@ -347,13 +347,13 @@ def _group(script: _Script, call: Call) -> None:
         members += groups.pop(level, [level])
     groups.setdefault(after, []).extend(members)
     script.leave(call, f"{quoted(column)}: its hierarchy has the levels that the script names alone")
-    if given.get("addNA"):
+    if arguments.get("addNA"):
         script.leave(call, f"{quoted(column)}: missing values are a value of their own here (addNA)")
 
 
 def _code(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "value", "replacement", "kind", "column")
-    column, value, kind = given.get("column"), given.get("value"), given.get("kind", "top")
+    arguments = call.matched("obj", "value", "replacement", "kind", "column")
+    column, value, kind = arguments.get("column"), arguments.get("value"), arguments.get("kind", "top")
     if not isinstance(column, str) or not isinstance(value, int | float) or kind not in ("top", "bottom"):
         script.leave(call, "column or value are not written out")
         return
@@ -365,7 +365,7 @@ def _code(script: _Script, call: Call) -> None:
     elif other is not None:
         _treat(script, call, column, other)
         return
-    if given.get("replacement") != value:
+    if arguments.get("replacement") != value:
         script.leave(call, f"{quoted(column)}: numbers beyond become the limit here, no replacement")
     script.calls[column] = call
     script.treatments[column] = (
@@ -376,12 +376,16 @@ def _code(script: _Script, call: Call) -> None:
 
 
 def _aggregate(script: _Script, call: Call) -> None:
-    given = call.matched(*_AGGREGATE)
-    how = given.get("measure", "mean")
+    arguments = call.matched(*_AGGREGATE)
+    how = arguments.get("measure", "mean")
     if how not in ("mean", "median"):
         script.leave(call, "measure: has no counterpart here; mean and median have")
         return
-    columns, k, method = _treated(script, call, given), given.get("aggr", 3), given.get("method", "mdav")
+    columns, k, method = (
+        _treated(script, call, arguments),
+        arguments.get("aggr", 3),
+        arguments.get("method", "mdav"),
+    )
     if not isinstance(k, int) or method not in ("mdav", "onedims"):
         script.leave(call, f"method {quoted(str(method))} or aggr: has no counterpart here; mdav has")
         return
@@ -391,46 +395,46 @@ def _aggregate(script: _Script, call: Call) -> None:
 
 
 def _noise(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "variables", "noise", "method")
-    amount, method = given.get("noise", 150), given.get("method", "additive")
+    arguments = call.matched("obj", "variables", "noise", "method")
+    amount, method = arguments.get("noise", 150), arguments.get("method", "additive")
     if not isinstance(amount, int | float) or method != "additive":
         script.leave(call, f"method {quoted(str(method))}: only additive noise is taken over; see treatments")
         return
-    for column in _treated(script, call, given):
+    for column in _treated(script, call, arguments):
         _treat(script, call, column, Noise(amount / 100))
 
 
 def _swap(script: _Script, call: Call) -> None:
-    given = call.matched(
+    arguments = call.matched(
         "obj", "variables", "TopPercent", "BottomPercent", "K0", "R0", "P", "missing", "seed"
     )
-    share = given.get("P")
+    share = arguments.get("P")
     if not isinstance(share, int | float) or share <= 0:
         script.leave(call, "no rank range P that is written out; K0 and R0 have no counterpart here")
         return
-    for column in _treated(script, call, given):
+    for column in _treated(script, call, arguments):
         _treat(script, call, column, RankSwap(min(share / 100, 1.0), within=script.within))
 
 
 def _randomize(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "variables", "strata_variables", "pd", "alpha")
-    stay = given.get("pd", 0.8)
+    arguments = call.matched("obj", "variables", "strata_variables", "pd", "alpha")
+    stay = arguments.get("pd", 0.8)
     if not isinstance(stay, int | float):
         script.leave(call, "pd is no single number that is written out")
         return
-    columns = _treated(script, call, given, numeric=False)
+    columns = _treated(script, call, arguments, numeric=False)
     for column in columns:
         _treat(script, call, column, Pram(float(stay), within=script.within))
     if columns:
         script.leave(call, "pd is the least probability that a value stays there, and that of no draw here")
 
 
-def _treated(script: _Script, call: Call, given: Mapping[str, Any], *, numeric: bool = True) -> list[str]:
-    """Read the columns of a treatment: all of their kind where none is named."""
-    if given.get("strata_variables") is not None:
+def _treated(script: _Script, call: Call, arguments: Mapping[str, Any], *, numeric: bool = True) -> list[str]:
+    """Return the columns of a treatment, by default all of their kind."""
+    if arguments.get("strata_variables") is not None:
         script.leave(call, "strata_variables: taken over is strataVar of createSdcObj alone")
-    if given.get("variables") is not None:
-        return _columns(script, call, "variables", given)
+    if arguments.get("variables") is not None:
+        return _columns(script, call, "variables", arguments)
     columns, declared = (script.numeric, "numVars") if numeric else (script.categories, "pramVars")
     if not columns:
         script.leave(call, f"no column is named, and createSdcObj has no {declared}")
@@ -446,8 +450,8 @@ def _treat(script: _Script, call: Call, column: str, treatment: Treatment) -> No
 
 
 def _diversity(script: _Script, call: Call) -> None:
-    given = call.matched("obj", "ldiv_index", "l_recurs_c", "missing")
-    columns = _columns(script, call, "ldiv_index", given)
+    arguments = call.matched("obj", "ldiv_index", "l_recurs_c", "missing")
+    columns = _columns(script, call, "ldiv_index", arguments)
     for column in columns:
         script.roles.setdefault(column, "sensitive")
     of = f" of {named(columns)}" if columns else ""

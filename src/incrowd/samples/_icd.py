@@ -18,7 +18,7 @@ __all__ = ["Block", "Chapter", "Diagnosis", "chapters", "diagnoses"]
 
 
 class Diagnosis(NamedTuple):
-    """One code.
+    """A diagnosis code.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Block(NamedTuple):
 
 
 class Chapter(NamedTuple):
-    """A range of blocks: one organ system or one kind of cause."""
+    """A range of blocks: an organ system or a kind of cause."""
 
     label: str
     title: str
@@ -69,30 +69,22 @@ def chapters() -> tuple[Chapter, ...]:
     text = files("incrowd.samples").joinpath("diagnoses.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     return tuple(
-        Chapter(label, title, tuple(_blocks(list(own))))
-        for (label, title), own in groupby(rows, lambda row: (row["chapter"], row["chapter title"]))
+        Chapter(label, title, tuple(_blocks(list(members))))
+        for (label, title), members in groupby(rows, lambda row: (row["chapter"], row["chapter title"]))
     )
 
 
 def _blocks(rows: list[dict[str, str]]) -> list[Block]:
     return [
-        Block(label, title, tuple(map(_diagnosis, own)))
-        for (label, title), own in groupby(rows, lambda row: (row["block"], row["block title"]))
+        Block(label, title, tuple(map(_diagnosis, members)))
+        for (label, title), members in groupby(rows, lambda row: (row["block"], row["block title"]))
     ]
 
 
 def _diagnosis(row: dict[str, str]) -> Diagnosis:
-    return Diagnosis(
-        row["code"],
-        row["title"],
-        float(row["weight"]),
-        row["ages"],
-        float(row["stay"]),
-        float(row["cost"]),
-        float(row["women"]),
-        row["season"],
-        row["admission"],
-    )
+    numbers = ("weight", "stay", "cost", "women")
+    fields = {name: float(row[name]) if name in numbers else row[name] for name in Diagnosis._fields}
+    return Diagnosis(**fields)  # type: ignore[arg-type]
 
 
 @cache

@@ -28,7 +28,7 @@ _YEAR = 365.2425
 
 
 def encounters(rows: int, people: int | None = None, seed: int = 0) -> pl.DataFrame:
-    """Make up encounters of people who come 1 to 40 times; see the module for the columns.
+    """Make up encounters of people with 1 to 40 rows each; see the module for the columns.
 
     Parameters
     ----------
@@ -69,19 +69,19 @@ def encounters(rows: int, people: int | None = None, seed: int = 0) -> pl.DataFr
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(11)[10])
     # Rows of people of one sex and age stand together, so that whoever gets several keeps both.
     base = hospital(rows, seed).sort("sex", "birth_date")
-    times = _times(rng, rows, people)
+    times = _draw_times(rng, rows, people)
     person = np.repeat(np.arange(people), times)
     first = np.repeat(np.cumsum(times) - times, times)
-    own = base[first]
+    first_row = base[first]
     order = np.lexsort((base["admission_date"].to_numpy(), person))
-    moved, married = (_since(rng, share, first) for share in (_MOVES, _MARRIES))
+    moved, married = (_last_changes(rng, share, first) for share in (_MOVES, _MARRIES))
     again = (rng.random(rows) < _AGAIN) | (np.arange(rows) == first)
     table = base[order].with_columns(
-        own[["patient_id", "name", "birth_date", "sex"]],
+        first_row[["patient_id", "name", "birth_date", "sex"]],
         zip=base["zip"].gather(moved),
         marital_status=base["marital_status"].gather(married),
         diagnosis=pl.select(
-            pl.when(pl.Series(again)).then(own["diagnosis"]).otherwise(base["diagnosis"].gather(order))
+            pl.when(pl.Series(again)).then(first_row["diagnosis"]).otherwise(base["diagnosis"].gather(order))
         ).to_series(),
     )
     lived = (pl.col("admission_date") - pl.col("birth_date")).dt.total_days()
@@ -89,21 +89,21 @@ def encounters(rows: int, people: int | None = None, seed: int = 0) -> pl.DataFr
     return table[rng.permutation(rows)]
 
 
-def _times(rng: np.random.Generator, rows: int, people: int) -> NDArray[np.int64]:
-    """Draw how often each person comes: most once or twice, few very often; int64[people]."""
+def _draw_times(rng: np.random.Generator, rows: int, people: int) -> NDArray[np.int64]:
+    """Draw the number of encounters of each person, mostly few: int64[people]."""
     times = np.ones(people, np.int64)
-    left = rows - people
+    remaining = rows - people
     eager = rng.gamma(0.5, size=people) + 1e-9
-    while left:
+    while remaining:
         room = np.where(times < MOST, eager, 0.0)
-        more = np.minimum(rng.multinomial(left, room / room.sum()), MOST - times)
+        more = np.minimum(rng.multinomial(remaining, room / room.sum()), MOST - times)
         times += more
-        left -= int(more.sum())
+        remaining -= int(more.sum())
     return times
 
 
-def _since(rng: np.random.Generator, share: float, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the row whose value each row has: that of the person's last change, or of the first row."""
-    places = np.arange(len(first))
-    changed = np.where((rng.random(len(first)) < share) | (places == first), places, 0)
+def _last_changes(rng: np.random.Generator, share: float, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row of each person's last change up to each row, or of the first row."""
+    numbers = np.arange(len(first))
+    changed = np.where((rng.random(len(first)) < share) | (numbers == first), numbers, 0)
     return np.maximum.accumulate(changed)

@@ -1,4 +1,4 @@
-"""A made-up table of hospital discharges with the skew and the correlations of a real one.
+"""A made-up table of hospital discharges with the skew and the correlations of real tables.
 
 Nobody in it exists, every figure is invented. One row is one stay of one patient.
 
@@ -77,7 +77,7 @@ _ROWS = Parameter(int, "number of rows", low=1)
 
 
 def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
-    """Make up a table of hospital discharges; see the module for its columns.
+    """Make up a table of hospital discharges; see the module for the columns.
 
     Parameters
     ----------
@@ -104,20 +104,20 @@ def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
     def stream() -> np.random.Generator:
         return np.random.default_rng(next(streams))
 
-    diagnosis = _draw_diagnoses(stream(), rows)
+    diagnosis = _draw_one(stream(), _column("weight"), rows)
     sex = _draw_sexes(stream(), diagnosis)
     age = _draw_ages(stream(), diagnosis)
     admission_type = _draw_admission_types(stream(), diagnosis)
     admission_day = _draw_admission_days(stream(), diagnosis, admission_type)
     birth_day = _draw_birth_days(stream(), age, admission_type, admission_day)
     marital_status = _draw_marital_statuses(stream(), age, sex)
-    place = _draw_places(stream(), rows)
+    zip_code = _draw_places(stream(), rows)
     identity = stream()
     patient_id = _draw_patient_ids(identity, rows)
     name = _draw_names(identity, sex)
     treatment = stream()
     stay = _draw_stays(treatment, diagnosis, age, admission_type)
-    cost = _draw_costs(treatment, diagnosis, stay, place)
+    cost = _draw_costs(treatment, diagnosis, stay, zip_code)
 
     return pl.DataFrame(
         {
@@ -126,7 +126,7 @@ def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
             "birth_date": birth_day,
             "age": age,
             "sex": _texts(SEXES, sex),
-            "zip": _texts(_zips(), place),
+            "zip": _texts(_zips(), zip_code),
             "marital_status": _texts(MARITAL_STATUSES, marital_status),
             "admission_date": FIRST_DAY + admission_day,
             "admission_type": _texts(ADMISSION_TYPES, admission_type),
@@ -145,7 +145,11 @@ def diagnosis_hierarchy() -> Hierarchy:
     """
     from incrowd.hierarchy import Hierarchy
 
-    return Hierarchy.from_nested({"*": _nested_codes()})
+    codes = {
+        chapter.label: {block.label: [entry.code for entry in block.diagnoses] for block in chapter.blocks}
+        for chapter in chapters()
+    }
+    return Hierarchy.from_nested({"*": codes})
 
 
 def diagnosis_titles() -> dict[str, str]:
@@ -159,19 +163,11 @@ def diagnosis_titles() -> dict[str, str]:
     return titles
 
 
-def _nested_codes() -> dict[str, dict[str, list[str]]]:
-    """Return the codes by block by chapter."""
-    return {
-        chapter.label: {block.label: [entry.code for entry in block.diagnoses] for block in chapter.blocks}
-        for chapter in chapters()
-    }
-
-
 # --- drawing -----------------------------------------------------------------------------------------
 
 
 def _draw(rng: np.random.Generator, weights: Floats, which: Ints) -> Ints:
-    """Draw a column number of `weights` for each entry of `which`, a row number of it.
+    """Draw a column number of `weights` for each entry of `which`, a row number of `weights`.
 
     All rows share one search: row r of the cumulative weights is shifted to [r, r + 1).
     """
@@ -180,8 +176,7 @@ def _draw(rng: np.random.Generator, weights: Floats, which: Ints) -> Ints:
     edges = (cumulated + np.arange(len(weights))[:, None]).ravel()
     # a sum that rounds up to the next whole number would land in the next row
     aim = np.minimum(rng.random(len(which)) + which, np.nextafter(which + 1.0, 0.0))
-    found: Ints = np.searchsorted(edges, aim, side="right") - which * weights.shape[1]
-    return found
+    return np.asarray(np.searchsorted(edges, aim, side="right") - which * weights.shape[1], np.int64)
 
 
 def _draw_one(rng: np.random.Generator, weights: Floats, size: int) -> Ints:
@@ -200,23 +195,18 @@ def _column(name: str) -> Floats:
 
 
 def _profile(name: str, profiles: Iterable[str]) -> Ints:
-    """Return the position among `profiles` of the one that each diagnosis names."""
+    """Return the position among `profiles` of each diagnosis's profile."""
     positions = {profile: position for position, profile in enumerate(profiles)}
     return np.array([positions[getattr(entry, name)] for entry in diagnoses()], dtype=np.int64)
 
 
 def _curve(knots: Knots) -> Floats:
-    """Return the weight of each age 0..ELDEST on straight lines between knots; none outside them."""
+    """Return the weight of each age 0..ELDEST on straight lines between knots, and 0 outside."""
     ages, weights = zip(*knots, strict=True)
-    curve: Floats = np.interp(np.arange(ELDEST + 1), ages, weights, left=0.0, right=0.0)
-    return curve
+    return np.asarray(np.interp(np.arange(ELDEST + 1), ages, weights, left=0.0, right=0.0))
 
 
 # --- who and why -------------------------------------------------------------------------------------
-
-
-def _draw_diagnoses(rng: np.random.Generator, rows: int) -> Ints:
-    return _draw_one(rng, _column("weight"), rows)
 
 
 def _draw_sexes(rng: np.random.Generator, diagnosis: Ints) -> Ints:
@@ -261,7 +251,7 @@ def _draw_admission_days(rng: np.random.Generator, diagnosis: Ints, admission_ty
 
 
 def _draw_birth_days(rng: np.random.Generator, age: Ints, admission_type: Ints, admission_day: Ints) -> Days:
-    """Draw a birth date that makes the patient exactly `age` on admission; a newborn is born that day."""
+    """Draw a birth date that gives exactly `age` on admission, the day of admission for a newborn."""
     latest = _latest_births()
     last = latest[age, admission_day]
     first = latest[age + 1, admission_day] + 1
@@ -271,7 +261,7 @@ def _draw_birth_days(rng: np.random.Generator, age: Ints, admission_type: Ints, 
 
 
 def _latest_births() -> Ints:
-    """Return the last birth date (days since 1970) of who is at least `age` years old, by age and day.
+    """Return the last birth date (days since 1970) of people of at least `age` years, by age and day.
 
     It is the same day of the year `age` years ago; where that was no leap year, 28 February for the 29th.
     """
@@ -282,15 +272,14 @@ def _latest_births() -> Ints:
     then = months[None, :] - back[:, None]
     start = then.astype("datetime64[D]").astype(np.int64)
     end = (then + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64)
-    earliest: Ints = np.minimum(start + day_of_month, end - 1)
-    return earliest
+    return np.asarray(np.minimum(start + day_of_month, end - 1), np.int64)
 
 
 # --- where -------------------------------------------------------------------------------------------
 
 
 def _zips() -> list[str]:
-    """Return every postal code; the order is that of `_draw_places` and `_prices`."""
+    """Return every postal code, in the order of `_draw_places` and `_prices`."""
     return [
         # 37 has no factor in common with 100, so the endings differ; the most populous are scattered
         f"{area}{(int(area) * 7 + 37 * rank) % 100:02d}"
@@ -314,15 +303,14 @@ def _draw_places(rng: np.random.Generator, rows: int) -> Ints:
 def _prices() -> Floats:
     """Return the level of prices at each of `_zips`."""
     counts = [sum(count for _, count in region.areas) for region in REGIONS]
-    levels: Floats = np.repeat(np.array([region.prices for region in REGIONS]), counts)
-    return levels
+    return np.asarray(np.repeat(np.array([region.prices for region in REGIONS]), counts))
 
 
 # --- names -------------------------------------------------------------------------------------------
 
 
 def _draw_patient_ids(rng: np.random.Generator, rows: int) -> pl.Series:
-    """Draw unique numbers out of order: a random one-to-one map of 0..10^digits - 1, applied to the rows."""
+    """Draw unique numbers in random order by a one-to-one map of 0..10^digits - 1."""
     digits = max(8, len(str(rows - 1)))
     size = 10**digits
     # a multiplier that ends in 1, 3, 7 or 9 has no factor in common with a power of ten
@@ -332,7 +320,7 @@ def _draw_patient_ids(rng: np.random.Generator, rows: int) -> pl.Series:
 
 
 def _draw_names(rng: np.random.Generator, sex: Ints) -> pl.Series:
-    """Draw a first name by sex (X: any) and a last name; both from lists in falling order."""
+    """Draw a first name by sex (X: any) and a last name, both from lists in falling order."""
     women, men = FIRST_NAMES["F"], FIRST_NAMES["M"]
     weights = np.zeros((len(SEXES), len(women) + len(men)))
     weights[0, : len(women)] = _falling(len(women))
@@ -340,15 +328,14 @@ def _draw_names(rng: np.random.Generator, sex: Ints) -> pl.Series:
     weights[2] = weights[0] + weights[1]
     first = _draw(rng, weights, sex)
     last = _draw_one(rng, _falling(len(LAST_NAMES)), len(sex))
-    full = [f"{given} {family}" for given in women + men for family in LAST_NAMES]
+    full = [f"{first_name} {family}" for first_name in women + men for family in LAST_NAMES]
     return _texts(full, first * len(LAST_NAMES) + last)
 
 
 def _falling(count: int) -> Floats:
     """Return weights that fall with the rank."""
     weights: Floats = 1 / (np.arange(count) + _NAME_FLATTENING)
-    weights /= weights.sum()
-    return weights
+    return np.asarray(weights / weights.sum())
 
 
 # --- treatment ---------------------------------------------------------------------------------------
@@ -360,13 +347,11 @@ def _draw_stays(rng: np.random.Generator, diagnosis: Ints, age: Ints, admission_
     by_age = np.where(admission_type == _NEWBORN, 1.0, 0.7 + 0.0075 * age)
     noise = np.exp(rng.normal(0.0, _STAY_SPREAD, len(diagnosis)))
     days = np.rint(_column("stay")[diagnosis] * by_type * by_age * noise)
-    whole: Ints = np.minimum(days, _LONGEST_STAY).astype(np.int64)
-    return whole
+    return np.asarray(np.minimum(days, _LONGEST_STAY), np.int64)
 
 
 def _draw_costs(rng: np.random.Generator, diagnosis: Ints, stay: Ints, place: Ints) -> Ints:
     """Draw whole currency units: treatment and days at the place's prices, times lognormal noise."""
     price = (_column("cost")[diagnosis] + _DAY_RATE * stay) * _prices()[place]
     noise = np.exp(rng.normal(0.0, _COST_SPREAD, len(diagnosis)))
-    whole: Ints = np.rint(price * noise).astype(np.int64)
-    return whole
+    return np.asarray(np.rint(price * noise), np.int64)

@@ -26,7 +26,7 @@ __all__ = ["PETAnonymization", "PETValidation", "attributetypes", "output", "rep
 
 
 def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any) -> dict[str, Any]:  # noqa: N802, N803
-    """Measure a data file by a technique, as PETWorks names it.
+    """Measure a data file by a technique of PETWorks.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def PETAnonymization(  # noqa: N802
 
 
 def report(result: Mapping[str, Any], format: str) -> None:
-    """Print a result as JSON, or write it as a page, ``output.html`` in the current folder.
+    """Print a result as JSON, or write a page ``output.html`` in the current folder.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The techniques of PETAnonymization, by their names."""
+"""The techniques of PETAnonymization by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def _anonymize(
     subset: StrPath | None = None,
     distances: bool = False,
 ) -> pd.DataFrame:
-
     from incrowd.algorithms import Optimal
     from incrowd.jobs.anonymize import anonymize
     from incrowd.recoding import FullDomain
@@ -69,14 +68,14 @@ def _anonymize(
     result: pl.DataFrame = release.texts
     if subset is not None:
         assert isinstance(release.recoding, FullDomain)
-        result = _recoded(frame, release.recoding.levels, levels)
+        result = _recode(frame, release.recoding.levels, levels)
     # Rows keep their order, and sensitive values the way they are written.
     result = result.with_columns(frame[name] for name in names)
     hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
-    return _shown(result, levels, hidden).select(columns_named(frame.columns)).to_pandas()
+    return _with_labels(result, levels, hidden).select(columns_named(frame.columns)).to_pandas()
 
 
-def _shown(result: pl.DataFrame, levels: Sequence[Levels], hidden: Sequence[str]) -> pl.DataFrame:
+def _with_labels(result: pl.DataFrame, levels: Sequence[Levels], hidden: Sequence[str]) -> pl.DataFrame:
     """Write the cells of quasi-identifiers as ARX does, and `*` in identifying columns."""
     cells = [
         column_named(column.name).replace_strict(
@@ -87,7 +86,7 @@ def _shown(result: pl.DataFrame, levels: Sequence[Levels], hidden: Sequence[str]
     return result.with_columns([*cells, *(pl.lit("*").alias(name) for name in hidden)])
 
 
-def _recoded(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels]) -> pl.DataFrame:
+def _recode(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels]) -> pl.DataFrame:
     """Recode every record as the subset was."""
     return frame.with_columns(
         column_named(column.name).replace_strict(column.at(level), return_dtype=pl.String)

@@ -1,4 +1,4 @@
-"""Calling a technique by its name, with its parameters checked."""
+"""Calls of techniques by name, with checked parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def call(
     more: Mapping[str, Any],
     data: Any,
 ) -> Any:
-    """Call a technique; it may be given a hierarchy and types that it does not use.
+    """Call a technique, dropping a hierarchy and types that the technique does not use.
 
     If it uses them and they are not given, they are those of the file beside the `data`.
     """
@@ -53,7 +53,7 @@ def call(
 
 
 def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> Any:
-    """Return a number as it came, one written as text read, as PETWorks does."""
+    """Check a number, reading a text as PETWorks does."""
     if isinstance(value, str):
         try:
             value = float(value)

@@ -43,7 +43,7 @@ Types = Mapping[str, str]
 
 
 def read_data(path: StrPath | None, what: str) -> pl.DataFrame:
-    """Read a file of text cells; the header tells whether semicolons or commas part them."""
+    """Read a file of text cells, split at semicolons if the header has any, else at commas."""
     from incrowd.io.files import CsvFormat, read_table
 
     path = check_path(path, what)
@@ -80,7 +80,7 @@ class _FileTypes(dict[str, str]):
 
 
 def settings_beside(data: Any) -> dict[str, Any]:
-    """Read the types and the folder of hierarchies in ``<data>.yaml``, where PETWorks keeps them."""
+    """Read the types and the folder of hierarchies from PETWorks's file ``<data>.yaml``."""
     import yaml
 
     path = check_path(data, "data")
@@ -103,21 +103,21 @@ def settings_beside(data: Any) -> dict[str, Any]:
 
 
 def columns_of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> list[str]:
-    """Return the columns to which the caller gives a type, all of which have to be there."""
-    known = [value for name, value in vars(attributetypes).items() if name.isupper()]
-    given = check_mapping(
+    """Return the columns to which the caller gives a type, all of which must exist."""
+    kinds = [value for name, value in vars(attributetypes).items() if name.isupper()]
+    types = check_mapping(
         {} if types is None else types, "attributeTypes", "a dict as {'age': QUASI_IDENTIFIER}"
     )
-    where = getattr(given, "source", "attributeTypes")
-    for name, kind in given.items():
-        if kind not in known:
+    where = getattr(types, "source", "attributeTypes")
+    for name, kind in types.items():
+        if kind not in kinds:
             raise SchemaError(f"{where}: {name!r} has no type of PETWorks; see attributetypes")
-    require_columns(given, frame.columns, f"{where}: ")
-    return [name for name, kind in given.items() if kind == wanted]
+    require_columns(types, frame.columns, f"{where}: ")
+    return [name for name, kind in types.items() if kind == wanted]
 
 
 def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    """Return the quasi-identifiers, one at least."""
+    """Return the quasi-identifiers, at least one."""
     names = columns_of_type(types, QUASI_IDENTIFIER, frame)
     if not names:
         raise SchemaError(
@@ -128,7 +128,7 @@ def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
 
 
 def sensitive_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    """Return the sensitive attributes, one at least."""
+    """Return the sensitive attributes, at least one."""
     names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
     if not names:
         raise SchemaError("attributeTypes: name a sensitive attribute, e.g. {'disease': SENSITIVE_ATTRIBUTE}")
@@ -136,24 +136,24 @@ def sensitive_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
 
 
 def levels_of(folder: StrPath | None, names: Sequence[str]) -> list[Levels]:
-    """Read the hierarchies of columns, each of which needs one."""
-    found = read_folder(folder, names)
-    missing = [name for name in names if name not in found]
+    """Read the hierarchies of columns, which all need a hierarchy."""
+    levels = read_folder(folder, names)
+    missing = [name for name in names if name not in levels]
     if missing:
         raise SchemaError(
             f"dataHierarchy: no file for the quasi-identifier {missing[0]!r}; PETWorks would leave it out"
         )
-    return [found[name] for name in names]
+    return [levels[name] for name in names]
 
 
 def check_same_rows(original: pl.DataFrame, anonymized: pl.DataFrame) -> None:
-    """Refuse two tables whose rows cannot be the same records."""
+    """Raise for two tables whose rows cannot be the same records."""
     if len(original) != len(anonymized):
         raise TableError(f"the files have {len(original)} and {len(anonymized)} rows; row N is one record")
 
 
 def one_spelling(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Write equal numbers alike, by the first text of each, in columns whose filled cells are all numbers."""
+    """Write equal numbers alike, by the first text of each, in columns of numbers only."""
     for name in names:
         numbers = {text: _number(text) for text in frame[name].unique(maintain_order=True) if text}
         if None not in numbers.values():
@@ -166,7 +166,7 @@ def one_spelling(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 def for_distances(
     frame: pl.DataFrame, names: Sequence[str], levels: Mapping[str, Levels]
 ) -> tuple[pl.DataFrame, list[Attribute]]:
-    """Make sensitive attributes whose values have distances.
+    """Return a frame and sensitive attributes whose values have distances.
 
     A column whose first value is a number holds numbers and is replaced by their ranks; others have distances
     by a hierarchy where there is one, else equal ones.

@@ -1,4 +1,4 @@
-"""Hierarchy files as tables of levels, and the measures that PETWorks takes of them.
+"""Hierarchy files as tables of levels, and PETWorks's measures of these tables.
 
 PETWorks leaves its measures to ARX, which looks a released label up in the columns of the file from the left.
 A file may then use one label on several levels (a midpoint of some ages and of all), which a tree refuses.
@@ -28,7 +28,7 @@ _MARK = "\0"
 
 @dataclass(frozen=True)
 class Levels:
-    """The hierarchy of one column: a row per value, its labels from the value to the root."""
+    """The hierarchy of a column: a row per value, with labels from the value to the root."""
 
     name: str
     rows: tuple[tuple[str, ...], ...]
@@ -40,30 +40,30 @@ class Levels:
 
     @cached_property
     def level_of(self) -> dict[str, int]:
-        """The lowest level that has a label; ``*`` is the highest, or above it."""
-        found: dict[str, int] = {}
+        """Lowest level of each label, where ``*`` is the highest or above."""
+        levels: dict[str, int] = {}
         for level in range(self.height + 1):
             for row in self.rows:
-                found.setdefault(row[level], level)
-        found.setdefault(_TOP, self.height)
-        return found
+                levels.setdefault(row[level], level)
+        levels.setdefault(_TOP, self.height)
+        return levels
 
     @cached_property
     def leaves_of(self) -> dict[str, int]:
-        """How many values have a label, on its highest level: as ARX counts, other than `level_of`."""
-        found: dict[str, int] = {}
+        """Number of values of each label on its highest level, as ARX counts, unlike `level_of`."""
+        counts: dict[str, int] = {}
         for level in range(self.height + 1):
-            found.update(Counter(row[level] for row in self.rows))
+            counts.update(Counter(row[level] for row in self.rows))
         # A value is one value, even where every row has another root.
-        found[_TOP] = len(self.rows)
-        return found
+        counts[_TOP] = len(self.rows)
+        return counts
 
     def at(self, level: int) -> dict[str, str]:
         """Return the label of every value at a level."""
         return {row[0]: row[level] for row in self.rows}
 
     def tree(self) -> Hierarchy:
-        """Return a tree of marked labels, so that a label may stand on several levels; see `shown`."""
+        """Return a tree of marked labels, in which a label may stand on several levels; see `shown`."""
         paths = [(row[0], *(f"{_MARK}{j}{_MARK}{row[j]}" for j in range(1, len(row)))) for row in self.rows]
         if len({path[-1] for path in paths}) > 1 or self.height == 0:
             paths = [(*path, f"{_MARK}{self.height + 1}{_MARK}{_TOP}") for path in paths]
@@ -71,7 +71,7 @@ class Levels:
 
 
 def shown(label: str | None) -> str | None:
-    """Return a label of `Levels.tree` as the file has it."""
+    """Return a label of `Levels.tree` as written in the file."""
     return label if label is None or not label.startswith(_MARK) else label.split(_MARK, 2)[2]
 
 
@@ -91,15 +91,15 @@ def read_folder(folder: str | os.PathLike[str] | None, columns: Sequence[str]) -
         )
     except OSError as error:
         raise HierarchyError(f"{folder}: cannot read the folder of hierarchies ({error.strerror})") from None
-    found: dict[str, Levels] = {}
+    levels: dict[str, Levels] = {}
     for path in files:
         name = path.stem if path.stem in columns else path.stem.rpartition("_hierarchy_")[2]
         if name not in columns:
             continue
-        if name in found:
+        if name in levels:
             raise HierarchyError(f"{folder}: column {name!r} has two hierarchy files; keep one")
-        found[name] = _read(name, path)
-    return found
+        levels[name] = _read(name, path)
+    return levels
 
 
 def _read(name: str, path: Path) -> Levels:
@@ -120,7 +120,7 @@ def _read(name: str, path: Path) -> Levels:
 
 
 def _look_up(column: pl.Series, table: Mapping[str, float], where: str) -> NDArray[np.float64]:
-    """Look a value up for every row."""
+    """Return the table's figure for every row's label."""
     labels = column.unique(maintain_order=True)
     unknown = sum(label not in table for label in labels)
     if unknown:
@@ -143,13 +143,14 @@ def precision(released: pl.DataFrame, levels: Sequence[Levels]) -> float:
 
 def ambiguity(released: pl.DataFrame, levels: Sequence[Levels]) -> float:
     """1 - (sum over rows of the product of leaves - rows) / (rows x product of domain sizes - rows)."""
-    each = np.ones(len(released))
+    numbers = np.ones(len(released))
     for column in levels:
         # As in the metric of the same name, more than a double holds counts as 2 ** 1000.
-        each = np.minimum(each * _look_up(released[column.name], column.leaves_of, "anonymized"), 2.0**1000)
+        leaves = _look_up(released[column.name], column.leaves_of, "anonymized")
+        numbers = np.minimum(numbers * leaves, 2.0**1000)
     most = float(min(math.prod(len(column.rows) for column in levels), 2**1000))
     rows = len(released)
-    return 1 - (float(each.sum()) - rows) / (rows * most - rows) if most > 1 else 1.0
+    return 1 - (float(numbers.sum()) - rows) / (rows * most - rows) if most > 1 else 1.0
 
 
 def non_uniform_entropy(raw: pl.DataFrame, released: pl.DataFrame, levels: Sequence[Levels]) -> float:

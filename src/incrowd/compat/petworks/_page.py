@@ -1,4 +1,4 @@
-"""A result as a page of its own."""
+"""A page of a result."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ def page(result: Mapping[str, Any]) -> str:
     )
 
 
-def _said(value: Any) -> str:
+def _words(value: Any) -> str:
     words = {True: "yes", False: "no", None: "not measured"}
     return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _table(figures: Mapping[str, Any]) -> str:
     rows = (
-        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(_said(value))}</td></tr>'
+        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(_words(value))}</td></tr>'
         for name, value in figures.items()
     )
     return f"<table>{''.join(rows)}</table>"
 
 
 def _table_of_groups(groups: Sequence[Mapping[str, Any]]) -> str:
-    """Draw a row per group; a mapping has a column per key."""
+    """Draw a row per group, with a column for each key of a mapping."""
     flat = [
         {
-            (name, key): said
+            (name, key): figure
             for name, value in group.items()
-            for key, said in (value.items() if isinstance(value, Mapping) else [("", value)])
+            for key, figure in (value.items() if isinstance(value, Mapping) else [("", value)])
         }
         for group in groups
     ]
-    heads = list(dict.fromkeys(place for row in flat for place in row))
+    heads = list(dict.fromkeys(head for row in flat for head in row))
     titles = (key if name == "group" else f"{name} of {key}" if key else name for name, key in heads)
     head = "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
     body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(_said(row[place]))}</td>' for place in heads)}</tr>" for row in flat
+        f"<tr>{''.join(f'<td>{html.escape(_words(row[head]))}</td>' for head in heads)}</tr>" for row in flat
     )
     return f"<table><tr>{head}</tr>{body}</table>"

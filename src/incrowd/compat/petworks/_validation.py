@@ -1,14 +1,11 @@
-"""The techniques of PETValidation, by their names."""
+"""The techniques of PETValidation by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.compat._arguments import (
-    check_items,
-    check_number,
-)
+from incrowd.compat._arguments import check_items, check_number
 from incrowd.compat.petworks._files import (
     StrPath,
     Types,
@@ -48,8 +45,8 @@ def _k_anonymity(
 
     frame = read_data(anonymized, "anonymized")
     quasi = quasi_of(attributeTypes, frame)
-    found = _assessed(one_spelling(frame, quasi), quasi, [], KAnonymity(k))
-    return {"k": k, "fulfill k-anonymity": found.holds} | _groups(found, groups)
+    result = _assess(one_spelling(frame, quasi), quasi, [], KAnonymity(k))
+    return {"k": k, "fulfill k-anonymity": result.holds} | _groups(result, groups)
 
 
 def _l_diversity(
@@ -66,18 +63,18 @@ def _l_diversity(
     frame = _all_rows(one_spelling(frame, [*quasi, *names]), quasi)
     values = {name: _filled_values(frame, quasi, names, name) for name in names}
     holds = all(min(of_group.values()) >= l for of_group in values.values())
-    found = _assessed(frame, quasi, [], KAnonymity(1))
-    return {"l": l, "fulfill l-diversity": holds} | _groups(found, groups, "l", values)
+    result = _assess(frame, quasi, [], KAnonymity(1))
+    return {"l": l, "fulfill l-diversity": holds} | _groups(result, groups, "l", values)
 
 
 def _filled_values(
     frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str], name: str
 ) -> dict[tuple[str, ...], int]:
-    """Count the distinct filled values of each group, by its cells: the fewest by the other attributes."""
+    """Count the distinct non-empty values of each group by its cells: the fewest by the other attributes."""
     value = column_named(name)
     count = value.filter(value != "").n_unique().alias("\0count")
-    known = [*quasi, *(other for other in sensitive if other != name)]
-    parts = frame.group_by(columns_named(known)).agg(count)
+    others = [*quasi, *(other for other in sensitive if other != name)]
+    parts = frame.group_by(columns_named(others)).agg(count)
     fewest = parts.group_by(columns_named(quasi)).agg(pl.col("\0count").min())
     return {row[:-1]: row[-1] for row in fewest.iter_rows()}
 
@@ -97,11 +94,11 @@ def _t_closeness(
     quasi = quasi_of(attributeTypes, frame)
     frame, sensitive = for_distances(frame, names, read_folder(dataHierarchy, names))
     model = TCloseness(float(tLimit))
-    found = _assessed(_all_rows(one_spelling(frame, quasi), quasi), quasi, sensitive, model)
-    return {"t": float(tLimit), "fulfill t-closeness": found.holds} | _groups(found, groups, "t")
+    result = _assess(_all_rows(one_spelling(frame, quasi), quasi), quasi, sensitive, model)
+    return {"t": float(tLimit), "fulfill t-closeness": result.holds} | _groups(result, groups, "t")
 
 
-def _assessed(
+def _assess(
     frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[Attribute], model: PrivacyModel
 ) -> Assessment:
     from incrowd.jobs.assess import assess
@@ -112,22 +109,22 @@ def _assessed(
 
 
 def _groups(
-    found: Assessment, wanted: bool, limit: str = "", values: Mapping[str, Mapping[Any, Any]] | None = None
+    result: Assessment, wanted: bool, limit: str = "", values: Mapping[str, Mapping[Any, Any]] | None = None
 ) -> dict[str, Any]:
-    """Describe every group by its cells, its rows, and the values of its cells; those of t by default."""
+    """Describe every group by its cells, rows, and values of cells (by default those of t)."""
     if not wanted:
         return {}
-    figures = found.by_class()
+    figures = result.by_class()
     groups = list(zip(*figures.cells.values(), strict=True))
     if values is None:
         values = {
             name: dict(zip(groups, figures.of("t-closeness", name).tolist(), strict=True))
-            for name in found.sensitive
+            for name in result.sensitive
         }
     listed = []
     for cells, rows in zip(groups, figures.records.tolist(), strict=True):
-        shown = dict(zip(figures.cells, (str(cell).removeprefix(_STAR) for cell in cells), strict=True))
-        group: dict[str, Any] = {"group": shown, "rows": rows}
+        plain = dict(zip(figures.cells, (str(cell).removeprefix(_STAR) for cell in cells), strict=True))
+        group: dict[str, Any] = {"group": plain, "rows": rows}
         if values:
             group[limit] = {name: of_group[cells] for name, of_group in values.items()}
         listed.append(group)
@@ -139,7 +136,7 @@ _STAR = "\0"
 
 
 def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
-    """Mark ``*``, so that rows of it throughout are a group as any other; k-anonymity alone drops them."""
+    """Mark ``*``, so that rows of ``*`` throughout form a group, as only k-anonymity drops them."""
     columns = columns_named(quasi)
     marked = (pl.when(column == "*").then(pl.lit(_STAR + "*")).otherwise(column) for column in columns)
     return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
@@ -158,13 +155,13 @@ def _d_presence(
     everybody, frame = read_data(original, "original"), read_data(sample, "sample")
     quasi = quasi_of(attributeTypes, frame)
     levels = levels_of(dataHierarchy, quasi)
-    released = _marked(frame, levels)
+    released = _mark(frame, levels)
     least, most = delta_presence(released, {column.name: column.tree() for column in levels}, everybody)
     return {"dMin": dMin, "dMax": dMax, "d-presence": bool(float(dMin) <= least and most <= float(dMax))}
 
 
-def _marked(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
-    """Write released labels as the trees have them; rows of ``*`` stay, unless all rows are such."""
+def _mark(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
+    """Write released labels as in the trees, except in rows of ``*`` (unless all rows are such)."""
     suppressed = pl.all_horizontal(column_named(column.name) == "*" for column in levels)
     # Where all rows are of it, it is the roots that they were generalized to.
     suppressed &= ~suppressed.all()
@@ -213,7 +210,7 @@ def _profitability(
         "adversary's gain": adversaryGain,
         "publisher's loss": publisherLost,
         "publisher's benefit": publisherBenefit,
-        "isProfitable": _assessed(_all_rows(frame, quasi), quasi, [], model).holds,
+        "isProfitable": _assess(_all_rows(frame, quasi), quasi, [], model).holds,
     }
 
 
@@ -300,11 +297,8 @@ def _linkability(
     from incrowd.table.schema import Schema
 
     frame = read_data(original, "original")
-    wanted = "two lists of column names"
-    sides = [
-        check_items(side, "auxiliaryColumns", wanted)
-        for side in check_items(auxiliaryColumns, "auxiliaryColumns", wanted)
-    ]
+    what = ("auxiliaryColumns", "two lists of column names")
+    sides = [check_items(side, *what) for side in check_items(auxiliaryColumns, *what)]
     if len(sides) != 2 or not all(sides):
         raise ParameterError("auxiliaryColumns: give two lists of column names")
     one, other = sides
@@ -344,13 +338,13 @@ def _attack(
     from incrowd.attacks import attack
 
     others = None if control is None else read_data(control, "control")
-    (found,) = attack(
+    (result,) = attack(
         original, read_data(synthetic, "synthetic"), schema, control=others, kinds=[kind], **settings
     )
     return {
-        "Success rate of main attack": found.main.value,
-        "Success rate of baseline attack": found.baseline.value,
-        "Success rate of control attack": None if found.control is None else found.control.value,
+        "Success rate of main attack": result.main.value,
+        "Success rate of baseline attack": result.baseline.value,
+        "Success rate of control attack": None if result.control is None else result.control.value,
     }
 
 
