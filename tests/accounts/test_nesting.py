@@ -14,7 +14,7 @@ from incrowd.cli import app
 from incrowd.errors import HierarchyError, InfeasibleError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import Flat
-from incrowd.verification.intervals import count_outside
+from incrowd.verification.gate import count_outside
 from incrowd.verification.tree_files import tree_in
 
 RIGHT = {

@@ -13,7 +13,7 @@ from incrowd.io.double_header import has_double_header
 from incrowd.io.files import CsvFormat, read_table, write_table
 from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.io.streams import scan
-from incrowd.verification import double_header as verified
+from incrowd.verification import tables as verified
 from incrowd.verification.source import CsvFormat as VerifiedFormat
 from incrowd.verification.source import connect
 from incrowd.verification.tables import Wanted, load

@@ -12,7 +12,7 @@ import pytest
 from crossed import quick
 from incrowd.profiles import PROFILES, read_profile
 from incrowd.verification import Verification, checks_as_sql, verify
-from incrowd.verification.emitting import ALL_HOLD
+from incrowd.verification.script import ALL_HOLD
 
 COLUMNS = {"age": "quasi", "sex": "quasi", "illness": "sensitive", "ward": "insensitive"}
 

@@ -13,7 +13,7 @@ from test_verified_people import read, saved
 
 import incrowd as ic
 from incrowd.errors import PolicyError
-from incrowd.verification import histories, verify
+from incrowd.verification import persons, verify
 from people_readings import Reading, people_table
 
 POWERS = [1, 2, 3, 4, 7, 0]
@@ -63,7 +63,7 @@ def shared(crowd, power):
             "CREATE TABLE crowd AS SELECT unnest(?::BIGINT[]) AS person, unnest(?::BIGINT[]) AS class",
             [list(column) for column in zip(*pairs, strict=True)],
         )
-        counts = [con.execute(query).fetchone()[0] for query in histories.who_share(con, power)]
+        counts = [con.execute(query).fetchone()[0] for query in persons.who_share(con, power)]
         return min(counts), reading.km(power)[0]
 
 
@@ -146,7 +146,7 @@ def test_without_a_column_for_it_nobody_has_several_rows(tmp_path):
 
 
 def test_too_many_sets_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(histories, "_MOST_SETS", 1)
+    monkeypatch.setattr(persons, "_MOST_SETS", 1)
     with pytest.raises(PolicyError, match="2 sets of 2 classes are more than the 1 that are looked at"):
         checked(tmp_path, VISITS, [ic.KMAnonymity(1, 2)])
     # All rows of a person are one set.

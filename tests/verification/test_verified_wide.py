@@ -9,7 +9,7 @@ import pytest
 
 import incrowd as ic
 from crossed import crossed
-from incrowd.verification import checks, derived, verify
+from incrowd.verification import checks, column_points, verify
 
 ROWS = 60
 DRAW = random.Random(11)
@@ -63,7 +63,7 @@ def test_parts_of_a_wide_table_tell_what_the_whole_tells(tmp_path, monkeypatch, 
     assert any("'c8' differs" in problem for problem in whole.problems) == (against and keep_order)
     for width in (1, 7):
         monkeypatch.setattr(checks, "NARROW", width)
-        monkeypatch.setattr(derived, "NARROW", width)
+        monkeypatch.setattr(column_points, "NARROW", width)
         assert verify(*files, against=raw) == whole
 
 

@@ -24,22 +24,20 @@ from incrowd.dialects.addresses import is_address
 from incrowd.errors import ParameterError, TableError, setting
 from incrowd.gate.points import answered
 from incrowd.profiles import Choice
-from incrowd.verification.account import differences
-from incrowd.verification.against import check_against
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import smallest_class
 from incrowd.verification.clauses import judge_clauses
-from incrowd.verification.conformity import remark
-from incrowd.verification.emitting import checks_as_sql
-from incrowd.verification.figures import find_figures
+from incrowd.verification.comparison import check_against
+from incrowd.verification.conformity import differences, remark
+from incrowd.verification.figures import check_suppressed, find_figures
 from incrowd.verification.gate import points_of_release
-from incrowd.verification.loading import Sources, Tables, load_tables
+from incrowd.verification.inputs import Sources, Tables, load_tables
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Policy, read_policy
 from incrowd.verification.result import ClauseResult, Finding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
+from incrowd.verification.script import checks_as_sql
 from incrowd.verification.source import CsvFormat, connect, reworded
-from incrowd.verification.suppressed import check_suppressed
 from incrowd.verification.tables import title_of
 from incrowd.verification.texts import Texts
 

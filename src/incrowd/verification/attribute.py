@@ -82,7 +82,7 @@ class Attribute:
         return other
 
     def parted(self) -> Attribute:
-        """Return the same column of lists, whose tables have parts in place of values; see `lists`."""
+        """Return the same column of lists, whose tables have parts in place of values; see `quantities`."""
         if self._parted is None:
             self._parted = self.again()
             self._parted.part_codes = {}

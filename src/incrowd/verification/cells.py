@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from incrowd.verification.policy import SUPPRESSED, Column
-from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calendar, is_mask
+from incrowd.verification.recipes import Tree, day_of, exact_number, is_bin, is_calendar, is_mask
 from incrowd.verification.spans import Bounds, bounds_of
 from incrowd.verification.tree_files import read_tree, tree_in
-from incrowd.verification.trees import Tree
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 # Bounds of floats may have an exponent, of three digits at most.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from incrowd.profiles import Clause
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import written
-from incrowd.verification.derived import plain_columns
+from incrowd.verification.column_points import plain_columns
 from incrowd.verification.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
 from incrowd.verification.policy import SUPPRESSED, Policy
 from incrowd.verification.source import Table, literal, number

@@ -1,20 +1,28 @@
-"""Whether a release suits its policy apart from the models: its columns, its cells, its suppression."""
+"""Checks of a release against its policy and its account: columns, cells, suppression, digests."""
 
 from __future__ import annotations
 
+import calendar
+import datetime
+import hashlib
+import json
 import math
+from collections.abc import Collection
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
-from incrowd.errors import named
-from incrowd.verification.cells import Shapes, listed
+from incrowd.dialects.addresses import is_address
+from incrowd.errors import TableError, named
+from incrowd.verification.cells import Shapes, ends_of, is_value, listed
 from incrowd.verification.checks import Checks, Script
-from incrowd.verification.ends import off_grid
-from incrowd.verification.forms import check_form, check_raw_left
-from incrowd.verification.groups import check_groups
-from incrowd.verification.loading import Tables
+from incrowd.verification.classes import check_groups
+from incrowd.verification.forms import check_form, check_raw_left, check_sums
+from incrowd.verification.inputs import Tables
 from incrowd.verification.persons import Persons
-from incrowd.verification.policy import UNRELEASED, Column, Policy
+from incrowd.verification.policy import UNRELEASED, USUAL, Column, Policy
+from incrowd.verification.recipes import day_of
 from incrowd.verification.source import Table, literal
-from incrowd.verification.sums import check_sums
 
 _TOLERANCE = 1e-12
 
@@ -162,3 +170,175 @@ def _check_long(script: Script, number: int, name: str, limit: int) -> None:
         f"SELECT coalesce(sum(records), 0) FROM classes WHERE {is_set} AND {parts} > {limit}",
         column=name,
     )
+
+
+_YEARS = Fraction(1800), Fraction(2199)
+_WIDE = 22
+"""Ends that are so far apart are of values that are 20 or more apart: each was moved by less than one."""
+_LONGEST = {"day": 1, "month": 17, "year": 185}
+"""Days from a date to the nearest beginning of a part of the calendar, and one more."""
+
+
+def off_grid(column: Column, cells: Collection[str | None]) -> tuple[set[str], str]:
+    """Find the ranges of a column that end beside its grid.
+
+    Returns
+    -------
+    ranges
+        Those that do; none where the column's ends may be anywhere.
+    why
+        Why they may be texts of a category, and no ranges; empty where the cells or the policy tell.
+    """
+    labels = column.hierarchy is not None and not column.is_by_number
+    if column.grid is None or labels or column.style not in ("auto", "range"):
+        return set(), ""
+    read = {cell: ends_of(cell, column.measure) for cell in cells if cell is not None}
+    known = {cell: ends for cell, ends in read.items() if ends is not None}
+    texts = [end for ends in known.values() for end in ends if end is not None]
+    numbers = [Fraction(end) for end in texts if day_of(end) is None]
+    years = bool(numbers) and all(
+        number.denominator == 1 and _YEARS[0] <= number <= _YEARS[1] for number in numbers
+    )
+    # Beyond 100 two digits are multiples of five, and are moved by more than one.
+    small = numbers if years else [number for number in numbers if abs(number) <= 100]
+    wide = bool(small) and max(small) - min(small) >= _WIDE
+    wrong = {
+        cell
+        for cell, ends in known.items()
+        if not all(
+            end is None or _fits(end, column, last=bool(n), years=years, wide=wide)
+            for n, end in enumerate(ends)
+        )
+    }
+    typed = column.measure is not None or any(
+        cell is not None and (is_value(cell) or None in known.get(cell, ())) for cell in cells
+    )
+    return wrong, "" if typed or not wrong else "the policy gives them no kind"
+
+
+def _fits(end: str, column: Column, *, last: bool, years: bool, wide: bool) -> bool:
+    grid = column.grid
+    if day_of(end) is not None:
+        return len(end) == 10 and _is_edge(
+            datetime.date.fromisoformat(end), "month" if grid == USUAL else str(grid), last=last
+        )
+    number = Fraction(end)
+    if isinstance(grid, Fraction):
+        return (number / grid).denominator == 1
+    return grid == USUAL and (years or len(_digits(end)) <= 2) and not (wide and number % 5)
+
+
+def _digits(number: str) -> str:
+    """Return the significant digits of a number."""
+    mantissa = number.lstrip("-").partition("e")[0]
+    digits = mantissa.replace(".", "").lstrip("0")
+    return digits.rstrip("0")
+
+
+def _is_edge(day: datetime.date, unit: str, *, last: bool) -> bool:
+    """Say whether a day is the first or the last one of its month or year."""
+    if unit == "day":
+        return True
+    months = (1, 12) if unit == "year" else (day.month, day.month)
+    if last:
+        return (day.month, day.day) == (months[1], calendar.monthrange(day.year, months[1])[1])
+    return unit in ("month", "year") and (day.month, day.day) == (months[0], 1)
+
+
+def mean_slack(column: Column, cell: str) -> tuple[str, int]:
+    """Return how far a mean may be from its cell (SQL of a text), because it was rounded.
+
+    Returns
+    -------
+    numbers
+        SQL of how far a number may be.
+    days
+        How many days a date may be.
+    """
+    grid = column.grid
+    if grid is None:
+        return "0", 1
+    days = _LONGEST["month" if grid == USUAL else grid] if isinstance(grid, str) else 1
+    if isinstance(grid, Fraction):
+        return f"{float(grid / 2) * (1 + 1e-9)!r}", days
+    number, half = f"TRY_CAST({cell} AS DOUBLE)", 0.5 * (1 + 1e-9)
+    digits = f"coalesce(pow(10, floor(log10(nullif(abs({number}), 0)) + 1e-12) - 1) * {half!r}, 0)"
+    fives = f"CASE WHEN abs({number}) <= 100 AND {number} % 5 = 0 THEN {5 * half!r} ELSE 0 END"
+    return f"greatest({digits}, {fives})", days
+
+
+_LARGEST = 1 << 26
+_PIECE = 1 << 20
+
+
+def differences(account: Path, released: str, policy: Path, records: int) -> tuple[list[str], list[str]]:
+    """Compare a release and a policy with the account (``release.json``) that was saved beside them.
+
+    Parameters
+    ----------
+    released
+        The release: a file or a folder; of a database only the records are compared.
+
+    Returns
+    -------
+    Problems, and what could not be checked.
+    """
+    said = _read(account)
+    problems = []
+    digests = {entry.get("sha256") for entry in said["files"].values() if isinstance(entry, dict)}
+    place = Path(released)
+    unchecked = []
+    if is_address(released) or not place.exists():
+        unchecked.append("whether the release is the one of the account: it is no file with a digest")
+    elif _digest(place) not in digests:
+        problems.append(
+            "the release is not the file of its account: their digests (SHA-256) differ, so it was changed "
+            "or written anew"
+        )
+    if _digest(policy) not in digests:
+        problems.append(
+            "the policy is not the one of the account: their digests (SHA-256) differ, so it may ask for less"
+        )
+    if said["records"] != records:
+        problems.append(
+            f"the release has {records:,} records, and its account says {said['records']:,}: records were "
+            "added, left out, or stand in it twice"
+        )
+    return problems, unchecked
+
+
+def _read(account: Path) -> dict[str, Any]:
+    try:
+        with account.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        document = json.loads(content)
+    except OSError as error:
+        raise TableError(f"{account}: the account cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or document.get("format") != "incrowd release":
+        raise TableError(f"{account}: is no account of a release; those are saved as release.json")
+    files, after = document.get("files"), document.get("after")
+    records = after.get("records") if isinstance(after, dict) else None
+    if not isinstance(files, dict) or not isinstance(records, int):
+        raise TableError(
+            f"{account}: has no digests of files; Release.save and the studio write them into an account"
+        )
+    return {"files": files, "records": records}
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder that of the lines that sha256sum prints of its files."""
+    if path.is_dir():
+        inside = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
+        kept = [name for name in inside if not name.rpartition("/")[2].startswith(("_incrowd-files-", "."))]
+        text = "".join(f"{_digest(path / name)}  {name}\n" for name in kept)
+        return hashlib.sha256(text.encode()).hexdigest()
+    found = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                found.update(piece)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    return found.hexdigest()

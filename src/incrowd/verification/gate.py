@@ -1,4 +1,4 @@
-"""The points of a release that somebody has to answer for although every limit holds, counted anew.
+"""Points of a release that need an answer although every limit holds, counted anew in SQL.
 
 The released file shows most of them. Which columns tell a generalized one, and which cells cover every value
 that occurs, only the raw table shows. The words are those of `incrowd.gate`, the counts are made here.
@@ -6,8 +6,12 @@ that occurs, only the raw table shows. The words are those of `incrowd.gate`, th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import datetime
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations
+from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,16 +20,14 @@ from incrowd.gate.columns import points_of_texts
 from incrowd.gate.points import Point, answered
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import cell, count_rows, written
-from incrowd.verification.derived import derived_columns
-from incrowd.verification.fits import few_matches
-from incrowd.verification.groups import GROUP
-from incrowd.verification.intervals import count_outside
-from incrowd.verification.loading import Tables
-from incrowd.verification.outlying import outlying_value
+from incrowd.verification.classes import GROUP, cell, count_rows, written
+from incrowd.verification.column_points import derived_columns, outlying_value
+from incrowd.verification.inputs import Tables
+from incrowd.verification.person_ids import repeated_ids
 from incrowd.verification.policy import SUPPRESSED, Column, Nulls, Policy
-from incrowd.verification.repeats import repeated_ids
+from incrowd.verification.recipes import Tree
 from incrowd.verification.source import Table, literal
+from incrowd.verification.spans import Bounds, bounds_of
 from incrowd.verification.texts import Texts, counts_of
 from incrowd.verification.tree_files import tree_in
 
@@ -246,3 +248,147 @@ def _cell(released: Table, name: str, null_values: Nulls) -> str:
 
 _CHECKS = (_unique, _texts, _unprotected, _derived, _untrue_labels, _repeated, _few_matches, _blanked)
 """Every check of a release, one line each."""
+
+
+_PLAIN = "-?(0|[1-9][0-9]*)([.][0-9]+)?"
+
+
+def few_matches(con: Checks, policy: Policy, released: Table, raw: Table) -> Point | None:
+    """Return the point of raw records that fit some released records, but fewer than k; None without any.
+
+    A released record fits values if each of its cells is the value, ``*`` or missing. Records that are ``*``
+    throughout fit nobody.
+    """
+    quasi = policy.named("quasi")
+    suppressing = policy.algorithm.get("name") == "cell-suppression"
+    if policy.wildcards != "matches-any" or not suppressing:
+        return None
+    if any(column.style not in ("auto", "suppress") for column in quasi):
+        return None
+    least = max((int(each.limit) for each in policy.demands if each.model == "k-anonymity"), default=2)
+    values = [_number_plainly(con, policy, raw, column) for column in quasi]
+    names = [f"v{number}" for number in range(len(quasi))]
+    for made, table in (("shown", released), ("whom", raw)):
+        texts = ", ".join(
+            f"{plain(written(con, table, column.name, policy.null_values))} AS {name}"
+            for plain, column, name in zip(values, quasi, names, strict=True)
+        )
+        told = " OR ".join(f"{name} IS DISTINCT FROM '{SUPPRESSED}'" for name in names)
+        con.execute(
+            f"CREATE OR REPLACE TEMP TABLE {made} AS "
+            f"SELECT row_number() OVER () AS id, *, {_hidden(names)} AS hidden "
+            f"FROM (SELECT {texts}, count(*) AS n FROM {table.name} AS t GROUP BY ALL) WHERE {told}"
+        )
+    con.execute("CREATE OR REPLACE TEMP TABLE fit (id BIGINT, n BIGINT)")
+    # Records that show the same columns are joined by these.
+    for (hidden,) in con.execute("SELECT DISTINCT hidden FROM shown").fetchall():
+        same = [f"shown.hidden = {int(hidden)}"]
+        same += [f"whom.{name} = shown.{name}" for place, name in enumerate(names) if not hidden >> place & 1]
+        con.execute(
+            "INSERT INTO fit SELECT whom.id, sum(shown.n) "
+            f"FROM whom JOIN shown ON {' AND '.join(same)} GROUP BY whom.id"
+        )
+    (few,) = con.row(
+        "SELECT coalesce(sum(n) FILTER (fits < ?), 0) FROM whom "
+        "JOIN (SELECT id, sum(n) AS fits FROM fit GROUP BY id) USING (id)",
+        [least],
+    )
+    return wording.few_matches(int(few), float(few) / max(count_rows(con, raw), 1), least) if few else None
+
+
+def _hidden(names: list[str]) -> str:
+    """Write the set of the columns that a record does not show, as a whole number."""
+    cells = (
+        f"CASE WHEN {name} IS NULL OR {name} = '{SUPPRESSED}' THEN {1 << place} ELSE 0 END"
+        for place, name in enumerate(names)
+    )
+    return f"({' + '.join(cells)})"
+
+
+def _number_plainly(con: Checks, policy: Policy, raw: Table, column: Column) -> Callable[[str], str]:
+    """Return a function that writes the SQL of a value; in a column of numbers 5 and 5.0 are one text."""
+    text = written(con, raw, column.name, policy.null_values)
+    is_number = column.hierarchy is None and column.kind in ("auto", "number")
+    if is_number and raw.kind_of(column.name) == "text":
+        (others,) = con.row(
+            f"SELECT count(*) FROM {raw.name} AS t WHERE {text} <> '{SUPPRESSED}' "
+            f"AND NOT regexp_full_match({text}, '{_PLAIN}')"
+        )
+        is_number = not others
+    if not is_number:
+        return lambda text: text
+    trimmed = "regexp_replace(regexp_replace({0}, '([.][0-9]*?)0+$', '\\1'), '[.]$', '')"
+    return lambda text: f"CASE {trimmed.format(text)} WHEN '-0' THEN '0' ELSE {trimmed.format(text)} END"
+
+
+_DIGITS = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?)?")
+
+
+def count_outside(tree: Tree) -> int:
+    """Count the values and intervals outside the interval above them."""
+    return len(_outside(tree, "number") or _outside(tree, "date"))
+
+
+def _place(text: str, kind: str) -> Fraction | None:
+    if kind == "number":
+        return Fraction(text) if _DIGITS.fullmatch(text) else None
+    try:
+        day = datetime.date.fromisoformat(text[:10]) if _MOMENT.fullmatch(text) else None
+    except ValueError:
+        return None
+    if day is None:
+        return None
+    hours, minutes, seconds = (*map(Fraction, text[11:].split(":")),) if text[11:] else (0, 0, 0)
+    return Fraction(((day.toordinal() * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def _outside(tree: Tree, kind: str) -> list[tuple[int, int]]:
+    """Pair each node that lies outside with the nearest interval above it."""
+    texts = [label or "" for label in tree.labels]
+    leaves = set(range(len(texts))) - set(tree.parents)
+    places = {node: found for node in leaves if (found := _place(texts[node], kind)) is not None}
+    if not places:
+        return []
+    whole = kind == "number" and all(place.denominator == 1 for place in places.values())
+    bounds = {
+        node: _of_whole(span) if whole else span
+        for node, text in enumerate(texts)
+        if node not in places and any(map(str.isdigit, text)) and (span := bounds_of(text, kind))
+    }
+    pairs: list[tuple[int, int]] = []
+    for node in range(len(texts)):
+        above = tree.parents[node]
+        while above >= 0 and above not in bounds:
+            above = tree.parents[above]
+        if above > 0 and node in leaves and node not in places and node not in bounds:
+            return []
+        if above >= 0 and (node in places or node in bounds):
+            pairs.append((node, above))
+    held = {
+        (node, above)
+        for node, above in pairs
+        if (bounds[above].holds(places[node]) if node in places else _holds(bounds[above], bounds[node]))
+    }
+    bare = {node for node in bounds if not texts[node].startswith(("[", "(", "]"))}
+    if not any(node in places and above in bare for node, above in held):
+        pairs = [(node, above) for node, above in pairs if above not in bare]
+    return [pair for pair in pairs if pair not in held]
+
+
+def _of_whole(found: Bounds) -> Bounds:
+    """Return a range of whole numbers with ends that belong to it."""
+    low = found.low if found.low is None or found.has_low else Fraction(floor(found.low) + 1)
+    high = found.high if found.high is None or found.has_high else Fraction(ceil(found.high) - 1)
+    return found._replace(low=low, high=high, has_low=True, has_high=True)
+
+
+def _holds(outer: Bounds, inner: Bounds) -> bool:
+    """Say whether all of a range lies in another."""
+    starts = outer.low is None or (
+        inner.low is not None and (outer.low, not outer.has_low) <= (inner.low, not inner.has_low)
+    )
+    ends = outer.high is None or (
+        inner.high is not None and (inner.high, inner.has_high) <= (outer.high, outer.has_high)
+    )
+    return starts and ends

@@ -13,18 +13,15 @@ from itertools import combinations
 
 from incrowd.errors import PolicyError, named, setting
 from incrowd.verification import quantities
-from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
 from incrowd.verification.checks import Checks, Script
-from incrowd.verification.demands import MODELS, Demand
-from incrowd.verification.histories import who_share
-from incrowd.verification.lists import UNKNOWN, by_parts, counts_of, fewest_parts
-from incrowd.verification.people import sizes_and_people
-from incrowd.verification.persons import Persons
+from incrowd.verification.classes import check_known, matching
+from incrowd.verification.demands import MODELS, Attacker, Demand
+from incrowd.verification.persons import Persons, who_share
 from incrowd.verification.policy import Policy
+from incrowd.verification.population import sizes_and_people, stood_for
+from incrowd.verification.quantities import UNKNOWN, by_parts, counts_of, fewest_parts
 from incrowd.verification.result import Finding
-from incrowd.verification.weights import stood_for
-from incrowd.verification.wildcards import check_known, matching
 
 SLACK = 1e-12
 _OF_SUBSETS = ("lkc-privacy", "subset-k-anonymity")
@@ -43,7 +40,7 @@ class Measuring:
         Who the people of the records are, where the policy names columns for it. If nobody can tell, the
         figures are about records, and a limit holds or fails only where people would not change that.
     has_population
-        Whether the people whom each class covers were counted; see `people`.
+        Whether the people whom each class covers were counted; see `population`.
     unweighed
         Why the people whom the records stand for by sampling weights are not known; empty where they are,
         None where the policy names no weights.

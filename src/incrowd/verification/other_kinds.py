@@ -1,6 +1,7 @@
-"""Files that DuckDB does not read by itself: turned into a private Parquet file, a reader for each kind.
+"""Readers of files that DuckDB does not read by itself, each of which makes a private Parquet file.
 
-Of statistics packages a labelled value is its label, and all else is itself.
+Of statistics packages a labelled value is its label, and all else is itself. The row of names of a raw file
+may stand below titles. Objects become columns of dotted names, and short lists become texts.
 """
 
 from __future__ import annotations
@@ -14,10 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, TableError, setting
-from incrowd.verification.titles import lacking_row, named_row
 
 if TYPE_CHECKING:
     import polars as pl
+import codecs
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _CARD = 80
 """Bytes of a header of a SAS transport file."""
@@ -290,3 +298,114 @@ _READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     ".xlsx": _excel,
 }
 """The reader of each ending."""
+
+
+_ROWS = 40
+_NAMES = {b"\x01\x00": "utf-16-le", b"\x00\x01": "utf-16-be"}
+
+
+def encoding_of(start: bytes) -> str:
+    """Return the encoding of a text by its first bytes: UTF-8, or UTF-16 with or without a mark."""
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    pairs = [start[place : place + 2] for place in range(0, len(start) - 1, 2)]
+    # Latin letters and signs between cells have one byte of two that is zero, always the same one.
+    kinds = {bytes(byte != 0 for byte in pair) for pair in pairs} - {b"\x01\x01"}
+    rare = 20 * sum(0 in pair for pair in pairs) < len(pairs)
+    signs = {pair.strip(b"\0") for pair in pairs if 0 in pair}
+    is_table = signs.intersection((b"\n", b"\r")) and signs.intersection((b",", b";", b"\t", b"|"))
+    return "utf-8" if rare or not is_table or len(kinds) != 1 else _NAMES.get(kinds.pop(), "utf-8")
+
+
+def named_row(rows: Sequence[Sequence[str | None]], wanted: Collection[str], asked: int | None) -> int:
+    """Return the place of the row that names the columns, from 0.
+
+    Parameters
+    ----------
+    rows
+        The first rows of a table.
+    wanted
+        Names that are looked for: it is the first row that has most of them.
+    asked
+        The row that the caller named, from 1.
+    """
+    if asked is not None:
+        return asked - 1
+    counts = [len(set(wanted).intersection(row)) for row in rows]
+    return counts.index(max(counts)) if counts else 0
+
+
+def first_records(
+    lines: Iterable[str], delimiter: str, *, trimmed: bool
+) -> tuple[list[list[str]], list[int]]:
+    """Read the first records of a CSV; also return how many lines are above each.
+
+    What cannot be read as CSV ends them.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    records: list[list[str]] = []
+    above: list[int] = []
+    before = 0
+    try:
+        for record in islice(reader, _ROWS):
+            records.append([cell.strip(" ") for cell in record] if trimmed else record)
+            above.append(before)
+            before = reader.line_num
+    except csv.Error:
+        pass
+    return records, above
+
+
+def lacking_row(title: object, asked: int) -> TableError:
+    """Return the error that says that a table has no such row."""
+    return TableError(
+        f"{title}: has no row {asked}; {setting('header_row=', '--header-row')} names its columns"
+    )
+
+
+_SHORT = (
+    "varchar", "enum", "boolean", "date", "tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint",
+    "usmallint", "uinteger", "ubigint", "uhugeint", "sqlnull",
+)  # fmt: skip
+"""Types of the values of a list that is one text, as DuckDB's Python calls them."""
+
+
+def flat_columns(
+    con: duckdb.DuckDBPyConnection, relation: str, names: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """List the columns of a relation as a release has them: their names, and the SQL that makes each.
+
+    Parameters
+    ----------
+    relation
+        SQL whose columns are called c0, c1, ...
+    names
+        What they are called in the file.
+    """
+    types = con.sql(f"SELECT * FROM {relation}").types
+    return [
+        column
+        for place, (name, kind) in enumerate(zip(names, types, strict=True))
+        for column in _fields(name, f"c{place}", kind)
+    ]
+
+
+def _fields(name: str, cell: str, kind: Any) -> Iterator[tuple[str, str]]:
+    if kind.id == "struct":
+        for field, inner in kind.children:
+            escaped = field.replace("'", "''")
+            yield from _fields(f"{name}.{field}", f"struct_extract({cell}, '{escaped}')", inner)
+        return
+    yield name, _list_text(cell, kind)
+
+
+def _list_text(cell: str, kind: Any) -> str:
+    """Join the values of a short list; those that would be read as several stand in quotes."""
+    if kind.id not in ("list", "array") or str(dict(kind.children)["child"].id) not in _SHORT:
+        return cell
+    quoted = "'\"' || replace(x, '\"', '\"\"') || '\"'"
+    shown = (
+        f"CASE WHEN x IS NULL THEN '' WHEN x = '' OR contains(x, ';') OR contains(x, '\"') THEN {quoted} "
+        "ELSE x END"
+    )
+    return f"array_to_string(list_transform({cell}::VARCHAR[], lambda x: {shown}), ';')"

@@ -18,8 +18,7 @@ from incrowd.errors import PolicyError, did_you_mean, named, open_roles
 from incrowd.gate.accepted import Accepted
 from incrowd.profiles import Choice
 from incrowd.profiles.context import Context
-from incrowd.verification.attackers import Attacker, read_attackers
-from incrowd.verification.demands import Demand, of_histories, read_demands
+from incrowd.verification.demands import Attacker, Demand, of_histories, read_attackers, read_demands
 from incrowd.verification.recipes import recipe_named
 from incrowd.verification.spellings import Spelling, spelling_of
 from incrowd.verification.treatments import Treatment, read_treatment

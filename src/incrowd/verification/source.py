@@ -28,9 +28,15 @@ from typing import IO, TYPE_CHECKING
 
 from incrowd.dialects.duckdb import lock
 from incrowd.errors import ParameterError, TableError
-from incrowd.verification.nesting import flat_columns
-from incrowd.verification.other_kinds import as_parquet, is_json_lines
-from incrowd.verification.titles import encoding_of, first_records, lacking_row, named_row
+from incrowd.verification.other_kinds import (
+    as_parquet,
+    encoding_of,
+    first_records,
+    flat_columns,
+    is_json_lines,
+    lacking_row,
+    named_row,
+)
 
 if TYPE_CHECKING:
     import duckdb

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import HierarchyError, read_as_labels
-from incrowd.verification.recipes import tree_of
-from incrowd.verification.trees import Tree, TreeError
+from incrowd.verification.recipes import Tree, TreeError, tree_of
 
 _HEAD = re.compile(r"(distinct|range)\s*\nname\b")
 """Begins a hierarchy of Amnesia."""

@@ -19,14 +19,12 @@ from incrowd.errors import TableError, alike_of, named, setting
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, written
-from incrowd.verification.ends import mean_slack
-from incrowd.verification.forms import check_raw_left
-from incrowd.verification.loading import Tables
-from incrowd.verification.people import Coverage, Covers
+from incrowd.verification.conformity import mean_slack
+from incrowd.verification.forms import check_raw_left, check_sums
+from incrowd.verification.inputs import Tables
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
-from incrowd.verification.script_cover import Covering
+from incrowd.verification.population import Coverage, Covering, Covers
 from incrowd.verification.source import Table, literal
-from incrowd.verification.sums import check_sums
 
 _FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5
 """Records below which an order is chance; least share of steps that go one way; steps of grouped values, as a

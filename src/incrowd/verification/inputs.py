@@ -9,13 +9,11 @@ from pathlib import Path
 from incrowd.dialects.addresses import Address, is_address
 from incrowd.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
 from incrowd.verification.checks import Checks
-from incrowd.verification.classes import count_rows, written
-from incrowd.verification.double_header import refuse_double_header
-from incrowd.verification.groups import GROUP
+from incrowd.verification.classes import GROUP, count_rows, written
 from incrowd.verification.policy import Column, Nulls, Policy
 from incrowd.verification.source import CsvFormat, Table, group_of, literal
 from incrowd.verification.spellings import is_spelled, means_missing, point_cells
-from incrowd.verification.tables import Wanted, base_of, load
+from incrowd.verification.tables import Wanted, base_of, load, refuse_double_header
 
 _OF_DUCKDB = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 """What the names of the files of a database end with."""

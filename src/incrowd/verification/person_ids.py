@@ -15,7 +15,7 @@ from incrowd.gate import wording
 from incrowd.gate.points import Point
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell
-from incrowd.verification.loading import Tables
+from incrowd.verification.inputs import Tables
 from incrowd.verification.persons import raw_wanted
 from incrowd.verification.policy import SUPPRESSED, Policy
 from incrowd.verification.source import Table
