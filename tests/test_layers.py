@@ -109,6 +109,22 @@ def test_the_verifier_shares_nothing_but_errors_and_how_a_database_is_reached():
             }, module
 
 
+HEART = {"figures", "models", "quantities", "attribute", "classes", "checks", "demands", "result"}
+"""The files of the verifier that decide whether a limit holds."""
+READERS = {
+    "inputs", "tables", "source", "other_kinds", "policy", "spellings", "treatments", "cells", "spans", "recipes",
+    "tree_files", "persons", "population",
+}  # fmt: skip
+"""Files of the verifier that the heart stands on: they read tables, policies, hierarchies and people."""
+
+
+@pytest.mark.parametrize("name", sorted(HEART | READERS))
+def test_the_heart_of_the_verifier_imports_no_file_around_it(name):
+    inner = {f"verification.{other}" for other in HEART | READERS}
+    others = {other for other in imported(f"verification.{name}") if room(other) == "verification"}
+    assert others <= inner
+
+
 def test_kernels_know_nothing_above():
     for module in modules():
         if room(module) == "kernels":

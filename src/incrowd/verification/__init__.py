@@ -1,9 +1,14 @@
 """A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
 
 Only the error classes and the words of points (`incrowd.gate`) are shared with the code that makes a release.
-The policy, the hierarchies and the
-tables are read anew. The figures are computed with other formulas. So a mistake goes unnoticed only if it is
-made twice.
+The policy, the hierarchies and the tables are read anew. The figures are computed with other formulas. So a
+mistake goes unnoticed only if it is made twice.
+
+Eight files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
+`attribute`, `classes`, `checks`, `demands` and `result`. The heart stands on the readers: of tables
+(`inputs`, `tables`, `source`, `other_kinds`), of the policy (`policy`, `spellings`, `treatments`), of cells
+and hierarchies (`cells`, `spans`, `recipes`, `tree_files`), and of people (`persons`, `population`). All
+other files stand around both. They may add a problem or a point, and never make a limit hold.
 
 It checks every model that a policy can ask for, the share of suppressed records, the released columns, and
 whether the cells suit the policy. With the raw table it also checks whether the cells are true. If it cannot

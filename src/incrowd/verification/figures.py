@@ -1,7 +1,8 @@
 """Figures of a release: its classes, the share of suppressed records, and every limit of the policy.
 
 Suppressed records are judged last, as a class of their own, since that changes the tables of `classes`.
-Unless the policy keeps them, they have to satisfy every limit. Kept ones that fail are a point of the verdict.
+Unless the policy keeps them, they have to satisfy every limit. Kept records that fail a limit are a point of
+the verdict.
 """
 
 from __future__ import annotations
