@@ -82,7 +82,7 @@ class Attribute:
         return other
 
     def parted(self) -> Attribute:
-        """Return the same column of lists, whose tables have parts in place of values; see `quantities`."""
+        """Return the same column of lists, whose tables have parts in place of values (see `quantities`)."""
         if self._parted is None:
             self._parted = self.again()
             self._parted.part_codes = {}
@@ -106,7 +106,7 @@ class Attribute:
         return name
 
     def coded(self, *, as_text: bool | None = None) -> str:
-        """Make the tables of this module; return their ending.
+        """Make the tables of this module, and return their ending.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Attribute:
         )
 
     def _count(self, ending: str, *, as_text: bool) -> str:
-        """Make the other tables of this module, given the texts; return the ending."""
+        """Make the other tables of this module, given the texts, and return the ending."""
         same = f"member.{self.cell} IS NOT DISTINCT FROM texts.value"
         joined = f"member JOIN texts_{ending} AS texts ON {same}"
         amount, total = ("count(DISTINCT person)" if self.by_person else "count(*)"), "size"
@@ -202,7 +202,7 @@ class Attribute:
         return code
 
     def _spelled_in(self, spellings: Sequence[str], text: str) -> str | None:
-        """Return which of the spellings of a column is the value that a text means; None if it is none."""
+        """Return which of the spellings of a column is the value that a text means, or None if it is none."""
         if text in spellings:
             return text
         # What is stored as a number has one value however that is written: 99.0 is 99.
@@ -222,11 +222,11 @@ class Attribute:
         return f"(SELECT {amount} FROM main.record)"
 
     def occurrences(self, *, as_text: bool | None = None) -> str:
-        """Write the sum of the whole table for each value; see `coded`."""
+        """Write the sum of the whole table for each value (see `coded`)."""
         return f"(SELECT sum(n) FROM whole_{self.coded(as_text=as_text)})"
 
     def climb(self) -> int:
-        """Make `above_` (v, node, edge): the nodes from each value up to the root; return the height.
+        """Make `above_` (v, node, edge): the nodes from each value up to the root, and return the height.
 
         Raises
         ------

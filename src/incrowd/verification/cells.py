@@ -239,7 +239,7 @@ class Shapes:
         return "the policy gives them no hierarchy and no kind"
 
     def possible(self, cell: str | None) -> bool:
-        """Say whether a column can have a cell; True where that cannot be told."""
+        """Say whether a column can have a cell, or True where that cannot be told."""
         if cell is None or cell == SUPPRESSED or self.unknown:
             return True
         members = _members(cell)
@@ -262,7 +262,7 @@ class Shapes:
         return ends is not None and (None not in ends or self._column.grid is not None)
 
     def level_fits(self, cell: str | None, least: int, largest: int | None) -> bool | None:
-        """Say whether a cell can stand on a level within bounds; None where that cannot be told."""
+        """Say whether a cell can stand on a level within bounds, or None where that cannot be told."""
         if self._tree is None or cell is None:
             return None
         if 0 in self._tree.nodes.get(cell, []):

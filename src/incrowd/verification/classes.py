@@ -200,7 +200,7 @@ def count_rows(con: Checks, table: Table) -> int:
 
 
 def smallest_class(con: Checks) -> int | None:
-    """Return k as reached, by records or by people; None if there is no class."""
+    """Return k as reached, by records or by people, or None if there is no class."""
     (size,) = con.row("SELECT min(size) FROM classes")
     return None if size is None else int(size)
 

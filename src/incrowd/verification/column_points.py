@@ -117,7 +117,7 @@ _DAYS = "CAST(date_diff('day', DATE '1970-01-01', CAST({} AS DATE)) AS DOUBLE)"
 def outlying_value(
     con: Checks, released: Table, name: str, column: Column | None, null_values: Nulls
 ) -> Point | None:
-    """Return the point of a released column; None where no value is so far from the others.
+    """Return the point of a released column, or None where no value is so far from the others.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def _counted(
 def _value(
     con: Checks, table: Table, name: str, rows: str, given: list[Any] | None
 ) -> tuple[str | None, bool]:
-    """Write SQL of the number of a cell v, or of its day; None where a column has neither."""
+    """Write SQL of the number of a cell v, or of its day, or None where a column has neither."""
     declared, kind = table.type_of(name), table.kind_of(name)
     if kind in ("number", "float"):
         return "CAST(v AS DOUBLE)", False

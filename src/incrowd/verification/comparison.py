@@ -397,7 +397,7 @@ class Comparison:
         return f"SELECT count(*) FROM ({' EXCEPT ALL '.join(rows)})"
 
     def _bunches(self, *, raw: bool) -> str:
-        """Write SQL of the released or raw records that are alike: q0, q1, ..., p, n; see `_combined`."""
+        """Write SQL of the released or raw records that are alike: q0, q1, ..., p, n (see `_combined`)."""
         texts = ", ".join(f"{pair.value if raw else pair.cell} AS q{n}" for n, pair in enumerate(self.pairs))
         keys = ", ".join(f"rows.q{n}" for n in range(len(self.pairs)))
         same = " AND ".join(

@@ -112,7 +112,7 @@ def check_raw_left(con: Checks, column: Column, policy: Policy, released: Table,
 
 
 def form_of(treatment: Treatment, spelling: Spelling | None) -> Form | None:
-    """Return the form that a treatment gives; None where nothing can be told, as of linked columns."""
+    """Return the form that a treatment gives, or None where nothing can be told, as of linked columns."""
     return (
         _form_of_texts(treatment)
         or _form_of_dates(treatment, spelling)
@@ -215,7 +215,7 @@ def _first_days(to: str, spelling: Spelling | None) -> Form:
 
 
 def decimal_of(text: str, spelling: Spelling | None) -> Decimal | None:
-    """Read a number as its column writes it; None where it is none."""
+    """Read a number as its column writes it, or None where it is none."""
     plain = text if spelling is None else spelling.plain(text) or text
     try:
         return Decimal(plain)
@@ -322,7 +322,7 @@ def _sums(con: Checks, rows: str, worth: Mapping[str, Decimal]) -> tuple[dict[st
 
 
 def _untold(treatment: Treatment, wanted: Sequence[str], released: Table, raw: Table) -> str:
-    """Say why two tables do not tell whether sums stayed; nothing where they do."""
+    """Say why two tables do not tell whether sums stayed, or nothing where they do."""
     if treatment.settings.keys() & {"top", "bottom"}:
         return "numbers beyond limits were replaced before"
     if any(name not in table.names for name in wanted for table in (released, raw)):

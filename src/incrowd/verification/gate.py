@@ -229,7 +229,7 @@ def _cells_of(con: Checks, table: Table, policy: Policy) -> Iterator[list[str | 
 def _for_all(
     column: Column, cells: list[str | None], values: list[str | None], stored: str
 ) -> list[str] | None:
-    """Return the cells that stand for every value that occurs; None of a column of one value."""
+    """Return the cells that stand for every value that occurs, or None of a column of one value."""
     if column.treatment is not None:
         # Its treated values were generalized, and those are not known.
         return [SUPPRESSED]
@@ -254,7 +254,7 @@ _PLAIN = "-?(0|[1-9][0-9]*)([.][0-9]+)?"
 
 
 def few_matches(con: Checks, policy: Policy, released: Table, raw: Table) -> Point | None:
-    """Return the point of raw records that fit some released records, but fewer than k; None without any.
+    """Return the point of raw records that fit some released records, but fewer than k, or None without any.
 
     A released record fits values if each of its cells is the value, ``*`` or missing. Records that are ``*``
     throughout fit nobody.

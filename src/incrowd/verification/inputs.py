@@ -247,7 +247,7 @@ def write_plainly(
     *,
     in_script: bool = True,
 ) -> str:
-    """Write the values of a column as a release would, if they are spelled; return their type then.
+    """Write the values of a column as a release would, if they are spelled, and return their type then.
 
     Parameters
     ----------

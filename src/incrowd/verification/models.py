@@ -70,7 +70,7 @@ class Measuring:
         return findings
 
     def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
-        """Measure the demands against somebody who knows every quasi-identifier; see `find`."""
+        """Measure the demands against somebody who knows every quasi-identifier (see `find`)."""
         for demand in demands:
             check_known(demand, self.wildcards)
         if self.wildcards == "value":
@@ -252,7 +252,7 @@ class Measuring:
     def _worst_of_subsets(
         self, known: int, worst: str, kind: str, figure: Callable[[Measuring, str | None], str]
     ) -> str:
-        """Compute a figure for every set of so many quasi-identifiers; return the query of the worst.
+        """Compute a figure for every set of so many quasi-identifiers, and return the query of the worst.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ def repeated_ids(con: Checks, policy: Policy, tables: Tables, raw: Table | None)
 def _people_of_classes(
     con: Checks, policy: Policy, tables: Tables, raw: Table | None, name: str
 ) -> tuple[int, int, int, int] | None:
-    """Count the people of each class, if a column names people; None where nothing tells their rows."""
+    """Count the people of each class, if a column names people, or None where nothing tells their rows."""
     table = tables.released if raw is None else tables.raw
     if table is None or (raw is not None and not tables.same_order(policy)):
         con.remarks.unchecked.append(

@@ -59,7 +59,7 @@ class Persons:
 
 
 def find_persons(con: Checks, tables: Tables, policy: Policy) -> Persons | None:
-    """Find out whose record each record of a release is; None where the policy names no column for it."""
+    """Find out whose record each record of a release is, or None where the policy names no column for it."""
     columns, (released, raw) = policy.person, (tables.released, tables.raw)
     if not columns:
         return None

@@ -447,7 +447,7 @@ def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None:
-    """Read the grid that the ends of a column's ranges are rounded to; None where they are exact."""
+    """Read the grid that the ends of a column's ranges are rounded to, or None where they are exact."""
     grid, own = entry.get("grid"), entry.get("ends")
     if (grid is not None or own is not None) and entry.get("role") != "quasi":
         raise PolicyError(f"{where}: ends and grid are settings of quasi-identifiers")

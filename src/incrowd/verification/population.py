@@ -278,7 +278,7 @@ class Covering:
         return [text for (text,) in found.fetchall()]
 
     def tell(self, number: int, covers: Covers, values: Sequence[str | None]) -> float:
-        """List which values each cell of a column covers; return the share of all pairs."""
+        """List which values each cell of a column covers, and return the share of all pairs."""
         cells = self.texts(number, self.classes)
         pairs = [
             (cell, value) for cell in cells if cell != SUPPRESSED for value in values if covers(cell, value)
@@ -312,7 +312,7 @@ _MILLION = 1_000_000
 
 
 def find_weights(con: Checks, tables: Tables, policy: Policy, persons: Persons | None) -> str | None:
-    """Add up the weights of each class; return why that cannot be done, in words, or nothing.
+    """Add up the weights of each class, and return why that cannot be done, in words, or nothing.
 
     Returns
     -------

@@ -279,7 +279,7 @@ UNKNOWN = ("normalized-entropy", "p29")
 
 
 def by_parts(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Write the query of the disclosure by parts; see `quantities`.
+    """Write the query of the disclosure by parts (see `quantities`).
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def fewest_parts(attribute: Attribute, counts: str, least: int) -> str:
 
 
 def _fewest(lists: Collection[frozenset[int]], least: int) -> int:
-    """Return how many parts meet all lists; see `MOST`."""
+    """Return how many parts meet all lists (see `MOST`)."""
     sure = {part for each in lists if len(each) == 1 for part in each}
     others = [each for each in lists if sure.isdisjoint(each)]
     most = max(MOST, least - len(sure))

@@ -376,7 +376,7 @@ def is_calendar(cell: str, spec: dict[str, Any], column: str) -> bool:
 
 
 def day_of(text: str) -> datetime.date | None:
-    """Read the day of a date written YYYY-MM-DD, with or without a time; None where the text is none."""
+    """Read the day of a date written YYYY-MM-DD, with or without a time, or None where the text is none."""
     if _DATE.fullmatch(text) is None:
         return None
     try:
@@ -388,7 +388,7 @@ def day_of(text: str) -> datetime.date | None:
 
 
 def exact_number(text: str) -> Fraction | None:
-    """Read a number exactly, however it is written; None where the text is none."""
+    """Read a number exactly, however it is written, or None where the text is none."""
     found = _NUMBER.fullmatch(text)
     if found is None or len(text) > _LONGEST or (found[3] and abs(int(found[3][1:])) > _LONGEST):
         return None

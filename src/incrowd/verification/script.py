@@ -150,7 +150,7 @@ def _write(script: Script, scratch: Path, sources: Sources, policy_file: Path, p
 def _load(
     script: Script, scratch: Path, sources: Sources, policy_file: Path, policy: Policy
 ) -> dict[str, Table]:
-    """Write how the tables are read; return those that there are, by their names."""
+    """Write how the tables are read, and return those that there are, by their names."""
     wanted = wanted_tables(policy, sources, by_script=True)
     _begin(script, Path(title_of(sources.released)), policy_file, confidential=len(wanted) > 1)
     places = [reader_of(script, each, scratch) for each in wanted]
@@ -240,7 +240,7 @@ _ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 
 
 def reader_of(script: Script, wanted: Wanted, scratch: Path) -> tuple[str, Sequence[Part]]:
-    """Write down where a table is; return the SQL that reads it, and its parts for the verifier.
+    """Write down where a table is, and return the SQL that reads it, and its parts for the verifier.
 
     Raises
     ------

@@ -162,7 +162,7 @@ class Table:
         return self.types[self.place(name)]
 
     def kind_of(self, name: str) -> str:
-        """Return our kind of a column; see `group_of`."""
+        """Return our kind of a column (see `group_of`)."""
         return group_of(self.type_of(name))
 
 
@@ -426,7 +426,7 @@ class _CsvFile:
 
     @property
     def duckdb_encoding(self) -> str | None:
-        """The encoding as DuckDB calls it; None if it does not read the file by itself."""
+        """The encoding as DuckDB calls it, or None if it does not read the file by itself."""
         if self.codec in _UTF8:
             return "utf-8"
         return None if self.zipped else _DUCKDB_READS.get(self.codec)

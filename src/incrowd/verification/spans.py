@@ -74,7 +74,7 @@ _DASHES = ("-", "~", "..", "...", ";", " to ", " through ", " thru ", " bis ", "
 
 
 def _closed() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
-    """List the skeletons of ranges with two ends; see `_skeletons`."""
+    """List the skeletons of ranges with two ends (see `_skeletons`)."""
     for dash in _DASHES:
         yield f"#{dash}#", (True, True, True, True)
     for word, join in product(("between", "zwischen", "entre"), ("and", "und", "et", "y", "e")):
@@ -87,7 +87,7 @@ def _closed() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
 
 
 def _endless() -> Iterator[tuple[str, tuple[bool, bool, bool, bool]]]:
-    """List the skeletons of ranges with one end; see `_skeletons`."""
+    """List the skeletons of ranges with one end (see `_skeletons`)."""
     least, most = (True, False, True, False), (False, True, False, True)
     over, under = (True, False, False, False), (False, True, False, False)
     for left, right, dash in product("[(]", "])[", ",;"):
@@ -118,7 +118,7 @@ def _skeletons() -> dict[str, tuple[bool, bool, bool, bool]]:
 
 @cache
 def bounds_of(cell: str, kind: str) -> Bounds | None:
-    """Read a range of a kind, ``number`` or ``date``, in any spelling; None where a cell is none."""
+    """Read a range of a kind, ``number`` or ``date``, in any spelling, or None where a cell is none."""
     if len(cell) > _LONGEST:
         return None
     text = unicodedata.normalize("NFKC", cell).lower()

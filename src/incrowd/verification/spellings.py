@@ -38,7 +38,7 @@ class Spelling:
     thousands: str | None
 
     def plain(self, text: str) -> str | None:
-        """Return a text as a release would write it; None where it is not spelled so."""
+        """Return a text as a release would write it, or None where it is not spelled so."""
         return self._number(text.strip()) if self.format is None else self._day(text.strip(), self.format)
 
     def _day(self, text: str, pattern: str) -> str | None:

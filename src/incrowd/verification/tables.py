@@ -82,7 +82,7 @@ def load(con: duckdb.DuckDBPyConnection, wanted: Wanted, scratch: Path) -> Table
 
 
 def load_parts(con: duckdb.DuckDBPyConnection, wanted: Wanted, parts: Iterable[Part]) -> Table:
-    """Load the parts of a table into the connection, one below the other; see `load`."""
+    """Load the parts of a table into the connection, one below the other (see `load`)."""
     first: Part | None = None
     for part in parts:
         places = [n for n, column in enumerate(part.names) if wanted.everything or column in wanted.columns]

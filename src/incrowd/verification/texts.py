@@ -79,7 +79,7 @@ class Texts:
     _counts: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     def of(self, name: str) -> TextColumn | None:
-        """Return the texts of a column; None where its values are no texts."""
+        """Return the texts of a column, or None where its values are no texts."""
         if name not in self._columns:
             self._columns[name] = self._fetched(name)
         return self._columns[name]

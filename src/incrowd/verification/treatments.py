@@ -92,7 +92,7 @@ class Treatment:
 
 
 def read_treatment(entry: object, where: str) -> Treatment | None:
-    """Read the setting ``treat`` of a column; None where it has none."""
+    """Read the setting ``treat`` of a column, or None where it has none."""
     if entry is None:
         return None
     if isinstance(entry, str):
