@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from incrowd.algorithms import ALGORITHMS
 from incrowd.cli.flattening import Without
 from incrowd.cli.options import (
     Accept,
@@ -70,10 +69,7 @@ if TYPE_CHECKING:
     from incrowd.io.targets import Outputs
     from incrowd.policy.policy import Policy
     from incrowd.progress import Progress
-    from incrowd.table.grids import Ends
-    from incrowd.table.judged_values import Judge
-    from incrowd.table.schema import Attribute, Schema, Style
-    from incrowd.table.suppressed_records import SuppressedRecords
+    from incrowd.table.schema import Attribute, Schema
     from incrowd.table.wildcards import Wildcards
 
 
@@ -415,21 +411,12 @@ class SearchOptions:
         ------
         ParameterError, PolicyError
         """
-        if self.algorithm is not None:
-            policy = replace(policy, algorithm=ALGORITHMS.parse(self.algorithm))
-        if self.max_suppression is not None:
-            policy = replace(policy, max_suppression=self.max_suppression)
-        if self.suppressed is not None:
-            policy = replace(policy, suppressed=cast("SuppressedRecords", self.suppressed))
-        if self.style is not None:
-            policy = replace(policy, output=cast("Style", self.style))
-        if self.ends is not None:
-            policy = replace(policy, ends=cast("Ends", self.ends))
-        if self.set_limit is not None:
-            policy = replace(policy, set_limit=self.set_limit)
-        if self.judge is not None:
-            policy = replace(policy, judge=cast("Judge", self.judge))
-        return policy
+        settings = {
+            "output" if option.name == "style" else option.name: value
+            for option in fields(self)
+            if option.name != "levels" and (value := getattr(self, option.name)) is not None
+        }
+        return replace(policy, **settings)
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,20 @@ from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchP
 from incrowd.errors import InputError, ParameterError, those_are
 from incrowd.gate.accepted import Accepted
 from incrowd.io.addresses import file_path
-from incrowd.parameters import EPSILON, SEED, Parameter, check_fields, parameter
+from incrowd.parameters import EPSILON, Parameter, check_fields
 from incrowd.policy.arguments import as_algorithm, as_models, as_schema
+from incrowd.policy.settings import EARLIER_DEFAULTS, SETTINGS
 from incrowd.presentation.markup import document
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.profiles import Choice
 from incrowd.profiles.context import Context
-from incrowd.table.grids import DEFAULT_ENDS, ENDS, Ends
-from incrowd.table.judged_values import JUDGE, Judge
-from incrowd.table.schema import STYLE, Attribute, Schema, Style
-from incrowd.table.suppressed_records import SUPPRESSED_SETTING, SuppressedRecords
-from incrowd.table.wildcards import WILDCARD, Wildcards
+from incrowd.table.grids import Ends
+from incrowd.table.judged_values import Judge
+from incrowd.table.schema import Attribute, Schema, Style
+from incrowd.table.suppressed_records import SuppressedRecords
+from incrowd.table.wildcards import Wildcards
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import treatment_of
@@ -42,13 +43,7 @@ POLICY_VERSION = 4
 before the ends of ranges were rounded outward by default, those of version 3 from before suppressed records
 were judged."""
 
-_ROUNDED = 3
-"""The first version of files without a setting `ends` that mean ``outward``."""
-_JUDGED = 4
-"""The first version of files without a setting `suppressed` that mean ``judged``."""
-_SUPPRESSION = Parameter(float, "largest share of records that may be suppressed", low=0, high=1)
 _M = Parameter(int, "least number of sensitive values in a signature", low=2, optional=True)
-_SET_LIMIT = Parameter(int, "largest number of values that a cell may list", low=1)
 
 
 @dataclass(frozen=True)
@@ -110,20 +105,20 @@ class Policy:
     schema: Schema
     models: tuple[PrivacyModel, ...] = ()
     algorithm: Algorithm = field(default_factory=Mondrian)
-    max_suppression: float = _SUPPRESSION.field(0.0)
-    output: Style = STYLE.field("auto")
-    keep_order: bool = parameter("whether the rows keep their order", kind=bool, default=False)
-    seed: int = SEED.field(0)
-    set_limit: int = _SET_LIMIT.field(8)
-    wildcards: Wildcards = WILDCARD.field("value")
+    max_suppression: float = SETTINGS["max_suppression"]
+    output: Style = SETTINGS["output"]
+    keep_order: bool = SETTINGS["keep_order"]
+    seed: int = SETTINGS["seed"]
+    set_limit: int = SETTINGS["set_limit"]
+    wildcards: Wildcards = SETTINGS["wildcards"]
     accepted: tuple[Accepted, ...] = ()
-    judge: Judge = JUDGE.field("released")
-    ends: Ends = ENDS.field(DEFAULT_ENDS)
+    judge: Judge = SETTINGS["judge"]
+    ends: Ends = SETTINGS["ends"]
     profile: Choice | None = None
     context: Context | None = None
     ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
     ledger_m: int | None = _M.field(None)
-    suppressed: SuppressedRecords = SUPPRESSED_SETTING.field("judged")
+    suppressed: SuppressedRecords = SETTINGS["suppressed"]
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -247,27 +242,24 @@ class Policy:
                 linked=checked.linked,
             )
             algorithm = dict(checked.algorithm)
+            values = {name: getattr(checked, name) for name in SETTINGS}
+            settings = {name: value for name, value in values.items() if value is not None}
+            for name, (version, default) in EARLIER_DEFAULTS.items():
+                if checked.version < version:
+                    settings.setdefault(name, default)
             return cls(
-                schema,
-                (
+                schema=schema,
+                models=(
                     *(_model(settings) for settings in checked.models),
-                    *(_attacker(each) for each in checked.attackers),
+                    *(_attacker(table) for table in checked.attackers),
                 ),
-                ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
-                checked.max_suppression,
-                checked.output,
-                checked.keep_order,
-                checked.seed,
-                checked.set_limit,
-                checked.wildcards,
-                tuple(Accepted(each.point, each.column, each.why) for each in checked.accepted),
-                checked.judge,
-                checked.ends or (DEFAULT_ENDS if checked.version >= _ROUNDED else "exact"),
-                None if checked.profile is None else Choice.of(checked.profile, folder),
-                None if checked.context is None else Context.of(checked.context),
-                None if checked.ledger is None else checked.ledger.epsilon,
-                None if checked.ledger is None else checked.ledger.m,
-                checked.suppressed or ("judged" if checked.version >= _JUDGED else "keep"),
+                algorithm=ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
+                accepted=tuple(Accepted(table.point, table.column, table.why) for table in checked.accepted),
+                profile=None if checked.profile is None else Choice.of(checked.profile, folder),
+                context=None if checked.context is None else Context.of(checked.context),
+                ledger_epsilon=None if checked.ledger is None else checked.ledger.epsilon,
+                ledger_m=None if checked.ledger is None else checked.ledger.m,
+                **settings,
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -281,10 +273,10 @@ class Policy:
             File of each column whose hierarchy is a tree and no recipe; see `write`.
         """
         lines = [f"version = {POLICY_VERSION}"]
-        settings = ["max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards"]
-        settings += ["judge"] if self.judge != "released" else []
-        settings += ["ends", "suppressed"]
-        lines += toml_settings({name: getattr(self, name) for name in settings})
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        if self.judge == "released":
+            del settings["judge"]
+        lines += toml_settings(settings)
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
         if self.schema.unlisted is not None:

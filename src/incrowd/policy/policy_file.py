@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 import warnings
@@ -18,17 +19,16 @@ from pydantic import (
     StrictInt,
     StrictStr,
     ValidationError,
+    create_model,
     field_validator,
 )
 
 from incrowd.errors import PolicyError, did_you_mean, named, open_roles, quoted
 from incrowd.io.addresses import read_bytes
+from incrowd.policy.settings import EARLIER_DEFAULTS, SETTINGS
 from incrowd.reading.spellings import open_spelling
 from incrowd.table.grids import Ends
-from incrowd.table.judged_values import Judge
 from incrowd.table.schema import OPEN_ROLE, Kind, Party, Role, Style
-from incrowd.table.suppressed_records import SuppressedRecords
-from incrowd.table.wildcards import Wildcards
 
 VERSIONS = (1, 2, 3, 4)
 """Versions of policy files that are read."""
@@ -131,31 +131,31 @@ class LedgerTable(BaseModel):
     )
 
 
-class PolicyFile(BaseModel):
+def _declared(name: str, setting: dataclasses.Field[Any]) -> tuple[Any, Any]:
+    """Return the type and the field of a setting of `Policy`, as pydantic takes them."""
+    declared = setting.metadata["parameter"]
+    kind = Literal[declared.choices] if declared.choices else declared.kind
+    options: dict[str, Any] = {} if declared.choices else {"strict": True}
+    options |= {"ge": declared.low, "le": declared.high, "gt": declared.above}
+    meaning, default = declared.meaning, setting.default
+    if name in EARLIER_DEFAULTS:
+        version, earlier = EARLIER_DEFAULTS[name]
+        meaning += f"; {default} by default, {earlier} before version {version}"
+        kind, default = kind | None, None
+    return kind, Field(default, description=meaning, **options)
+
+
+class PolicyFile(
+    create_model(  # type: ignore[misc]
+        "_Settings",
+        version=(StrictInt, Field(description="of the format")),
+        **{name: _declared(name, setting) for name, setting in SETTINGS.items()},
+    )
+):
     """The whole document."""
 
     model_config = ConfigDict(extra="forbid")
-    version: StrictInt = Field(description="of the format")
-    max_suppression: float = Field(
-        0.0, ge=0, le=1, strict=True, description="largest share of records that may be suppressed"
-    )
-    suppressed: SuppressedRecords | None = Field(
-        None,
-        description="whether suppressed records leave: judged as a class, as since version 4, drop, or keep, "
-        "as before",
-    )
-    output: Style = Field("auto", description="how a class is written, unless a column says otherwise")
-    ends: Ends | None = Field(
-        None, description="ends of ranges: rounded outward, as since version 3, or exact, as before"
-    )
-    keep_order: StrictBool = Field(False, description="whether row N stays row N; else the order is random")
     linked: StrictBool = Field(False, description="whether anyone can join the rows of a person")
-    seed: StrictInt = Field(0, ge=0, description="seed of what is random in the search")
-    set_limit: StrictInt = Field(8, ge=1, description="largest number of values that a cell may list")
-    wildcards: Wildcards = Field("value", description="what * and missing cells match")
-    judge: Judge = Field(
-        "released", description="judge perturbed values as they are released, too, or only before (original)"
-    )
     null_values: list[StrictStr] = Field([], description="texts that mean missing, besides empty fields")
     unlisted: Literal["drop", "keep"] | None = Field(
         None,
@@ -248,7 +248,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if questions := _questions(document, what):
             raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
     try:
-        checked = PolicyFile.model_validate(_renewed(document, source))
+        checked: PolicyFile = PolicyFile.model_validate(_renewed(document, source))
     except ValidationError as error:
         raise PolicyError(f"{source}: {_in_words(error)}") from None
     if not checked.models and not checked.attackers:
