@@ -55,7 +55,7 @@ def policy(algorithm: str) -> ic.Policy:
         sensitive={"disease": ic.Hierarchy.from_nested(DISEASES)},
         identifying=["name"],
     )
-    found = ic.algorithms.ALGORITHMS.parse(algorithm)
+    found = ic.ALGORITHMS.parse(algorithm)
     return ic.Policy(schema, (ic.KAnonymity(8), ic.TCloseness(0.6)), found, max_suppression=0.5)
 
 

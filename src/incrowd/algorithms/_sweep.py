@@ -236,7 +236,8 @@ def _in_order(ladders: list[list[Rung]], nodes: int, seconds: float) -> Iterator
     total = np.zeros(1)
     for ladder in ladders:
         total = (total[:, None] + np.array([rung.cost for rung in ladder])[None, :]).ravel()
-    order = np.argsort(total, kind="stable")
+    # Sums of equal costs may differ in their last bits.
+    order = np.argsort(np.round(total, 9), kind="stable")
     if len(order) > nodes:
         order = order[np.unique(np.linspace(0, len(order) - 1, nodes).astype(np.int64))]
     places = np.column_stack(np.unravel_index(order, [len(ladder) for ladder in ladders])).tolist()

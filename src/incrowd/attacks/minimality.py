@@ -187,8 +187,8 @@ class _World:
         from incrowd.jobs.anonymize import anonymize
 
         release = anonymize(frame, policy, force=True, unanswered="write")
-        names = columns_named(attribute.name for attribute in policy.schema.quasi)
-        cells: pl.DataFrame = release.texts.select(names).cast(pl.String)
+        quasi = (attribute.name for attribute in policy.schema.quasi)
+        cells: pl.DataFrame = release.texts.select(columns_named(quasi)).cast(pl.String)
         if release.places is None:
             return cells
         # Row N is that of the raw table, also where some are left out.

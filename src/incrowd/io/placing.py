@@ -94,7 +94,7 @@ class Step:
             return
         if now != self.before:
             raise Appeared(self.target)
-        if _renamed(self.made, self.target, _EXCHANGE):
+        if _exchanged(self.made, self.target):
             found = self.made
         else:
             os.rename(self.target, self.aside)
@@ -129,7 +129,7 @@ class Step:
             return
         others = (None, self.number)
         old = next((p for p in (self.made, self.aside) if identity(p, follow=False) not in others), None)
-        if old is not None and _renamed(old, self.target, _EXCHANGE):
+        if old is not None and _exchanged(old, self.target):
             return
         taken = self._beside("undone")
         os.rename(self.target, taken)
@@ -251,6 +251,11 @@ def _link(made: Path, target: Path) -> None:
         except BaseException:
             os.unlink(target)
             raise
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two names at once; say whether the system can do that."""
+    return _renamed(one, other, _EXCHANGE)
 
 
 def _renamed(one: Path, other: Path, how: int) -> bool:
