@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SHIPPED = "src/incrowd/kernels/shipped"
+SHIPPED = "src/incrowd/core/kernels/shipped"
 SYSTEMS = {"linux": "manylinux2014_{}", "darwin": "macosx_11_0_{}", "win32": "win_{}"}
 
 

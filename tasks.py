@@ -26,7 +26,7 @@ MADE_OF_CODE = {
     "docs/policy.schema.json": "policy-schema",
     "README.md": "counted",
 }
-"""The files that are made from the code, and what `incrowd.cli.reference` is asked for."""
+"""The files that are made from the code, and what `incrowd.faces.cli.reference` is asked for."""
 TASKS: dict[str, tuple[Callable[[], None], str]] = {}
 """Each task: what it does, and the extra of the package that it needs."""
 
@@ -175,9 +175,9 @@ def pipelines() -> None:
 @task("dev")
 def wheel() -> None:
     """Build the wheel of this system and Python, with machine code, into dist/."""
-    shipped = Path("src", "incrowd", "kernels", "shipped")
+    shipped = Path("src", "incrowd", "core", "kernels", "shipped")
     try:
-        python("-m", "incrowd.kernels.warming")
+        python("-m", "incrowd.core.kernels.warming")
         python("-m", "build", "--quiet", "--wheel", "--outdir", "dist", ".")
     finally:
         shutil.rmtree(shipped, ignore_errors=True)
@@ -186,7 +186,7 @@ def wheel() -> None:
 @task("test")
 def kernels() -> None:
     """List the kernels' signatures anew, with what tests have compiled since the sources changed."""
-    write_anew("src/incrowd/kernels/signatures.json", "incrowd.kernels.signatures")
+    write_anew("src/incrowd/core/kernels/signatures.json", "incrowd.core.kernels.signatures")
 
 
 @task("dev")
@@ -206,13 +206,14 @@ def sbom() -> None:
 def docs() -> None:
     """Write the pages and the public names that are made from the code."""
     for path, part in MADE_OF_CODE.items():
-        write_anew(path, "incrowd.cli.reference", *([part] if part else []))
+        write_anew(path, "incrowd.faces.cli.reference", *([part] if part else []))
 
 
 @task("test")
 def evidence() -> None:
     """Write docs/evidence.md from the tests that hold published figures."""
-    tests = ("test_published.py", "compat", "risk/test_risks.py", "treatments/test_perturbation.py")
+    tests = ("test_published.py", "works/compat", "measures/risk/test_risks.py")
+    tests += ("core/treatments/test_perturbation.py",)
     python("-m", "pytest", *(f"tests/{each}" for each in tests), INCROWD_EVIDENCE="1")
 
 
@@ -220,7 +221,7 @@ def evidence() -> None:
 def pictures() -> None:
     """Take the pictures of the studio anew, in a browser."""
     python(
-        "-m", "pytest", "-q", "tests/studio", "-k", "pictures or walks_from",
+        "-m", "pytest", "-q", "tests/faces/studio", "-k", "pictures or walks_from",
         INCROWD_WRITE_PICTURES="1",
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ import time
 import venv
 from pathlib import Path
 
-from incrowd.algorithms import ALGORITHMS
+from incrowd.search import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[1]
 FOR_A_TARGET = ("top-down-specialization", "bottom-up-generalization")
@@ -46,10 +46,10 @@ class Wheels:
         self.plain = self._built("plain")
         source = {"PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": str(folder / "portable")}
         try:
-            timed([sys.executable, "-m", "incrowd.kernels.warming"], folder, **source)
+            timed([sys.executable, "-m", "incrowd.core.kernels.warming"], folder, **source)
             self.shipped = self._built("shipped")
         finally:
-            shutil.rmtree(ROOT / "src/incrowd/kernels/shipped", ignore_errors=True)
+            shutil.rmtree(ROOT / "src/incrowd/core/kernels/shipped", ignore_errors=True)
 
     def _built(self, name: str) -> Path:
         timed(

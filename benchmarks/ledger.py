@@ -18,8 +18,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from incrowd.jobs.ledger.deduction import deduced
-from incrowd.jobs.ledger.exposure import Shown, exposed_by_intersection, exposed_together
+from incrowd.release.jobs.ledger.deduction import deduced
+from incrowd.release.jobs.ledger.exposure import Shown, exposed_by_intersection, exposed_together
 
 TURNOVERS = (0.001, 0.01, 0.05)
 VALUES = 12

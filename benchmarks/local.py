@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
-from incrowd.algorithms import Algorithm
-from incrowd.samples import encounters, hospital
+from incrowd.search import Algorithm
+from incrowd.works.samples import encounters, hospital
 from lattice import read_adult
 from mondrian import SIX, median_of, schema_of
 
@@ -198,7 +198,7 @@ def against_anonypy(rows: int, k: int, repeat: int) -> dict[str, Any]:
 
 def against_microaggregation(rows: int, k: int, repeat: int) -> dict[str, Any]:
     """Optimal groups of one number; the package microaggregation, if it is there, gives their error alone."""
-    from incrowd.kernels.clusters.groups import least_squares_groups
+    from incrowd.core.kernels.clusters.groups import least_squares_groups
 
     values = np.sort(np.random.default_rng(0).lognormal(8, 1, rows))
     slow, error = None, None

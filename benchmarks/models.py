@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
+from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for
-from incrowd.jobs.assess import assess_classes
-from incrowd.privacy import MODELS
-from incrowd.samples import diagnosis_hierarchy, hospital
-from incrowd.table.classes import EquivalenceClasses
+from incrowd.measures.privacy import MODELS
+from incrowd.release.jobs.assess import assess_classes
+from incrowd.works.samples import diagnosis_hierarchy, hospital
 from mondrian import SIX, median_of
 
 if TYPE_CHECKING:

@@ -180,8 +180,8 @@ def call_in_order(arguments: list[str]) -> None:
     """Run the command line, in which every row gets the number of its place and not a random one."""
     import numpy as np
 
-    from incrowd.cli import main as command_line
-    from incrowd.io.shuffle import RandomOrder
+    from incrowd.core.io.shuffle import RandomOrder
+    from incrowd.faces.cli import main as command_line
 
     RandomOrder.numbers = lambda _, start, stop: np.arange(start, stop, dtype=np.uint64)  # type: ignore[method-assign]
     sys.argv = ["incrowd", *arguments]

@@ -20,8 +20,8 @@ from time import process_time
 from typing import Any
 
 import incrowd as ic
-from incrowd.risk import suda2
-from incrowd.samples import hospital
+from incrowd.measures.risk import suda2
+from incrowd.works.samples import hospital
 
 ROOT = Path(__file__).resolve().parents[1]
 EIGHT = (

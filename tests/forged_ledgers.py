@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from incrowd.io.chain import _digested
+from incrowd.core.io.chain import _digested
 
 WRONG = [
     None, True, -1, 0.5, float("nan"), float("inf"), -float("inf"), 2**63, 10**400, "", "x", "../key", "\x00",
@@ -136,7 +136,7 @@ def change_lines(draw: random.Random, folder: Path) -> str:
 
 
 def _change_people(draw: random.Random, folder: Path, records: list[Any], number: int) -> str:
-    from incrowd.io.seals import digest_of
+    from incrowd.core.io.seals import digest_of
 
     path = folder / "people" / records[number]["file"]["name"]
     people = pl.read_parquet(path)

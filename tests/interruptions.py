@@ -72,7 +72,7 @@ def shared_runs() -> Runs:
 
 def prepare(work: Path, call: Sequence[str]) -> None:
     """Make the folder for temporary files; put old files in the places of outputs that are replaced."""
-    from incrowd.io.seals import seal
+    from incrowd.core.io.seals import seal
 
     (work / "temporary").mkdir(exist_ok=True)
     if "--force" not in call:
@@ -107,7 +107,7 @@ def content(work: Path, book: Path | None) -> dict[str, bytes]:
 
 def entries(book: Path | None, *, alone: bool = False) -> list[dict[str, Any]]:
     """The entries of a ledger, whose files are all there, and no others."""
-    from incrowd.jobs.ledger import Ledger
+    from incrowd.release.jobs.ledger import Ledger
 
     if book is None:
         return []
@@ -142,9 +142,9 @@ def stopped(
     AssertionError
         When there is neither nothing, nor all files and the entry.
     """
-    from incrowd.io.scratch import remove_dead
-    from incrowd.io.seals import digest_of
-    from incrowd.io.targets import Outputs
+    from incrowd.core.io.scratch import remove_dead
+    from incrowd.core.io.seals import digest_of
+    from incrowd.core.io.targets import Outputs
 
     call, book = list(call), ledger_of(call, work)
     expected = outputs(call) if expected is None else expected
@@ -187,7 +187,7 @@ def stopped(
 
 def _begin_stopping(folder: str, at: int | None, way: str, told: int) -> None:
     """Tell each change of a file below the folder, and stop at one of them."""
-    from incrowd.io import placing
+    from incrowd.core.io import placing
 
     count = 0
 
@@ -237,7 +237,7 @@ def _run(asked: dict[str, Any], told: int, said: int, printed: int) -> None:
         os.dup2(target, number)
     sys.argv = ["incrowd", *asked["call"]]
     _begin_stopping(asked["folder"], asked["at"], asked["way"], told)
-    from incrowd.cli import main
+    from incrowd.faces.cli import main
 
     main()
 
@@ -248,7 +248,7 @@ def _serve() -> None:
 
     import incrowd
 
-    for name in ("jobs", "cli", "engines", "io", "algorithms", "verification", "recoding"):
+    for name in ("release", "faces", "engines", "core", "search", "verification"):
         for module in pkgutil.walk_packages([f"{incrowd.__path__[0]}/{name}"], f"incrowd.{name}."):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)

@@ -12,12 +12,12 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import SearchProblem
-from incrowd.algorithms.lattice import Explorer
+from incrowd.core.recoding import FullDomain
+from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for
-from incrowd.recoding import FullDomain
-from incrowd.table.classes import EquivalenceClasses
-from incrowd.utility import METRICS
+from incrowd.measures.utility import METRICS
+from incrowd.search import SearchProblem
+from incrowd.search.lattice import Explorer
 
 TREES = {
     # Unbalanced, with a leaf right under the root, and a root that is no star.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import incrowd as ic
-from incrowd.privacy import P29, PrivacyModel
+from incrowd.measures.privacy import P29, PrivacyModel
 
 
 def parts(cell: str | None, separator: str = ";") -> set[str]:

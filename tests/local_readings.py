@@ -11,8 +11,8 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import SearchProblem
 from incrowd.engines import engine_for
+from incrowd.search import SearchProblem
 
 TREE = {"*": {"A": ["a1", "a2", "a3"], "B": [{"B1": ["b1", "b2"]}, "b3"], "C": ["c1"]}}
 LEAVES = ("a1", "a2", "a3", "b1", "b2", "b3", "c1")

@@ -15,9 +15,9 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for, with_population
-from incrowd.privacy import MODELS, P29, PrivacyModel
-from incrowd.table.classes import EquivalenceClasses
+from incrowd.measures.privacy import MODELS, P29, PrivacyModel
 from list_readings import judges_lists, value_by_parts
 
 KINDS = ("number", "category", "tree")

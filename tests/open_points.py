@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from incrowd.gate.kinds import ANSWERABLE
-from incrowd.gate.verdict import Verdict
+from incrowd.release.gate.kinds import ANSWERABLE
+from incrowd.release.gate.verdict import Verdict
 
 PASSING = {*ANSWERABLE, "nothing-left"}
 """Points that no limit is about; small tables of tests often leave nothing."""

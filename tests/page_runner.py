@@ -73,7 +73,7 @@ def commands(code: str) -> Iterator[tuple[str, int]]:
 
 def _incrowd(arguments: list[str]) -> int:
     """Run one command in this process and return its status."""
-    from incrowd.cli import main
+    from incrowd.faces.cli import main
 
     before = sys.argv
     sys.argv = ["incrowd", *arguments]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from incrowd.io.shuffle import RandomOrder
+from incrowd.core.io.shuffle import RandomOrder
 
 __all__ = ["rows_in_random_order"]
 

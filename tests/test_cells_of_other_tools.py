@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import incrowd as ic
 from crossed import quick
-from incrowd.cli import app
-from incrowd.reading.cells import SPELLINGS, read_span
+from incrowd.core.reading.cells import SPELLINGS, read_span
+from incrowd.faces.cli import app
 from incrowd.verification.spans import bounds_of
 
 NUMBERS = {

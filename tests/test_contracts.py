@@ -25,26 +25,26 @@ import incrowd as ic
 from crossed import crossed
 from engine_tables import ENGINE_OF, MAKERS
 from examples import examples
-from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.kinds import ATTACKS
-from incrowd.cli import app
+from incrowd.core.parameters import Configured, Parameter, Registry
+from incrowd.core.recoding import FullDomain
+from incrowd.core.table.classes import EquivalenceClasses
+from incrowd.core.table.frequency import FrequencyTable
+from incrowd.core.table.schema import STYLES
+from incrowd.core.table.survey import Households, Sampling, Survey
+from incrowd.core.treatments import TREATMENTS
 from incrowd.engines import ENGINES, engine_for
-from incrowd.parameters import Configured, Parameter, Registry
-from incrowd.privacy import MODELS
-from incrowd.recoding import FullDomain
-from incrowd.risk import RISKS
-from incrowd.table.classes import EquivalenceClasses
-from incrowd.table.frequency import FrequencyTable
-from incrowd.table.schema import STYLES
-from incrowd.table.survey import Households, Sampling, Survey
-from incrowd.treatments import TREATMENTS
-from incrowd.utility import METRICS, STEERING, CellMetric, ClassMetric
+from incrowd.faces.cli import app
+from incrowd.measures.privacy import MODELS
+from incrowd.measures.risk import RISKS
+from incrowd.measures.utility import METRICS, STEERING, CellMetric, ClassMetric
+from incrowd.search import ALGORITHMS, Algorithm
 from model_readings import classes_of, counts
 
 REGISTRIES: dict[str, Registry] = {
-    "privacy": MODELS, "algorithms": ALGORITHMS, "utility": METRICS, "risk": RISKS,
-    "treatments": TREATMENTS,
+    "measures.privacy": MODELS, "search": ALGORITHMS, "measures.utility": METRICS, "measures.risk": RISKS,
+    "core.treatments": TREATMENTS,
 }  # fmt: skip
 ENTRIES = [(package, entry) for package, registry in REGISTRIES.items() for entry in registry]
 each_entry = pytest.mark.parametrize(
@@ -603,7 +603,7 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
 def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatch, tmp_path):
-    from incrowd.kernels import jit
+    from incrowd.core.kernels import jit
 
     monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
     frame = people(500, 7)
@@ -631,20 +631,20 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
 
 def test_a_forgotten_entry_would_be_named(tmp_path, monkeypatch):
     """The search for forgotten entries finds one, so its silence means something."""
-    import incrowd.risk as home
+    import incrowd.measures.risk as home
 
     for path in Path(home.__file__).parent.glob("*.py"):
         (tmp_path / path.name).write_text(path.read_text())
     (tmp_path / "snoop.py").write_text(
-        "from incrowd.risk.base import RiskModel\n\n\nclass Snoop(RiskModel):\n    name = 'snoop'\n"
+        "from incrowd.measures.risk.base import RiskModel\n\n\nclass Snoop(RiskModel):\n    name = 'snoop'\n"
     )
     monkeypatch.setattr(home, "__file__", str(tmp_path / "__init__.py"))
     monkeypatch.setattr(home, "__path__", [str(tmp_path)])
     try:
         with pytest.raises(AssertionError, match=r"snoop\.py: Snoop is not in the registry"):
-            test_no_entry_is_forgotten("risk")
+            test_no_entry_is_forgotten("measures.risk")
     finally:
-        sys.modules.pop("incrowd.risk.snoop", None)
+        sys.modules.pop("incrowd.measures.risk.snoop", None)
         vars(home).pop("snoop", None)
 
 

@@ -109,7 +109,7 @@ def printed(package: Path, folder: Path, *arguments: str) -> str:
 
 TOGETHER = """
 import json, sys
-from incrowd.cli import main
+from incrowd.faces.cli import main
 for number, words in enumerate(json.loads(sys.argv[1])):
     sys.argv = ["incrowd", *words]
     if number:
@@ -177,11 +177,9 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
     assert 'model = "pair-anonymity"' in (tmp_path / "policy.toml").read_text()
     privacy = json.loads(assessed)["privacy"]
     [found] = [model for model in privacy if model["model"] == "pair-anonymity" and model.get("limit")]
-    assert "### pair-anonymity" in printed(package, tmp_path, "-m", "incrowd.cli.reference")
+    assert "### pair-anonymity" in printed(package, tmp_path, "-m", "incrowd.faces.cli.reference")
     assert (found["value"], found["holds"]) == (2, True)
-    code = (
-        "import incrowd as ic; from incrowd.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
-    )
+    code = "import incrowd as ic; from incrowd.measures.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
     assert printed(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
 
 
@@ -216,8 +214,12 @@ def test_new_entries_of_other_kinds_are_on_the_command_line(package, tmp_path):
 
 
 def test_the_public_names_are_made_from_the_list(package, tmp_path):
-    names = printed(package, tmp_path, "-m", "incrowd.cli.reference", "names")
-    lines = ("algorithms import InOrder", "privacy import PairAnonymity", "treatments import UpperCase")
+    names = printed(package, tmp_path, "-m", "incrowd.faces.cli.reference", "names")
+    lines = (
+        "search import InOrder",
+        "measures.privacy import PairAnonymity",
+        "core.treatments import UpperCase",
+    )
     before = (ROOT / "src" / "incrowd" / "__init__.pyi").read_text()
     for line in lines:
         whole = f"from .{line} as {line.split()[-1]}\n"
@@ -239,8 +241,8 @@ SAID = {
     "verify does not know the treatment 'upper-case'": ("test_contracts.py", "verifier_reads"),
     "say in docs/definitions.md what usual-value does": ("test_contracts.py", "attack_introduces"),
     "say in MAKERS of tests/engine_tables.py": ("test_contracts.py", "every_engine_has_tables"),
-    "write a reader in verification/other_kinds.py": ("cli/test_kinds_of_files.py", "every_kind"),
-    "name it in docs/files.md": ("cli/test_kinds_of_files.py", "pages_and_extras"),
+    "write a reader in verification/other_kinds.py": ("faces/cli/test_kinds_of_files.py", "every_kind"),
+    "name it in docs/files.md": ("faces/cli/test_kinds_of_files.py", "pages_and_extras"),
 }
 """What is said as long as a step is missing, and the test that says it: its file and words of its name."""
 
@@ -253,15 +255,15 @@ CHECKS = (
     ("test_layers.py", ""),
     ("test_words.py", ""),
     ("attacks/test_attack_limits.py", "all_kinds"),
-    ("cli/test_help.py", ""),
-    ("cli/test_kinds_of_files.py", "toy"),
+    ("faces/cli/test_help.py", ""),
+    ("faces/cli/test_kinds_of_files.py", "toy"),
     ("engines/test_names.py", "BatchEngine"),
     ("engines/test_null_values.py", "BatchEngine"),
     ("fuzz/test_cases.py", "drawn"),
-    ("privacy/test_every_model.py", ""),
-    ("risk/test_figures.py", ""),
-    ("studio/test_declared.py", ""),
-    ("utility/test_losses.py", ""),
+    ("measures/privacy/test_every_model.py", ""),
+    ("measures/risk/test_figures.py", ""),
+    ("faces/studio/test_declared.py", ""),
+    ("measures/utility/test_losses.py", ""),
     ("verification/test_emitted_sql.py", "every_limit_holds"),
     ("verification/test_every_model_is_verified.py", ""),
 )

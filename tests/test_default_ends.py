@@ -19,16 +19,16 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-import incrowd.frames
-from incrowd.cli import main
-from incrowd.jobs.draft import draft_policy
-from incrowd.jobs.plan import plan
-from incrowd.policy.policy import Policy
-from incrowd.samples import hospital_policy
-from incrowd.sklearn import Anonymizer
-from incrowd.studio.cancelling import Watched
-from incrowd.studio.work import Source, Work
-from incrowd.table.grids import DEFAULT_ENDS
+import incrowd.faces.frames
+from incrowd.core.table.grids import DEFAULT_ENDS
+from incrowd.faces.cli import main
+from incrowd.faces.sklearn import Anonymizer
+from incrowd.faces.studio.cancelling import Watched
+from incrowd.faces.studio.work import Source, Work
+from incrowd.release.jobs.draft import draft_policy
+from incrowd.release.jobs.plan import plan
+from incrowd.release.policy.policy import Policy
+from incrowd.works.samples import hospital_policy
 
 ROWS = 60
 TABLE = pl.DataFrame(
@@ -262,8 +262,8 @@ def test_every_default_is_the_declared_one():
             if defaults.get("ends") in ("outward", "exact"):
                 found[f"{module.__name__}.{name}"] = defaults["ends"]
     assert set(found.values()) == {DEFAULT_ENDS} == {"outward"}
-    assert {"incrowd.policy.policy.Policy", "incrowd.jobs.anonymize.anonymize"} <= set(found)
-    assert "incrowd.sklearn.Anonymizer" in found
+    assert {"incrowd.release.policy.policy.Policy", "incrowd.release.jobs.anonymize.anonymize"} <= set(found)
+    assert "incrowd.faces.sklearn.Anonymizer" in found
 
 
 # --- accounts ----------------------------------------------------------------------------------------------

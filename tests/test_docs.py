@@ -17,14 +17,14 @@ from pygments.lexers import get_lexer_by_name
 import incrowd
 import page_runner
 from evidence import HEAD, TAIL, Evidence, rows_of, speed_rows
-from incrowd.algorithms import ALGORITHMS
-from incrowd.cli import app
-from incrowd.cli.reference import command_line, counted, markdown, public_names
-from incrowd.hierarchy import BUILDERS
-from incrowd.policy.policy import Policy
-from incrowd.privacy import MODELS
-from incrowd.risk import RISKS
-from incrowd.utility import METRICS
+from incrowd.core.hierarchy import BUILDERS
+from incrowd.faces.cli import app
+from incrowd.faces.cli.reference import command_line, counted, markdown, public_names
+from incrowd.measures.privacy import MODELS
+from incrowd.measures.risk import RISKS
+from incrowd.measures.utility import METRICS
+from incrowd.release.policy.policy import Policy
+from incrowd.search import ALGORITHMS
 
 ROOT = Path(__file__).resolve().parents[1]
 

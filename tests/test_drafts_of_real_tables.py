@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from draft_tables import FURTHER, LATER, PAGE, TABLES, UNKNOWN, draft, further, markdown, page_with, walk
-from incrowd.jobs.draft import draft_policy
+from incrowd.release.jobs.draft import draft_policy
 from test_real_tables import call
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from incrowd.errors import in_the_page, on_the_command_line, options_taken, setting
+from incrowd.core.errors import in_the_page, on_the_command_line, options_taken, setting
 
 
 def shown() -> str:

@@ -19,10 +19,10 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.algorithms import ALGORITHMS
-from incrowd.cli import main
-from incrowd.gate.kinds import KINDS
-from incrowd.gate.verdict import Verdict
+from incrowd.faces.cli import main
+from incrowd.release.gate.kinds import KINDS
+from incrowd.release.gate.verdict import Verdict
+from incrowd.search import ALGORITHMS
 from incrowd.verification.gate import FULL_DOMAIN
 
 pytestmark = pytest.mark.gated
@@ -299,8 +299,8 @@ PLANTS: dict[str, Plant] = {
     ),
 }
 ELSEWHERE = {
-    "ledger": "a ledger refuses before there is a file; see tests/jobs/test_ledger.py",
-    "untrue-label": "the policy that is published has no hierarchy files; see tests/accounts/test_nesting.py",
+    "ledger": "a ledger refuses before there is a file; see tests/release/jobs/test_ledger.py",
+    "untrue-label": "the policy that is published has no hierarchy files; see tests/release/accounts/test_nesting.py",
     "unread-column": "columns of a table on Spark whose values cannot be listed",
 }
 """Kinds that no table in memory has, and why."""

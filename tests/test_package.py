@@ -7,7 +7,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
-from incrowd.errors import INSTALL
+from incrowd.core.errors import INSTALL
 
 ROOT = Path(__file__).resolve().parents[1]
 

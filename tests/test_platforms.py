@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from incrowd.errors import TableError
-from incrowd.io import addresses, placing, seals
-from incrowd.io.addresses import file_path, looks_like_address
-from incrowd.io.placing import Step, identity
-from incrowd.io.streams import bytes_of, usual_memory
-from incrowd.io.targets import writing
+from incrowd.core.errors import TableError
+from incrowd.core.io import addresses, placing, seals
+from incrowd.core.io.addresses import file_path, looks_like_address
+from incrowd.core.io.placing import Step, identity
+from incrowd.core.io.streams import bytes_of, usual_memory
+from incrowd.core.io.targets import writing
 from package_sources import parsed, sources
 
 ABSENT = {
@@ -109,7 +109,7 @@ def cdll(name, *others, **further):
         raise TypeError("expected a name")
     return library(name, *others, **further)
 ctypes.CDLL = cdll
-from incrowd.cli import main
+from incrowd.faces.cli import main
 main()
 """
 """Runs the command line without what Windows lacks."""
@@ -268,7 +268,7 @@ def test_the_memory_of_a_machine_without_sysconf_is_nearly_the_same(monkeypatch)
     assert known * 0.8 <= usual_memory() <= max(known * 1.3, bytes_of("64MiB"))
 
 
-PLAIN = "from incrowd.cli import main; main()"
+PLAIN = "from incrowd.faces.cli import main; main()"
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437"])

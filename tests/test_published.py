@@ -148,8 +148,8 @@ DISEASES = {
 
 def distances(release: pl.DataFrame, quasi: list[str], **spec) -> list[float]:
     """t-closeness of every class, in order of appearance."""
+    from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.engines import engine_for
-    from incrowd.table.classes import EquivalenceClasses
 
     [(name, hierarchy)] = spec.items()
     schema = ic.Schema(quasi=quasi, sensitive={name: hierarchy})

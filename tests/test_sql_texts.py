@@ -43,7 +43,7 @@ QUOTING = {
     # no text comes out of these
     "len", "int", "float", "bool", "enumerate", "sum", "count", "range",
 }  # fmt: skip
-ROOMS = ("verification", "engines", "dialects")
+ROOMS = ("verification", "engines", "core/dialects")
 
 
 def name_of(node: ast.AST) -> str:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from incrowd.utility.base import mean_of
+from incrowd.measures.utility.base import mean_of
 
 
 def added(name: str, numbers: list[float]) -> float:

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 import incrowd as ic
-from incrowd.treatments import Batch, Distinct
-from incrowd.treatments.keys import Secret
+from incrowd.core.treatments import Batch, Distinct
+from incrowd.core.treatments.keys import Secret
 
 __all__ = ["KEY", "MARK", "distinct", "given", "people", "treated", "written"]
 

@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 import incrowd
-from incrowd.parameters import Registry
+from incrowd.core.parameters import Registry
 
 REGISTRIES = "registries"
 MODULES = "modules"
@@ -27,7 +27,8 @@ def group_of(name: str) -> str:
         return MODULES
     if isinstance(found, Registry):
         return REGISTRIES
-    room = found.__module__.split(".")[1]
+    _, wing, *rooms = found.__module__.split(".")
+    room = wing if wing in ("attacks", "engines", "search", "verification") else rooms[0]
     return f"{room} functions" if inspect.isfunction(found) else room
 
 

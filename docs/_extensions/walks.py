@@ -17,8 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from incrowd.course import NotYetError
-from incrowd.course.lessons import Cell
+from incrowd.works.course import NotYetError
+from incrowd.works.course.lessons import Cell
 
 
 class Walk(SphinxDirective):

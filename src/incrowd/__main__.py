@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.cli import main
+from incrowd.faces.cli import main
 
 if __name__ == "__main__":
     main()

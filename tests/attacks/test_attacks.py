@@ -18,8 +18,8 @@ from examples import share
 from incrowd.attacks import attack, wilson
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.attacks.singling_out import size_factor
-from incrowd.errors import InputError
-from incrowd.kernels.clusters.nearest import Cloud, nearest
+from incrowd.core.errors import InputError
+from incrowd.core.kernels.clusters.nearest import Cloud, nearest
 
 TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
 SCHEMA = ic.Schema(quasi={"n": None, "t": TREE, "m": None, "c": None}, sensitive=["s"])

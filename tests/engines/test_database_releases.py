@@ -25,10 +25,10 @@ from database_tables import (
     mysql_url,
     statement,
 )
+from incrowd.core.progress import Cancellable, Cancelled
 from incrowd.engines import engine_for
 from incrowd.engines.fetched import Combinations
-from incrowd.progress import Cancellable, Cancelled
-from incrowd.samples import hospital
+from incrowd.works.samples import hospital
 
 # --- transactions -----------------------------------------------------------------------------------------
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.core.errors import SchemaError
+from incrowd.core.kernels import jit
+from incrowd.core.reading.texts import column_of
+from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.engines import distinct
 from incrowd.engines.distinct import dictionary
-from incrowd.errors import SchemaError
-from incrowd.kernels import jit
-from incrowd.reading.texts import column_of
-from incrowd.table.domain import Dictionary, Domain
 
 MARKS = "ab\0é€𝄞🙂"
 ODD = ["", "\0", "a", "a\0", "é", "🙂", "same begin 1", "same begin 2", "same beg", "z" * 40, "z" * 41, "?"]

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import incrowd as ic
 from engine_tables import frames, same
 from examples import examples
+from incrowd.core.io.files import read_table
+from incrowd.core.io.streams import bytes_of, usual_memory
 from incrowd.engines import FilesEngine, MemoryEngine, ScanEngine
 from incrowd.engines.spilling import SpilledRows
-from incrowd.io.files import read_table
-from incrowd.io.streams import bytes_of, usual_memory
-from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.works.samples import diagnosis_hierarchy, hospital
 
 QUASI = ["p", "Q 'x'"]
 
@@ -370,7 +370,7 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         table.sink_parquet(path)
 
-    monkeypatch.setattr("incrowd.io.streams.stream_table", fail)
+    monkeypatch.setattr("incrowd.core.io.streams.stream_table", fail)
     with pytest.raises(ic.TableError, match="cannot be written"):
         release.write(out, force=True)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == first
@@ -387,7 +387,7 @@ def test_a_full_disk_is_no_damaged_input(tmp_path, monkeypatch, ending):
     def full(table, path, *rest):
         getattr(table, f"sink_{ending}")("/dev/full")
 
-    monkeypatch.setattr("incrowd.io.streams.stream_table", full)
+    monkeypatch.setattr("incrowd.core.io.streams.stream_table", full)
     with pytest.raises(ic.TableError, match=r"cannot be written \(No space left on device\)"):
         release.write(tmp_path / f"out.{ending}")
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from engine_tables import frames, in_order_of_codes, is_in_order_of_codes, same
-from incrowd.algorithms import SearchProblem
+from incrowd.core.recoding import FullDomain
 from incrowd.engines import Engine, MemoryEngine
 from incrowd.engines.fetched import Combinations, count_fetched
 from incrowd.engines.fold import CELL, ROWS
-from incrowd.recoding import FullDomain
+from incrowd.search import SearchProblem
 
 
 class Elsewhere(Engine):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incrowd.core.io.columns import column_named
 from incrowd.engines import key_lookup
 from incrowd.engines.fold import smallest
 from incrowd.engines.key_lookup import RowKeys, _words, place_of
-from incrowd.io.columns import column_named
 
 VALUES = {
     "text": (pl.String(), st.sampled_from(["", "a", "b", "ä", "*", "a" * 40])),

@@ -10,9 +10,9 @@ import pytest
 
 import incrowd as ic
 from database_tables import holding, statement
+from incrowd.core.table.treated_columns import TreatedColumn
+from incrowd.core.treatments.keys import Secret
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.table.treated_columns import TreatedColumn
-from incrowd.treatments.keys import Secret
 from treatment_tables import KEY, MARK, people
 
 SHIFT = {"shift-dates": 60, "by": "person", "key": "env:CLINIC_KEY"}

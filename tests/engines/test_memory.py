@@ -12,9 +12,9 @@ import pyarrow.parquet
 import pytest
 
 import incrowd as ic
+from incrowd.core.io.shuffle import RandomOrder
+from incrowd.core.io.streams import Files
 from incrowd.engines import memory
-from incrowd.io.shuffle import RandomOrder
-from incrowd.io.streams import Files
 
 ODD = {
     "integers beyond 64 bits": pd.DataFrame({"odd": [10**30, 1, 2, 3]}, dtype=object),

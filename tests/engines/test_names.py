@@ -13,9 +13,9 @@ import incrowd as ic
 from crossed import quick
 from database_tables import PLACES, fetched, holding
 from engine_tables import MAKERS, in_order_of_codes, same
+from incrowd.core.io.columns import address, column_named, columns_named
+from incrowd.core.io.files import CsvFormat
 from incrowd.engines import MemoryEngine, engine_for
-from incrowd.io.columns import address, column_named, columns_named
-from incrowd.io.files import CsvFormat
 from incrowd.verification import verify
 from package_sources import PACKAGE, parsed, sources
 
@@ -201,7 +201,7 @@ def test_a_name_with_nul_is_refused_where_we_have_such_names():
 # --- the source ---------------------------------------------------------------------------------------
 
 _TAKES_NAMES = {"select", "drop", "group_by", "sort", "unique", "over", "partition_by", "gather_every"}
-_ADDRESSED = {"io/columns.py"}
+_ADDRESSED = {"core/io/columns.py"}
 
 
 def by_name(node: ast.expr) -> bool:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import incrowd as ic
 from crossed import crossed
 from engine_tables import frames, same
+from incrowd.core.recoding import FullDomain
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for, fold
 from incrowd.engines.key_lookup import KeyedCells
 from incrowd.engines.scan import StreamedRows
-from incrowd.recoding import FullDomain
-from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.works.samples import diagnosis_hierarchy, hospital
 
 
 @given(frames(), st.sampled_from([(), ("NA", "")]), st.booleans())

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 import incrowd as ic
+from incrowd.core.progress import Silent, in_job, shown, with_bar
 from incrowd.engines.spark import errors
 from incrowd.engines.spark.errors import guarded
-from incrowd.progress import Silent, in_job, shown, with_bar
 
 
 class Bar:

@@ -179,7 +179,7 @@ def test_columns_that_are_not_there(where):
 
 @pytest.mark.parametrize("suffix", quick(["parquet", "csv"], "parquet"))
 def test_files(where, tmp_path, suffix):
-    from incrowd.samples import hospital
+    from incrowd.works.samples import hospital
 
     kind, url = where
     frame = as_held(kind, hospital(3000, 1))
@@ -191,8 +191,8 @@ def test_files(where, tmp_path, suffix):
     target = tmp_path / f"out.{suffix}"
     read = pl.read_parquet if suffix == "parquet" else pl.read_csv
     with holding(kind, frame, url) as table, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("incrowd.dialects.sqlite.BATCH", 700)
-        patch.setattr("incrowd.dialects.duckdb.BATCH", 700)
+        patch.setattr("incrowd.core.dialects.sqlite.BATCH", 700)
+        patch.setattr("incrowd.core.dialects.duckdb.BATCH", 700)
         other = ic.anonymize(table, schema, [ic.KAnonymity(5), ic.LDiversity(2)])
         other.write(target)
     one.write(tmp_path / f"memory.{suffix}")

@@ -14,7 +14,7 @@ from crossed import quick
 from database_tables import STORES, fetched, holding
 from household_reading import SWAP as HOMES_CHANGE
 from household_reading import homes, read, schema_of
-from incrowd.treatments.keys import Secret
+from incrowd.core.treatments.keys import Secret
 from treatment_tables import KEY, MARK, people
 
 MODELS = ["k-anonymity:5", "l-diversity:2"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from fuzz.crowds import ABOUT, ALIKE, draw_attackers, give_persons, has_persons, null_person, rows_of_people
 from fuzz.oracle import Spelling
-from incrowd.parameters import Parameter
-from incrowd.privacy import MODELS, SensitiveModel
+from incrowd.core.parameters import Parameter
+from incrowd.measures.privacy import MODELS, SensitiveModel
 
 Case = dict[str, Any]
 

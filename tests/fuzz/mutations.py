@@ -20,23 +20,23 @@ from fuzz import draw
 from fuzz.checks import run
 from fuzz.sources import Services
 from incrowd import verification
-from incrowd.algorithms import ALGORITHMS
+from incrowd.core.reading.spellings import Spelling
+from incrowd.core.recoding import Recoding
+from incrowd.core.table import matching
+from incrowd.core.table.domain import Domain
+from incrowd.core.table.frequency import FrequencyTable
+from incrowd.core.table.grids import Grid
+from incrowd.core.table.schema import Schema
+from incrowd.core.table.sensitive import SensitiveCounts
 from incrowd.engines.scan import StreamedCount
-from incrowd.jobs import apply, checks, recode_batch
-from incrowd.jobs.batch import Earlier
-from incrowd.jobs.batch_judge import BatchJudge
-from incrowd.jobs.ledger import Ledger
-from incrowd.jobs.next_release import _Plan
-from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
-from incrowd.privacy.attacker import Attacker
-from incrowd.reading.spellings import Spelling
-from incrowd.recoding import Recoding
-from incrowd.table import matching
-from incrowd.table.domain import Domain
-from incrowd.table.frequency import FrequencyTable
-from incrowd.table.grids import Grid
-from incrowd.table.schema import Schema
-from incrowd.table.sensitive import SensitiveCounts
+from incrowd.measures.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
+from incrowd.measures.privacy.attacker import Attacker
+from incrowd.release.jobs import apply, checks, recode_batch
+from incrowd.release.jobs.batch import Earlier
+from incrowd.release.jobs.batch_judge import BatchJudge
+from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.next_release import _Plan
+from incrowd.search import ALGORITHMS
 
 Wrap = Callable[..., Any]
 
@@ -125,28 +125,28 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (KAnonymity, "least_size", lambda f: property(lambda self: max(self.k - 1, 1))),
         (KAnonymity, "accepts", lambda f: lambda self, values: f(self, values + 1)),
     ),
-    "a range is one rank too narrow": (("incrowd.recoding.labels", "range_label", _narrow),),
+    "a range is one rank too narrow": (("incrowd.core.recoding.labels", "range_label", _narrow),),
     "upper ends of ranges are rounded inward": ((Grid, "up", _inward),),
     "ranges have no end on a grid": ((Grid, "down", lambda f: lambda self, text: text), (Grid, "up", lambda f: lambda self, text: text)),
     "sensitive values are counted for the next row": ((SensitiveCounts, "of_rows", _swapped),),
-    "a set lacks its last value": (("incrowd.recoding.labels", "set_label", _without_last),),
+    "a set lacks its last value": (("incrowd.core.recoding.labels", "set_label", _without_last),),
     "the limit of suppression is not looked at": ((checks, "judge", _missing_policy),),
     "every column leaves": ((Schema, "released", _identifying),),
     "a recoding is loaded with ends swapped": ((Recoding, "load", _shifted),),
     "diversity is counted one too high": ((LDiversity, "_values", _least),),
     "distances are halved": ((TCloseness, "_values", after(lambda values: values / 2)),),
     "later rows are not judged": (
-        ("incrowd.algorithms.base", "all_hold", _deaf),
+        ("incrowd.search.base", "all_hold", _deaf),
         (BatchJudge, "judged", _unjudged),
     ),
     "later rows are judged only together with the earlier release": ((Earlier, "beside", _only_together),),
     "rows that were held are lost": ((apply, "with_held", lambda f: lambda table, held: (table, 0)),),
     "rows that wait leave, too": ((apply, "rows_at", lambda f: lambda table, places: table),),
     "lazy rows come out reversed": ((StreamedCount, "apply", _reversed),),
-    "labels are those of a level lower": (("incrowd.recoding.cells", "level_cells", _up),),
-    "means are one too high": (("incrowd.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
+    "labels are those of a level lower": (("incrowd.core.recoding.cells", "level_cells", _up),),
+    "means are one too high": (("incrowd.core.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
     "days that are written in a way of their own are first days": (
-        ("incrowd.reading.spellings", "_iso", after(lambda text: text[:8] + "01" + text[10:])),
+        ("incrowd.core.reading.spellings", "_iso", after(lambda text: text[:8] + "01" + text[10:])),
     ),
     "the signs of a spelled column are lost": (
         (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),
@@ -170,11 +170,11 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         recode_batch, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "perturbed values are judged only as they were before": (
-        ("incrowd.jobs.released_rows", "_concerned", lambda f: lambda policy: ()),
+        ("incrowd.release.jobs.released_rows", "_concerned", lambda f: lambda policy: ()),
     ),
     "earlier signatures of a series are forgotten": ((Ledger, "signatures", lambda f: lambda self, *given: {}),),
     "what several releases tell together is not asked": (
-        ("incrowd.jobs.ledger", "deduced", lambda f: lambda releases, **given: []),
+        ("incrowd.release.jobs.ledger", "deduced", lambda f: lambda releases, **given: []),
     ),
     "counterfeit records are not counted": (
         (_Plan, "counted", after(lambda counted: counted.clear())),

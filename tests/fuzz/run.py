@@ -147,8 +147,8 @@ def work(number: int, seed: int, folder: str, results: Any, limits: Limits) -> N
     os.setpgrp()
     from fuzz.draw import SOURCES, Draw
     from fuzz.sources import Services
-    from incrowd.algorithms import ALGORITHMS
-    from incrowd.privacy import MODELS
+    from incrowd.measures.privacy import MODELS
+    from incrowd.search import ALGORITHMS
 
     services = Services(Path(folder))
     with _servers(number, services, limits.engine, people=limits.people):
@@ -181,8 +181,8 @@ def _warm(services: Any, *, people: bool) -> None:
     """Compile what every case needs, so that the first ones are no slower than others."""
     from fuzz.checks import run
     from fuzz.draw import Draw
-    from incrowd.algorithms import ALGORITHMS
-    from incrowd.privacy import MODELS
+    from incrowd.measures.privacy import MODELS
+    from incrowd.search import ALGORITHMS
 
     met: Counter[Any] = Counter()
     draw = Draw(0, MODELS.names(), ALGORITHMS.names(), ["polars"], met)
@@ -461,8 +461,8 @@ def _print(tally: Tally, seconds: float) -> None:
 def _lacking(tally: Tally) -> list[str]:
     from fuzz.crowds import ABOUT
     from fuzz.draw import BATCHES, NULL_KINDS, PERTURBING, SERIES, SOURCES, STYLES, WILDCARDS
-    from incrowd.algorithms import ALGORITHMS
-    from incrowd.privacy import MODELS
+    from incrowd.measures.privacy import MODELS
+    from incrowd.search import ALGORITHMS
 
     wanted = {
         "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,

@@ -17,8 +17,8 @@ from fuzz.crowds import ABOUT, has_persons, rows_of_people
 from fuzz.draw import CASELESS, SERVERS, SOURCES, SPELLED, STORED, TYPED_NULLS, Draw, Stored, spelling_of
 from fuzz.run import Limits, main
 from fuzz.sources import Services
-from incrowd.algorithms import ALGORITHMS
-from incrowd.privacy import MODELS
+from incrowd.measures.privacy import MODELS
+from incrowd.search import ALGORITHMS
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 HERE = [name for name in SOURCES if name not in SERVERS]

@@ -12,8 +12,8 @@ from fuzz.checks import run, scripted
 from fuzz.draw import Draw
 from fuzz.sources import Services
 from fuzz.test_oracle import case
-from incrowd.algorithms import ALGORITHMS
-from incrowd.privacy import MODELS
+from incrowd.measures.privacy import MODELS
+from incrowd.search import ALGORITHMS
 
 SOURCES = ("polars", "csv", "parquet", "duckdb")
 

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 import incrowd as ic
-from incrowd.io.seals import digest_of
-from incrowd.samples import hospital, hospital_policy
+from incrowd.core.io.seals import digest_of
 from incrowd.verification import verify
+from incrowd.works.samples import hospital, hospital_policy
 
 
 @pytest.fixture(scope="module")

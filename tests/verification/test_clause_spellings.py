@@ -1,6 +1,6 @@
 """For each clause of each built-in profile: spellings and shapes that must not pass, made by generators.
 
-A clause that somebody attests has its shapes in `tests/profiles/test_clause_settings.py`.
+A clause that somebody attests has its shapes in `tests/release/profiles/test_clause_settings.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.policy.policy import toml_value
-from incrowd.profiles import PROFILES, read_profile
+from incrowd.release.policy.policy import toml_value
+from incrowd.release.profiles import PROFILES, read_profile
 from incrowd.verification import verify
 from incrowd.verification.result import ClauseResult
 

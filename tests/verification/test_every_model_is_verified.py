@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.privacy import MODELS
+from incrowd.measures.privacy import MODELS
 from incrowd.verification import demands, verify
 from model_readings import (
     KINDS,

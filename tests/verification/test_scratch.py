@@ -11,13 +11,13 @@ import sys
 import pytest
 
 import incrowd as ic
-from incrowd.io.scratch import remove_dead
+from incrowd.core.io.scratch import remove_dead
 
 # Verifies a file that has to be copied first, says so and does not come to an end.
 ENDLESS = """
 import sys, time
 import incrowd.verification
-from incrowd.cli import main
+from incrowd.faces.cli import main
 
 def endless(*arguments, **settings):
     print("now", flush=True)

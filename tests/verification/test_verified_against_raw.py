@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.errors import TableError
+from incrowd.core.errors import TableError
 from incrowd.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"

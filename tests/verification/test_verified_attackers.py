@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import incrowd as ic
 from crossed import crossed
-from incrowd.cli import app
-from incrowd.errors import PolicyError
+from incrowd.core.errors import PolicyError
+from incrowd.faces.cli import app
 from incrowd.verification import verify
 from people_readings import Reading, people_table
 from policy_texts import K2, SIMPLE, entry, policy_text

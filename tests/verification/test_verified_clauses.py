@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.profiles import PROFILES, read_profile
+from incrowd.release.profiles import PROFILES, read_profile
 from incrowd.verification import Verification, checks_as_sql, verify
 from incrowd.verification.script import ALL_HOLD
 

@@ -255,7 +255,7 @@ def test_files_of_hierarchies_are_read_as_by_anonymize(tmp_path, name, text, lea
     ids=str,
 )
 def test_recipes_are_followed_as_by_anonymize(spec, values):
-    from incrowd.hierarchy.builders import builder_from_spec
+    from incrowd.core.hierarchy.builders import builder_from_spec
     from incrowd.verification.tree_files import read_tree
 
     texts = values.split()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from incrowd.errors import (
+from incrowd.core.errors import (
     InputError,
     ParameterError,
     SchemaError,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_verified_people import read, saved
 
 import incrowd as ic
-from incrowd.errors import PolicyError
+from incrowd.core.errors import PolicyError
 from incrowd.verification import persons, verify
 from people_readings import Reading, people_table
 

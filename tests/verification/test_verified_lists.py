@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from crossed import quick
-from incrowd.errors import ParameterError, PolicyError
+from incrowd.core.errors import ParameterError, PolicyError
 from incrowd.verification import verify
 from incrowd.verification.script import ALL_HOLD, checks_as_sql
 from policy_texts import K2, entry, only

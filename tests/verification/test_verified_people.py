@@ -10,8 +10,8 @@ import pytest
 
 import incrowd as ic
 from crossed import crossed
-from incrowd.errors import TableError
-from incrowd.privacy import MODELS
+from incrowd.core.errors import TableError
+from incrowd.measures.privacy import MODELS
 from incrowd.verification import verify
 from people_readings import Reading, people_table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from incrowd.errors import (
+from incrowd.core.errors import (
     HierarchyError,
     PolicyError,
     SchemaError,

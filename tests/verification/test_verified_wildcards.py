@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import incrowd as ic
-from incrowd.cli import app
-from incrowd.errors import PolicyError
-from incrowd.privacy import MODELS
+from incrowd.core.errors import PolicyError
+from incrowd.faces.cli import app
+from incrowd.measures.privacy import MODELS
 from incrowd.verification import verify
 from policy_texts import K2, SIMPLE, policy_text
 from wildcard_readings import made_up

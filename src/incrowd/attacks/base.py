@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from incrowd.presentation.markup import InNotebooks
+from incrowd.core.presentation.markup import InNotebooks
 
 _Z = 1.959963984540054
 

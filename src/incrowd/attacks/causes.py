@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from incrowd.errors import listed
-from incrowd.gate import wording
-from incrowd.lazy import NDArray, np
-from incrowd.recoding import SUPPRESSED
+from incrowd.core.errors import listed
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.recoding import SUPPRESSED
+from incrowd.release.gate import wording
 
 if TYPE_CHECKING:
     from incrowd.attacks.setting import Setting
@@ -89,7 +89,7 @@ def remarks(setting: Setting, columns: dict[str, float], success: float) -> tupl
 
 def _largest_risk(setting: Setting) -> float:
     """Return the risk in the smallest class of the quasi-identifiers, without suppressed records."""
-    from incrowd.kernels.grouping.grouping import group_codes
+    from incrowd.core.kernels.grouping.grouping import group_codes
 
     columns = [setting.columns[name] for name in setting.quasi]
     stars = [np.array([label == SUPPRESSED for label in column.labels])[column.codes] for column in columns]

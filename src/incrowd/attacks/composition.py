@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting
-from incrowd.errors import TableError
-from incrowd.lazy import NDArray, np
-from incrowd.progress import check
+from incrowd.core.errors import TableError
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.progress import check
 
 
 def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Attack:
@@ -42,7 +42,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
     - ``below``: records in joint classes smaller than ``smallest_alone``;
     - ``pinned``: records whose joint class has one sensitive value.
     """
-    from incrowd.kernels.grouping.grouping import group_codes
+    from incrowd.core.kernels.grouping.grouping import group_codes
 
     rows = {setting.records for setting in settings}
     if len(rows) > 1:
@@ -78,7 +78,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
 
 def _classes(settings: Sequence[Setting]) -> NDArray[np.int64]:
     """Return class numbers, equal for records with the same cells in all releases: int[records]."""
-    from incrowd.kernels.grouping.grouping import group_codes
+    from incrowd.core.kernels.grouping.grouping import group_codes
 
     codes = [setting.columns[name].codes.astype(np.int64) for setting in settings for name in setting.quasi]
     ids, _ = group_codes(codes, settings[0].records)

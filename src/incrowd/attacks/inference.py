@@ -5,7 +5,7 @@ from __future__ import annotations
 from incrowd.attacks.base import Attack
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.lazy import NDArray, np
+from incrowd.core.lazy import NDArray, np
 
 
 def inference(setting: Setting, secret: str, attacks: int) -> Attack:

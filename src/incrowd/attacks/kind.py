@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.attacks.base import Attack
 from incrowd.attacks.setting import Setting
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.core.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from incrowd.policy.policy import Policy
+    from incrowd.release.policy.policy import Policy
 
 
 class AttackCall(NamedTuple):

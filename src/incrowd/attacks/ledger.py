@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from incrowd.attacks.base import Attack, wilson
-from incrowd.errors import TableError
-from incrowd.jobs.ledger import Ledger
-from incrowd.jobs.ledger.deduction import deduced
-from incrowd.jobs.ledger.exposure import Shown, exposed_by_intersection
-from incrowd.jobs.ledger.signatures import without_m_invariance
-from incrowd.lazy import pl
+from incrowd.core.errors import TableError
+from incrowd.core.lazy import pl
+from incrowd.release.jobs.ledger import Ledger
+from incrowd.release.jobs.ledger.deduction import deduced
+from incrowd.release.jobs.ledger.exposure import Shown, exposed_by_intersection
+from incrowd.release.jobs.ledger.signatures import without_m_invariance
 
 
 def composition_of_ledger(ledger: Ledger) -> Attack:

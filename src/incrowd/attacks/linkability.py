@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from incrowd.attacks.base import Attack
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.lazy import NDArray, np
+from incrowd.core.lazy import NDArray, np
 
 
 def linkability(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.errors import SchemaError, TableError, those_are
-from incrowd.lazy import np
+from incrowd.core.errors import SchemaError, TableError, those_are
+from incrowd.core.lazy import np
 
 
 def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:

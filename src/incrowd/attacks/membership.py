@@ -5,7 +5,7 @@ from __future__ import annotations
 from incrowd.attacks.base import Attack, Rate, risk_of, wilson
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.lazy import np
+from incrowd.core.lazy import np
 
 
 def membership(setting: Setting, attacks: int) -> Attack:

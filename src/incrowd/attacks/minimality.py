@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.attacks.kind import AttackKind
-from incrowd.errors import InfeasibleError, ParameterError, TableError
-from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.io.frames import as_type, type_of_means
-from incrowd.lazy import NDArray, np, nw, pl
+from incrowd.core.errors import InfeasibleError, ParameterError, TableError
+from incrowd.core.io.columns import column_named, columns_named, nameless
+from incrowd.core.io.frames import as_type, type_of_means
+from incrowd.core.lazy import NDArray, np, nw, pl
 
 if TYPE_CHECKING:
-    from incrowd.policy.policy import Policy
+    from incrowd.release.policy.policy import Policy
 
 _EXACT = 200
 """Assignments of a class up to which all of them are tried."""
@@ -184,7 +184,7 @@ class _World:
 
     @staticmethod
     def _anonymized(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-        from incrowd.jobs.anonymize import anonymize
+        from incrowd.release.jobs.anonymize import anonymize
 
         release = anonymize(frame, policy, force=True, unanswered="write")
         quasi = (attribute.name for attribute in policy.schema.quasi)

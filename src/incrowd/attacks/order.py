@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.kind import AttackCall, AttackKind
 from incrowd.attacks.setting import Column, Setting
-from incrowd.errors import key_or_row_map
-from incrowd.lazy import NDArray, np
+from incrowd.core.errors import key_or_row_map
+from incrowd.core.lazy import NDArray, np
 
 _DRAWS = 3
 """Random orders with which the order of the release is compared."""

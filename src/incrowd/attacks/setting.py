@@ -9,17 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.attacks.base import Attack, risk_of, wilson
-from incrowd.errors import TableError
-from incrowd.lazy import NDArray, np, nw, pl
-from incrowd.recoding import SUPPRESSED
-from incrowd.recoding.observed import Unread, listed_of, ranks_of, read_intervals
-from incrowd.table.domain import exponent_of
-from incrowd.table.schema import Attribute, Schema, require_columns
+from incrowd.core.errors import TableError
+from incrowd.core.lazy import NDArray, np, nw, pl
+from incrowd.core.recoding import SUPPRESSED
+from incrowd.core.recoding.observed import Unread, listed_of, ranks_of, read_intervals
+from incrowd.core.table.domain import exponent_of
+from incrowd.core.table.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
-    from incrowd.kernels.clusters.nearest import Cloud
-    from incrowd.table.domain import Domain
-    from incrowd.table.sensitive import SensitiveCounts
+    from incrowd.core.kernels.clusters.nearest import Cloud
+    from incrowd.core.table.domain import Domain
+    from incrowd.core.table.sensitive import SensitiveCounts
 
 _LAST = float(np.finfo(np.float64).max)
 
@@ -336,7 +336,7 @@ class Setting:
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
         """Lay out columns for the search of nearest records, with the records in the given order."""
-        from incrowd.kernels.clusters.nearest import Cloud
+        from incrowd.core.kernels.clusters.nearest import Cloud
 
         columns = [self.columns[name] for name in names]
         nothing = np.zeros(0)
@@ -414,7 +414,7 @@ def nearest_records(
     setting: Setting, names: Sequence[str], rows: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the nearest released records of raw rows and the distances, with ties settled by the seed."""
-    from incrowd.kernels.clusters.nearest import nearest
+    from incrowd.core.kernels.clusters.nearest import nearest
 
     order = np.random.default_rng([setting.seed, 3]).permutation(setting.records)
     order = order[_first_of_classes(setting, names, order, count)]
@@ -426,7 +426,7 @@ def _first_of_classes(
     setting: Setting, names: Sequence[str], order: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
     """Return the positions of the first `count` records of each class, as others are equally far."""
-    from incrowd.kernels.grouping.grouping import group_codes
+    from incrowd.core.kernels.grouping.grouping import group_codes
 
     codes = [setting.columns[name].codes[order].astype(np.int64) for name in names]
     ids, _ = group_codes(codes, len(order))

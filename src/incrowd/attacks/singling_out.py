@@ -10,8 +10,8 @@ from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.attacks.causes import needed, remarks, shares
 from incrowd.attacks.kind import AttackKind
 from incrowd.attacks.setting import Column, Part, Setting
-from incrowd.lazy import NDArray, np
-from incrowd.progress import check
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.progress import check
 
 _TRIES = 300
 _TRIES_IN_CROWDS = 10
@@ -23,7 +23,7 @@ _BYTES_KEPT = 1 << 27
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
     """Guess predicates of some released columns, of any role, that exactly one person meets."""
-    from incrowd.kernels.grouping.grouping import group_codes
+    from incrowd.core.kernels.grouping.grouping import group_codes
 
     random = np.random.default_rng([setting.seed, 2, width])
     columns = [setting.columns[name] for name in setting.released]

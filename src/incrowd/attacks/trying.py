@@ -9,14 +9,14 @@ from incrowd.attacks.base import Attack
 from incrowd.attacks.kind import AttackCall
 from incrowd.attacks.kinds import ATTACKS
 from incrowd.attacks.setting import Setting
-from incrowd.errors import ParameterError, SchemaError, did_you_mean, those_are
-from incrowd.parameters import COUNT, SEED
-from incrowd.progress import Progress, Silent, in_job, with_bar
-from incrowd.recoding.suppression_marks import with_stars
-from incrowd.table.schema import Schema
+from incrowd.core.errors import ParameterError, SchemaError, did_you_mean, those_are
+from incrowd.core.parameters import COUNT, SEED
+from incrowd.core.progress import Progress, Silent, in_job, with_bar
+from incrowd.core.recoding.suppression_marks import with_stars
+from incrowd.core.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.policy.policy import Policy
+    from incrowd.release.policy.policy import Policy
 
 
 @with_bar
@@ -146,10 +146,10 @@ def attack(  # noqa: PLR0913
     data, PoPETs 2023 (the three attacks, baseline, control, risk), applied to generalized cells here.
     Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
     """
-    from incrowd.accounts.row_map import as_released
     from incrowd.engines import loaded
-    from incrowd.jobs.row_pairs import map_by_key
-    from incrowd.policy.policy import Policy
+    from incrowd.release.accounts.row_map import as_released
+    from incrowd.release.jobs.row_pairs import map_by_key
+    from incrowd.release.policy.policy import Policy
 
     if not isinstance(schema, Schema | Policy):
         raise ParameterError("schema must be a Schema or a Policy, e.g. ic.Schema(quasi=['age', 'zip'])")

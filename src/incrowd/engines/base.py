@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from incrowd.errors import ParameterError, TableError, named, setting
-from incrowd.lazy import NDArray, np, pl
-from incrowd.progress import Progress, Silent
+from incrowd.core.errors import ParameterError, TableError, named, setting
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.shuffle import RandomOrder
-    from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.shuffle import RandomOrder
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
 
 DRIVER_KEYS = 5_000_000
 """Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
@@ -192,7 +192,7 @@ class Engine(ABC):
         Parameters
         ----------
         types
-            The columns with their types, as `incrowd.io.frames.type_of_means` has them.
+            The columns with their types, as `incrowd.core.io.frames.type_of_means` has them.
         """
         raise NotImplementedError
 
@@ -232,16 +232,16 @@ class Engine(ABC):
         force
             Whether a target that is there already is replaced.
         sources
-            What the table was read from; see `incrowd.io.targets.Outputs`. By default what the engine knows.
+            What the table was read from, see `Outputs`. By default what the engine knows.
 
         Raises
         ------
         TableError
             When the target exists (unless `force`), cannot be written, or does not read back the same.
         """
-        from incrowd.io.addresses import file_path
-        from incrowd.io.files import CsvFormat
-        from incrowd.io.targets import writing
+        from incrowd.core.io.addresses import file_path
+        from incrowd.core.io.files import CsvFormat
+        from incrowd.core.io.targets import writing
 
         target = file_path(path)
         folder = self.writes_folder(target)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.errors import SchemaError
-from incrowd.io.frames import without_negative_zero
-from incrowd.io.nesting import has_objects, is_nested
-from incrowd.lazy import NDArray, np, pl
-from incrowd.table.schema import UNRELEASED
+from incrowd.core.errors import SchemaError
+from incrowd.core.io.frames import without_negative_zero
+from incrowd.core.io.nesting import has_objects, is_nested
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.table.schema import UNRELEASED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from incrowd.table.domain import Dictionary
-    from incrowd.table.schema import Schema
+    from incrowd.core.table.domain import Dictionary
+    from incrowd.core.table.schema import Schema
 
 _FEW = 1000
 """Texts that become texts of Python at once."""
@@ -83,8 +83,8 @@ def dictionary(
     SchemaError
         When the column is neither text, number nor date, or has infinite values.
     """
-    from incrowd.io.columns import nameless
-    from incrowd.reading.missing import null_values_of
+    from incrowd.core.io.columns import nameless
+    from incrowd.core.reading.missing import null_values_of
 
     series = nameless(series)
     dtype = series.dtype
@@ -100,10 +100,10 @@ def dictionary(
 
 def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct texts in order, and each row's place among them."""
-    from incrowd.io.numbering import numbered
-    from incrowd.kernels.jit import PARALLEL_FROM
-    from incrowd.reading.missing import null_values_of
-    from incrowd.table.domain import Dictionary
+    from incrowd.core.io.numbering import numbered
+    from incrowd.core.kernels.jit import PARALLEL_FROM
+    from incrowd.core.reading.missing import null_values_of
+    from incrowd.core.table.domain import Dictionary
 
     # Fewer rows are done before the loops of the other way are loaded.
     if len(series) >= PARALLEL_FROM:
@@ -127,7 +127,7 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
 
 def _alone(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
     """Return distinct texts of a column; the column is not held in memory for them if it is much larger."""
-    from incrowd.reading.texts import Texts
+    from incrowd.core.reading.texts import Texts
 
     if len(distinct) <= _FEW:
         return distinct.to_list()
@@ -157,8 +157,8 @@ def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> N
 
 def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
     """Return the distinct values in order without the missing one, and each row's place; missing is last."""
-    from incrowd.io.numbering import numbered
-    from incrowd.kernels.grouping.grouping import group_numbers
+    from incrowd.core.io.numbering import numbered
+    from incrowd.core.kernels.grouping.grouping import group_numbers
 
     if series.dtype.is_float():
         # Equal numbers have equal bits, and what is missing those of one that is none.
@@ -177,8 +177,8 @@ def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct numbers in order; NaN is missing."""
-    from incrowd.reading.texts import Texts
-    from incrowd.table.domain import Dictionary
+    from incrowd.core.reading.texts import Texts
+    from incrowd.core.table.domain import Dictionary
 
     if series.dtype.is_float():
         # Negative zero is the same number, and would be named by whichever comes first.
@@ -193,8 +193,8 @@ def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.int
 
 def _days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct dates or points of time in order; those have no zone."""
-    from incrowd.reading.texts import Texts
-    from incrowd.table.domain import Dictionary
+    from incrowd.core.reading.texts import Texts
+    from incrowd.core.table.domain import Dictionary
 
     if series.dtype == pl.Date:
         distinct, places = _typed(series)

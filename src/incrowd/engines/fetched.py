@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from incrowd.core.errors import TableError
+from incrowd.core.io.columns import column_named, columns_named, nameless
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.fold import (
     CELL,
@@ -25,15 +28,12 @@ from incrowd.engines.fold import (
     fold,
 )
 from incrowd.engines.key_lookup import KeyedCells
-from incrowd.errors import TableError
-from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
     from incrowd.engines.plan import ReducedPeople
-    from incrowd.recoding import Recoding
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
 
 NUMBER = "\0number"
 """Counts rows of the same values."""

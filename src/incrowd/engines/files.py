@@ -10,22 +10,22 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from incrowd.core.lazy import np, pl
+from incrowd.core.reading.missing import null_values_of
 from incrowd.engines.base import Counted, EngineSettings, Released, Unwritten
 from incrowd.engines.fold import Values, fold
 from incrowd.engines.key_lookup import KeyedCells
 from incrowd.engines.scan import ScanEngine, StreamedCount, StreamedRows, treat_whole, treated
 from incrowd.engines.spilling import SpilledRows, reads_alike
-from incrowd.lazy import np, pl
-from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.shuffle import RandomOrder
-    from incrowd.io.streams import Files
-    from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.shuffle import RandomOrder
+    from incrowd.core.io.streams import Files
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
 
 T = TypeVar("T")
 
@@ -42,8 +42,8 @@ def _of_released(
     schema
         How the release is counted.
     """
-    from incrowd.recoding import SUPPRESSED
-    from incrowd.table.union import Shown, together
+    from incrowd.core.recoding import SUPPRESSED
+    from incrowd.core.table.union import Shown, together
 
     before, (frequency, recoding) = counted.schema, recoding.leaving(counted.frequency)
     names = [attribute.name for attribute in schema.quasi]
@@ -82,7 +82,7 @@ class FilesEngine(ScanEngine):
     @classmethod
     def takes(cls, table: Any) -> bool:
         """Say whether these are opened files."""
-        from incrowd.io.streams import Files
+        from incrowd.core.io.streams import Files
 
         return isinstance(table, Files)
 
@@ -158,7 +158,7 @@ class FilesEngine(ScanEngine):
 
         def reordered(order: RandomOrder) -> Files:
             """Put the rows of all files in one random order when they are written."""
-            from incrowd.io.shuffle import ShuffledRows
+            from incrowd.core.io.shuffle import ShuffledRows
 
             rows, made = in_short
             shuffled = ShuffledRows(rows, order, files.memory, made)
@@ -199,13 +199,13 @@ class FilesEngine(ScanEngine):
 
     def _reading(self, names: Sequence[str]) -> AbstractContextManager[None]:
         """Say which file is damaged where Polars cannot read some columns."""
-        from incrowd.io.streams import reading
+        from incrowd.core.io.streams import reading
 
         return reading(self.files, names)
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""
-        from incrowd.io.targets import is_folder
+        from incrowd.core.io.targets import is_folder
 
         return is_folder(target)
 
@@ -215,7 +215,7 @@ class FilesEngine(ScanEngine):
         Files of a folder are numbered, since names may tell what is not released. Rows in a random order are
         dealt out to files of one length.
         """
-        from incrowd.io.streams import cut_batches, scan, stream_batches, stream_table
+        from incrowd.core.io.streams import cut_batches, scan, stream_batches, stream_table
 
         folder, shuffled, parts = self.writes_folder(target), self.files.shuffled, self.files.parts
         with self._reading(self.columns):

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from incrowd.core.errors import SchemaError, TableError, named
+from incrowd.core.io.columns import address, column_named, columns_named
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.reading.missing import null_values_of
 from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
 from incrowd.engines.key_lookup import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
-from incrowd.errors import SchemaError, TableError, named
-from incrowd.io.columns import address, column_named, columns_named
-from incrowd.lazy import NDArray, np, pl
-from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
-    from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.people import PersonRows
-    from incrowd.table.schema import Attribute, Schema
-    from incrowd.table.sensitive import JointCounts, SensitiveCounts
+    from incrowd.core.table.domain import Domain
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.people import PersonRows
+    from incrowd.core.table.schema import Attribute, Schema
+    from incrowd.core.table.sensitive import JointCounts, SensitiveCounts
 
 ROWS = "\0rows"
 """Column of a grouped frame: how many rows have a combination."""
@@ -269,7 +269,7 @@ def fold(
     starred
         As in `EngineSettings`.
     """
-    from incrowd.table.frequency import FrequencyTable
+    from incrowd.core.table.frequency import FrequencyTable
 
     refuse_uncountable(schema, columns)
     counted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
@@ -332,9 +332,9 @@ def _numbered(
     keys
         The key of each combination of values.
     """
-    from incrowd.kernels.grouping.grouping import group_columns
-    from incrowd.table.domain import Domain
-    from incrowd.table.frequency import smallest_codes
+    from incrowd.core.kernels.grouping.grouping import group_columns
+    from incrowd.core.table.domain import Domain
+    from incrowd.core.table.frequency import smallest_codes
 
     names = [attribute.name for attribute in schema.quasi]
     none = np.zeros(len(grouped), np.bool_)
@@ -364,7 +364,7 @@ def _numbered(
 
 def _suppressed(grouped: pl.DataFrame, names: Sequence[str], values: Values) -> NDArray[np.bool_]:
     """Say which combinations are ``*`` in every quasi-identifier."""
-    from incrowd.recoding import SUPPRESSED
+    from incrowd.core.recoding import SUPPRESSED
 
     gone = np.ones(len(grouped), np.bool_)
     for name in names:
@@ -396,8 +396,8 @@ class _Counts(NamedTuple):
 
     def of(self, attribute: Attribute) -> SensitiveCounts:
         """Count the values of an attribute per key."""
-        from incrowd.kernels.grouping.counting import counts_per_key
-        from incrowd.table.sensitive import SensitiveCounts
+        from incrowd.core.kernels.grouping.counting import counts_per_key
+        from incrowd.core.table.sensitive import SensitiveCounts
 
         groups, key, rows = self.grouped([attribute.name])
         domain, ranks = self._ranked(attribute)
@@ -407,9 +407,9 @@ class _Counts(NamedTuple):
 
     def joint(self, sensitive: Sequence[SensitiveCounts]) -> Any:
         """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
-        from incrowd.kernels.grouping.counting import counts_per_key
-        from incrowd.kernels.grouping.grouping import group_columns
-        from incrowd.table.sensitive import JointCounts
+        from incrowd.core.kernels.grouping.counting import counts_per_key
+        from incrowd.core.kernels.grouping.grouping import group_columns
+        from incrowd.core.table.sensitive import JointCounts
 
         names = [counts.name for counts in sensitive]
         groups, key, rows = self.grouped(names)
@@ -422,7 +422,7 @@ class _Counts(NamedTuple):
 
     def _ranked(self, attribute: Attribute) -> tuple[Domain, NDArray[np.integer]]:
         """Return an attribute's domain, and the rank of each of its distinct values."""
-        from incrowd.table.domain import Domain
+        from incrowd.core.table.domain import Domain
 
         found, places = dictionary(self.distinct(attribute.name), attribute.name, ())
         domain, ranks = Domain.build(attribute, found, self.schema.null_values)
@@ -434,8 +434,8 @@ class _Counts(NamedTuple):
 
     def with_people(self, frequency: FrequencyTable) -> FrequencyTable:
         """Count the people, too; those with more than one kind of row are listed, if the engine can tell."""
-        from incrowd.table.frequency import People
-        from incrowd.table.people import PersonRows
+        from incrowd.core.table.frequency import People
+        from incrowd.core.table.people import PersonRows
 
         own = [counts.name for counts in frequency.sensitive]
         lists = [[name] for name in own] or [[]]
@@ -463,7 +463,7 @@ class _Counts(NamedTuple):
 
         They have `PERSON`, or `ROWS` says how many people without a number each stands for.
         """
-        from incrowd.table.people import PersonRows
+        from incrowd.core.table.people import PersonRows
 
         grouped, key = lines
         ranks = self._ranks_of(names, grouped)

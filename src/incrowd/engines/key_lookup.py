@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.kernels.jit import so_few
-from incrowd.lazy import NDArray, np, pl
+from incrowd.core.io.columns import column_named, columns_named, nameless
+from incrowd.core.kernels.jit import so_few
+from incrowd.core.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Recoding
-    from incrowd.table.schema import Schema
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.schema import Schema
 
 _WORD = "\0word {}"
 _DENSE = 4
@@ -39,7 +39,7 @@ class RowKeys:
     """
 
     def __init__(self, written: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
-        from incrowd.kernels.grouping.finding import KnownWords
+        from incrowd.core.kernels.grouping.finding import KnownWords
 
         self._sizes = tuple(sizes)
         words = written.select(
@@ -167,7 +167,7 @@ class KeyedCells:
     @classmethod
     def of(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
         """Take the texts that a recoding gives the keys."""
-        from incrowd.recoding import SUPPRESSED
+        from incrowd.core.recoding import SUPPRESSED
 
         columns = {}
         for attribute, domain, cells in zip(schema.quasi, recoding.domains, recoding.cells, strict=True):

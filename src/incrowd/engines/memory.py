@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.errors import MissingExtraError, SchemaError, TableError
+from incrowd.core.io.columns import FrameNames, repeated_columns
+from incrowd.core.lazy import NDArray, np, nw, pl
+from incrowd.core.treatments.coded import Codes
 from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released
 from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
 from incrowd.engines.surveyed import of_rows
-from incrowd.errors import MissingExtraError, SchemaError, TableError
-from incrowd.io.columns import FrameNames, repeated_columns
-from incrowd.lazy import NDArray, np, nw, pl
-from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.shuffle import RandomOrder
-    from incrowd.io.streams import Files
-    from incrowd.recoding import Recoding
-    from incrowd.recoding.cells import Cells
-    from incrowd.table.domain import Domain
-    from incrowd.table.schema import Attribute, Schema
-    from incrowd.table.treated_columns import TreatedColumn
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.shuffle import RandomOrder
+    from incrowd.core.io.streams import Files
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.recoding.cells import Cells
+    from incrowd.core.table.domain import Domain
+    from incrowd.core.table.schema import Attribute, Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
 
 
 _MANY = 3_000_000
@@ -51,8 +51,8 @@ class MemoryEngine(Engine):
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         super().__init__(table, settings)
-        from incrowd.io.files import was_read
-        from incrowd.io.nesting import frame_without_objects
+        from incrowd.core.io.files import was_read
+        from incrowd.core.io.nesting import frame_without_objects
 
         held = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
         names = list(held if held is not None else table.columns)
@@ -72,9 +72,9 @@ class MemoryEngine(Engine):
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
         """Count the rows; see `Engine.count`."""
-        from incrowd.io.nesting import first_value
-        from incrowd.kernels.jit import at_once
-        from incrowd.table.frequency import FrequencyTable
+        from incrowd.core.io.nesting import first_value
+        from incrowd.core.kernels.jit import at_once
+        from incrowd.core.table.frequency import FrequencyTable
 
         schema.check_columns(self._names)
         if not schema.quasi:
@@ -124,7 +124,7 @@ class MemoryEngine(Engine):
 
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
         """Give rows of the same values the same number; see `Engine.numbered`."""
-        from incrowd.table.schema import require_columns
+        from incrowd.core.table.schema import require_columns
 
         require_columns(columns, self._names)
         numbers = number_persons([self._series(name) for name in columns], columns, ()).astype(np.int64)
@@ -137,7 +137,7 @@ class MemoryEngine(Engine):
         if len(columns) == 1:
             # Those who treat the rows want the codes, too.
             [name] = columns
-            from incrowd.kernels.grouping.grouping import group_sizes
+            from incrowd.core.kernels.grouping.grouping import group_sizes
 
             coded = self._codes.of(name, self._series(name))
             counts = partial(group_sizes, coded.codes, len(coded.distinct))
@@ -148,7 +148,7 @@ class MemoryEngine(Engine):
 
     def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:
         """Treat columns; see `Engine.treated`."""
-        from incrowd.io.frames import with_columns
+        from incrowd.core.io.frames import with_columns
 
         made = {}
         for each in columns:
@@ -168,7 +168,7 @@ class MemoryEngine(Engine):
 
     def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
         """Return some columns of a share of the rows; see `Engine.some_rows`."""
-        from incrowd.io.columns import spread_rows
+        from incrowd.core.io.columns import spread_rows
 
         rows = pl.DataFrame({name: self._series(name) for name in columns})
         return rows if share >= 1 else rows.filter(spread_rows(pl.int_range(pl.len()), share))
@@ -183,15 +183,15 @@ class MemoryEngine(Engine):
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
         """Give columns of texts a type; see `Engine.typed`."""
-        from incrowd.io.frames import frame_of_types
+        from incrowd.core.io.frames import frame_of_types
 
         return frame_of_types(self.frame, nw.from_native(released, eager_only=True), types)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame | Files:
         """Write the rows and read them again, or open them where they are many; see `Engine.write`."""
-        from incrowd.io.files import CsvFormat as Format
-        from incrowd.io.files import is_parquet, read_table, write_table
-        from incrowd.io.streams import damaged, scan, usual_memory
+        from incrowd.core.io.files import CsvFormat as Format
+        from incrowd.core.io.files import is_parquet, read_table, write_table
+        from incrowd.core.io.streams import damaged, scan, usual_memory
 
         rows = pl.DataFrame({name: self._series(name) for name in self._names})
         write_table(rows, path, target, csv_format)
@@ -207,9 +207,9 @@ class MemoryEngine(Engine):
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""
-        from incrowd.io.columns import nameless
-        from incrowd.io.frames import readable
-        from incrowd.io.nesting import joined
+        from incrowd.core.io.columns import nameless
+        from incrowd.core.io.frames import readable
+        from incrowd.core.io.nesting import joined
 
         column = self.frame[name]
         if str(column.dtype) == "Object" and self.frame.implementation.is_polars():
@@ -238,11 +238,11 @@ class MemoryCount(Counted):
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
         """Recode the rows; see `Counted.apply`."""
-        from incrowd.io.columns import nameless
-        from incrowd.io.frames import column_like, without_traces
-        from incrowd.io.shuffle import row_index
-        from incrowd.kernels.jit import at_once, thread_count
-        from incrowd.recoding import SUPPRESSED
+        from incrowd.core.io.columns import nameless
+        from incrowd.core.io.frames import column_like, without_traces
+        from incrowd.core.io.shuffle import row_index
+        from incrowd.core.kernels.jit import at_once, thread_count
+        from incrowd.core.recoding import SUPPRESSED
 
         rows, frame = self.frequency.key_of_row("recoding a frame"), self.rows.frame
         places = self.places_of(~recoding.starred) if recoding.left_out else None
@@ -303,14 +303,14 @@ class MemoryCount(Counted):
 
     def columns_in_order(self, schema: Schema) -> list[str]:
         """Look at the keys of the rows; see `Counted.columns_in_order`."""
-        from incrowd.table.row_order import columns_in_order
+        from incrowd.core.table.row_order import columns_in_order
 
         return columns_in_order(self.frequency)
 
 
 def frame_in_order(frame: Any, order: RandomOrder) -> Any:
     """Put the rows of a frame in a random order; a pandas index is numbered anew."""
-    from incrowd.io.shuffle import gathered
+    from incrowd.core.io.shuffle import gathered
 
     rows = nw.from_native(frame, eager_only=True)
     places = order.rows(len(rows))
@@ -339,7 +339,7 @@ def _unreadable(name: str, error: Exception) -> SchemaError:
 
 
 def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
-    from incrowd.recoding import SUPPRESSED
+    from incrowd.core.recoding import SUPPRESSED
 
     if series.dtype not in (pl.String, pl.Categorical) and not isinstance(series.dtype, pl.Enum):
         return np.zeros(len(series), np.bool_)
@@ -350,7 +350,7 @@ def _ranked(
     series: pl.Series, attribute: Attribute, null_values: tuple[str, ...], live: NDArray[np.bool_] | None
 ) -> tuple[Domain, NDArray[np.integer]]:
     """Build a column's domain and rank its rows; rows that are not live do not shape the domain."""
-    from incrowd.table.domain import Domain
+    from incrowd.core.table.domain import Domain
 
     found, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
     domain, ranks = Domain.build(attribute, found, null_values)
@@ -378,8 +378,8 @@ def number_persons(
     SchemaError
         When a column is neither text, number nor date.
     """
-    from incrowd.io.numbering import numbered
-    from incrowd.reading.missing import null_values_of
+    from incrowd.core.io.numbering import numbered
+    from incrowd.core.reading.missing import null_values_of
 
     cleaned: dict[str, pl.Series] = {}
     for column, name in zip(columns, names, strict=True):

@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.errors import TableError
+from incrowd.core.lazy import pl
+from incrowd.core.parameters import COUNT
+from incrowd.core.progress import Progress, Silent, interrupting
+from incrowd.core.recoding.people import add_people, add_sensitive
 from incrowd.engines.base import DRIVER_KEYS, Engine, EngineSettings
 from incrowd.engines.files import FilesEngine
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import SqlEngine
-from incrowd.errors import TableError
-from incrowd.lazy import pl
-from incrowd.parameters import COUNT
-from incrowd.progress import Progress, Silent, interrupting
-from incrowd.recoding.people import add_people, add_sensitive
 
 if TYPE_CHECKING:
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.streams import Files
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.schema import Schema
     from incrowd.engines.sql.databases import DatabaseTable
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.streams import Files
-    from incrowd.recoding import Recoding
-    from incrowd.table.classes import EquivalenceClasses
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Schema
 
 ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
@@ -112,7 +112,7 @@ def read_classes(  # noqa: PLR0913
     InputError
         When a table cannot be read or does not fit the schema.
     """
-    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.core.table.classes import EquivalenceClasses
 
     engine = engine_for(
         loaded(table, csv_format), driver_keys=driver_keys, progress=progress, starred=starred
@@ -139,8 +139,8 @@ def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.Dat
     TableError
         When it has no rows, or a file is damaged.
     """
-    from incrowd.io.files import note_names_of_line
-    from incrowd.io.streams import Files, reading
+    from incrowd.core.io.files import note_names_of_line
+    from incrowd.core.io.streams import Files, reading
 
     if isinstance(table, pl.DataFrame):
         return table
@@ -176,9 +176,9 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
     """
     from dataclasses import replace
 
-    from incrowd.errors import InputError
-    from incrowd.recoding.population import as_counted, cover
-    from incrowd.table.schema import Schema
+    from incrowd.core.errors import InputError
+    from incrowd.core.recoding.population import as_counted, cover
+    from incrowd.core.table.schema import Schema
 
     quasi = Schema.of((replace(each, key_of=()) for each in schema.quasi), null_values=schema.null_values)
     try:
@@ -235,8 +235,8 @@ def open_table(
     """
     if not isinstance(table, str | os.PathLike):
         return table, csv_format
-    from incrowd.io.files import read_table
-    from incrowd.io.streams import is_scan, scan
+    from incrowd.core.io.files import read_table
+    from incrowd.core.io.streams import is_scan, scan
 
     if stream or is_scan(table):
         files = scan(table, csv_format, memory=memory, progress=progress)

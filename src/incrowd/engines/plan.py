@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
+from incrowd.core.lazy import pl
+from incrowd.core.reading.missing import null_values_of
 from incrowd.engines.fold import PERSON, ROWS
-from incrowd.lazy import pl
-from incrowd.reading.missing import null_values_of
 
 ReducedPeople = tuple["pl.DataFrame", list["pl.DataFrame"], tuple[int, int, int]]
 """The people of a table as a query finds them; see `PeoplePlan.reduced`."""

@@ -8,24 +8,24 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.errors import TableError
+from incrowd.core.io.cancellable_scan import passing
+from incrowd.core.io.columns import column_named, columns_named, nameless, spread_rows
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.table.row_order import ColumnOrder
+from incrowd.core.treatments.coded import Codes
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.fold import CELL, CHANGED, KEY, ROWS, GroupedRows, Keys, Values, fold
 from incrowd.engines.key_lookup import KeyedCells
-from incrowd.errors import TableError
-from incrowd.io.cancellable_scan import passing
-from incrowd.io.columns import column_named, columns_named, nameless, spread_rows
-from incrowd.lazy import NDArray, np, pl
-from incrowd.table.row_order import ColumnOrder
-from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.streams import Files
-    from incrowd.recoding import Recoding
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.streams import Files
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
 
 _FIRST = "\0first"
 _PLACE = "\0place"
@@ -59,7 +59,7 @@ class ScanEngine(Engine):
         settings: EngineSettings | None = None,
         treated: Sequence[TreatedColumn] = (),
     ) -> None:
-        from incrowd.io.nesting import flat
+        from incrowd.core.io.nesting import flat
 
         super().__init__(table, settings, treated)
         table = flat(table, "the frame")
@@ -74,7 +74,7 @@ class ScanEngine(Engine):
     @property
     def sources(self) -> Sequence[object]:
         """The files that the plan tells of."""
-        from incrowd.io.plans import files_of
+        from incrowd.core.io.plans import files_of
 
         return files_of(self.frame)
 
@@ -92,9 +92,9 @@ class ScanEngine(Engine):
         Whoever collects the frame gets columns without the buffers of the rows that it was made from. Rows in
         a random order spill to a private folder where they do not fit into a part of the machine's memory.
         """
-        from incrowd.io.frames import written_anew
-        from incrowd.io.shuffle import ShuffledRows
-        from incrowd.io.streams import usual_memory
+        from incrowd.core.io.frames import written_anew
+        from incrowd.core.io.shuffle import ShuffledRows
+        from incrowd.core.io.streams import usual_memory
 
         cells = KeyedCells.of(schema, recoding)
 
@@ -147,7 +147,7 @@ class ScanEngine(Engine):
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
         """Give columns of texts a type when they are collected; see `Engine.typed`."""
-        from incrowd.io.frames import as_type
+        from incrowd.core.io.frames import as_type
 
         return released.with_columns(
             as_type(column_named(name), kind).alias(name) for name, kind in types.items()
@@ -155,7 +155,7 @@ class ScanEngine(Engine):
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""
-        from incrowd.io.streams import scan, stream_table
+        from incrowd.core.io.streams import scan, stream_table
 
         stream_table(self.frame, path, target, csv_format)
         return scan(path, csv_format, written=True)
@@ -218,8 +218,8 @@ class StreamedCount(Counted):
 
     def columns_in_order(self, schema: Schema) -> list[str]:
         """Go over the rows once more, and name the columns of partitions; see `Counted.columns_in_order`."""
-        from incrowd.io.scratch import PrivateFolder
-        from incrowd.io.shuffle import spilled
+        from incrowd.core.io.scratch import PrivateFolder
+        from incrowd.core.io.shuffle import spilled
 
         names, values = self.keys.names, self.keys.values
         passed = set(schema.released(self.rows.columns)) - set(names)

@@ -11,7 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.dialects.duckdb import DuckDB, lock
+from incrowd.core.dialects.duckdb import DuckDB, lock
+from incrowd.core.errors import TableError, setting
+from incrowd.core.io.columns import column_named, nameless
+from incrowd.core.lazy import NDArray, duckdb, np, pl
+from incrowd.core.progress import check
+from incrowd.core.reading.missing import null_values_of
 from incrowd.engines.fold import (
     KEY,
     PERSON,
@@ -25,16 +30,11 @@ from incrowd.engines.fold import (
 )
 from incrowd.engines.plan import PeoplePlan, group_and_count
 from incrowd.engines.scan import learn
-from incrowd.errors import TableError, setting
-from incrowd.io.columns import column_named, nameless
-from incrowd.lazy import NDArray, duckdb, np, pl
-from incrowd.progress import check
-from incrowd.reading.missing import null_values_of
 
 if TYPE_CHECKING:
-    from incrowd.io.streams import Files
-    from incrowd.progress import Progress
-    from incrowd.table.schema import Schema
+    from incrowd.core.io.streams import Files
+    from incrowd.core.progress import Progress
+    from incrowd.core.table.schema import Schema
 
 _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
@@ -132,8 +132,8 @@ class SpilledRows(GroupedRows):
         cls, files: Files, values: Values, names: Sequence[str], progress: Progress
     ) -> Iterator[SpilledRows]:
         """Open a database without tables of its own, which spills into a private folder."""
-        from incrowd.io.scratch import PrivateFolder
-        from incrowd.kernels.jit import thread_count
+        from incrowd.core.io.scratch import PrivateFolder
+        from incrowd.core.kernels.jit import thread_count
 
         share = max(int(files.memory * _DATABASE_SHARE), _LEAST)
         with PrivateFolder() as folder:
@@ -167,7 +167,7 @@ class SpilledRows(GroupedRows):
                 raise TableError(_CHANGED) from None
             except duckdb.Error as error:
                 # A damaged page may run into those of other columns, and one reader alone may stumble.
-                from incrowd.io.streams import refuse_damaged
+                from incrowd.core.io.streams import refuse_damaged
 
                 refuse_damaged(files, list(values.types))
                 raise TableError(f"the files could not be counted ({type(error).__name__})") from None

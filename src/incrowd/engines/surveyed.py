@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from incrowd.core.errors import SchemaError
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.reading.missing import null_values_of
+from incrowd.core.table.survey import Households, Sampling, read_weights
 from incrowd.engines.distinct import as_text
-from incrowd.errors import SchemaError
-from incrowd.lazy import NDArray, np, pl
-from incrowd.reading.missing import null_values_of
-from incrowd.table.survey import Households, Sampling, read_weights
 
 if TYPE_CHECKING:
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Schema
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.schema import Schema
 
 Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
 """Rows that are grouped by some columns and their key: places of values, keys, and rows of each group."""
@@ -113,7 +113,7 @@ def number_groups(
     distinct
         The values that the columns have the places of.
     """
-    from incrowd.kernels.grouping.grouping import group_columns
+    from incrowd.core.kernels.grouping.grouping import group_columns
 
     codes = [groups[name].to_numpy() for name in names]
     missing = np.ones(len(groups), np.bool_)

@@ -1,8 +1,8 @@
 """A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
 
-Only the error classes and the words of points (`incrowd.gate`) are shared with the code that makes a release.
-The policy, the hierarchies and the tables are read anew. The figures are computed with other formulas. So a
-mistake goes unnoticed only if it is made twice.
+Only the error classes and the words of points (`incrowd.release.gate`) are shared with the code that makes a
+release. The policy, the hierarchies and the tables are read anew. The figures are computed with other
+formulas. So a mistake goes unnoticed only if it is made twice.
 
 Eight files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
 `attribute`, `classes`, `checks`, `demands` and `result`. The heart stands on the readers: of tables
@@ -25,10 +25,10 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from incrowd.dialects.addresses import is_address
-from incrowd.errors import ParameterError, TableError, setting
-from incrowd.gate.points import answered
-from incrowd.profiles import Choice
+from incrowd.core.dialects.addresses import is_address
+from incrowd.core.errors import ParameterError, TableError, setting
+from incrowd.release.gate.points import answered
+from incrowd.release.profiles import Choice
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import smallest_class
 from incrowd.verification.clauses import judge_clauses

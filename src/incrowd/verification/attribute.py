@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
-from incrowd.errors import PolicyError, SchemaError
+from incrowd.core.errors import PolicyError, SchemaError
 from incrowd.verification.cells import moment_of
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import as_written

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import ParameterError
+from incrowd.core.errors import ParameterError
 from incrowd.verification.source import Table, literal
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from incrowd.errors import PolicyError, setting
+from incrowd.core.errors import PolicyError, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.demands import Demand
 from incrowd.verification.policy import NO_NULLS, SUPPRESSED, Nulls, Policy

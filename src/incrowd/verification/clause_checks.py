@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from incrowd.profiles import Clause
+from incrowd.release.profiles import Clause
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import written
 from incrowd.verification.column_points import plain_columns
@@ -209,7 +209,7 @@ def _inside_texts(subject: Subject, names: Sequence[str]) -> Counts:
     if subject.con.is_script:
         subject.con.note(f"{subject.clause.id}: what stands inside longer texts is not looked for here.")
         return
-    from incrowd.gate.texts import SIGNS
+    from incrowd.core.texts import SIGNS
 
     wanted = subject.setting("signs", ())
     phrases = {sign.name: sign.text for sign in SIGNS if sign.name in wanted}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from incrowd.errors import visible
-from incrowd.profiles import Clause
+from incrowd.core.errors import visible
+from incrowd.release.profiles import Clause
 from incrowd.verification.checks import Checks
 from incrowd.verification.clause_checks import CHECKS, LackingError, Subject
 from incrowd.verification.policy import Policy

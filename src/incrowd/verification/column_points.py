@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from incrowd.gate import wording
-from incrowd.gate.points import Point
+from incrowd.release.gate import wording
+from incrowd.release.gate.points import Point
 from incrowd.verification.checks import NARROW, Checks
 from incrowd.verification.classes import cell, count_rows, written
 from incrowd.verification.policy import Column, Nulls, Policy

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Self
 
-from incrowd.errors import TableError, alike_of, named, setting
+from incrowd.core.errors import TableError, alike_of, named, setting
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_rows, written

@@ -12,8 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from incrowd.dialects.addresses import is_address
-from incrowd.errors import TableError, named
+from incrowd.core.dialects.addresses import is_address
+from incrowd.core.errors import TableError, named
 from incrowd.verification.cells import Shapes, ends_of, is_value, listed
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.classes import check_groups

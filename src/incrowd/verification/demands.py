@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.errors import PolicyError, named, those_are
+from incrowd.core.errors import PolicyError, named, those_are
 
 
 @dataclass(frozen=True)

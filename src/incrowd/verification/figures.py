@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from incrowd.errors import ParameterError, TableError, named, setting
-from incrowd.gate import wording
-from incrowd.gate.points import Point
+from incrowd.core.errors import ParameterError, TableError, named, setting
+from incrowd.release.gate import wording
+from incrowd.release.gate.points import Point
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import count_records, count_rows, group

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from incrowd.errors import ParameterError, named, setting
+from incrowd.core.errors import ParameterError, named, setting
 from incrowd.verification.checks import Checks, Script
 from incrowd.verification.classes import count_rows, written
 from incrowd.verification.inputs import Tables

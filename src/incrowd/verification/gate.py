@@ -1,7 +1,8 @@
 """Points of a release that need an answer although every limit holds, counted anew in SQL.
 
 The released file shows most of them. Which columns tell a generalized one, and which cells cover every value
-that occurs, only the raw table shows. The words are those of `incrowd.gate`, the counts are made here.
+that occurs, only the raw table shows. The words are those of `incrowd.release.gate`, and the counts are made
+here.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd.gate import wording
-from incrowd.gate.columns import points_of_texts
-from incrowd.gate.points import Point, answered
+from incrowd.release.gate import wording
+from incrowd.release.gate.columns import points_of_texts
+from incrowd.release.gate.points import Point, answered
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import GROUP, cell, count_rows, written

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from incrowd.dialects.addresses import Address, is_address
-from incrowd.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
+from incrowd.core.dialects.addresses import Address, is_address
+from incrowd.core.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import GROUP, count_rows, written
 from incrowd.verification.policy import Column, Nulls, Policy

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from incrowd.errors import PolicyError, named, setting
+from incrowd.core.errors import PolicyError, named, setting
 from incrowd.verification import quantities
 from incrowd.verification.attribute import Attribute, split_by_others
 from incrowd.verification.checks import Checks, Script

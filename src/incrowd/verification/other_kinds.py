@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import MissingExtraError, TableError, setting
+from incrowd.core.errors import MissingExtraError, TableError, setting
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from incrowd.gate import wording
-from incrowd.gate.points import Point
+from incrowd.release.gate import wording
+from incrowd.release.gate.points import Point
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell
 from incrowd.verification.inputs import Tables

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from incrowd.errors import PolicyError, TableError, named, row_map_setting, setting
+from incrowd.core.errors import PolicyError, TableError, named, row_map_setting, setting
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell, count_rows
 from incrowd.verification.inputs import Tables

@@ -14,10 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import PolicyError, did_you_mean, named, open_roles
-from incrowd.gate.accepted import Accepted
-from incrowd.profiles import Choice
-from incrowd.profiles.context import Context
+from incrowd.core.errors import PolicyError, did_you_mean, named, open_roles
+from incrowd.release.gate.accepted import Accepted
+from incrowd.release.profiles import Choice
+from incrowd.release.profiles.context import Context
 from incrowd.verification.demands import Attacker, Demand, of_histories, read_attackers, read_demands
 from incrowd.verification.recipes import recipe_named
 from incrowd.verification.spellings import Spelling, spelling_of

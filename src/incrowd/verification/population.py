@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.core.errors import ParameterError, SchemaError, TableError
 from incrowd.verification.cells import CellReader
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import alone, cell, count_rows, written

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from incrowd.errors import visible
-from incrowd.gate import wording
-from incrowd.gate.kinds import KINDS
-from incrowd.gate.points import Point, in_order
-from incrowd.gate.verdict import Verdict
+from incrowd.core.errors import visible
+from incrowd.release.gate import wording
+from incrowd.release.gate.kinds import KINDS
+from incrowd.release.gate.points import Point, in_order
+from incrowd.release.gate.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
-from incrowd.dialects.addresses import Address, is_address
-from incrowd.errors import ParameterError, TableError, named
-from incrowd.gate.kinds import ANSWERABLE
+from incrowd.core.dialects.addresses import Address, is_address
+from incrowd.core.errors import ParameterError, TableError, named
+from incrowd.release.gate.kinds import ANSWERABLE
 from incrowd.verification.checks import Script
 from incrowd.verification.classes import check_groups, count_rows
 from incrowd.verification.clauses import judge_clauses

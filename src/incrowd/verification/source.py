@@ -26,8 +26,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from incrowd.dialects.duckdb import lock
-from incrowd.errors import ParameterError, TableError
+from incrowd.core.dialects.duckdb import lock
+from incrowd.core.errors import ParameterError, TableError
 from incrowd.verification.other_kinds import (
     as_parquet,
     encoding_of,

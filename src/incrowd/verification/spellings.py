@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from incrowd.errors import PolicyError
+from incrowd.core.errors import PolicyError
 from incrowd.verification.checks import Checks
 from incrowd.verification.source import literal
 

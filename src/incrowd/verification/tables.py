@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from incrowd.dialects.addresses import Address, is_address
-from incrowd.errors import ParameterError, TableError, setting
+from incrowd.core.dialects.addresses import Address, is_address
+from incrowd.core.errors import ParameterError, TableError, setting
 from incrowd.verification.source import CsvFormat, Part, Table, literal, open_file, reworded
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import MissingExtraError
+from incrowd.core.errors import MissingExtraError
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 _BY_FOLDERS = ("hive_partitioning = false", "hive_partitioning = true, hive_types_autocast = false")

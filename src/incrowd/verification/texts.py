@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from incrowd.gate.columns import are_numbers, texts_of, ungeneralized
+from incrowd.release.gate.columns import are_numbers, texts_of, ungeneralized
 from incrowd.verification.checks import Checks
 from incrowd.verification.classes import cell
 from incrowd.verification.source import Table
@@ -39,14 +39,14 @@ class TextColumn:
     @cached_property
     def signs(self) -> Mapping[str, int]:
         """How many records have texts with each sign of people, by the sign's name; none with 0."""
-        from incrowd.gate.texts import signs_in
+        from incrowd.core.texts import signs_in
 
         return {sign: int(self.counts[mask.to_numpy()].sum()) for sign, mask in signs_in(self.texts).items()}
 
     @cached_property
     def is_free(self) -> bool:
         """Whether the texts are sentences that people wrote."""
-        from incrowd.gate.texts import is_free_text
+        from incrowd.core.texts import is_free_text
 
         return is_free_text(self.texts, self.records)
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.errors import PolicyError, named
+from incrowd.core.errors import PolicyError, named
 
 _CODING = ("limits", "instead")
 _SETTINGS: dict[str, tuple[str, ...]] = {

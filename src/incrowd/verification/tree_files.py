@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import HierarchyError, read_as_labels
+from incrowd.core.errors import HierarchyError, read_as_labels
 from incrowd.verification.recipes import Tree, TreeError, tree_of
 
 _HEAD = re.compile(r"(distinct|range)\s*\nname\b")

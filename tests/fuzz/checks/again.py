@@ -30,9 +30,9 @@ from fuzz.checks.made import (
 from fuzz.checks.scripted import scripted
 from fuzz.draw import CHARS, IN_MEMORY
 from fuzz.sources import Placed, Services, csv_bytes, fetched, read_csv
+from incrowd.core.recoding import Recoding
 from incrowd.engines import engine_for
-from incrowd.policy.policy import Policy
-from incrowd.recoding import Recoding
+from incrowd.release.policy.policy import Policy
 
 SHOWN = ("unique-column", "unique-together", "outlying-value", "personal-text", "free-text", "list-cells")
 """Points that are found in the released file, whatever the raw table is."""

@@ -18,12 +18,12 @@ from fuzz.draw import LISTED, Case, needs_population, spelling_of
 from fuzz.oracle import STAR, Classes, Column, Spec
 from fuzz.oracle.values import number_in
 from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
-from incrowd.algorithms import ALGORITHMS
-from incrowd.hierarchy import Hierarchy, builder_from_spec
-from incrowd.policy.policy import Policy
-from incrowd.privacy import MODELS
-from incrowd.table.schema import Attribute, Schema
-from incrowd.treatments import TREATMENTS
+from incrowd.core.hierarchy import Hierarchy, builder_from_spec
+from incrowd.core.table.schema import Attribute, Schema
+from incrowd.core.treatments import TREATMENTS
+from incrowd.measures.privacy import MODELS
+from incrowd.release.policy.policy import Policy
+from incrowd.search import ALGORITHMS
 
 
 @dataclass(frozen=True)

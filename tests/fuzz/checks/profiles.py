@@ -11,8 +11,8 @@ import incrowd as ic
 from fuzz.checks.made import Finding, Made, Outcome
 from fuzz.draw import NASTY_TEXTS
 from fuzz.sources import Services
-from incrowd.policy.policy import toml_value
-from incrowd.profiles.settings import CHECKS, INPUTS
+from incrowd.release.policy.policy import toml_value
+from incrowd.release.profiles.settings import CHECKS, INPUTS
 from incrowd.verification import verify
 
 SQL = (

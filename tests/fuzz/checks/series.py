@@ -19,8 +19,8 @@ from fuzz.draw import FRAMES, Case
 from fuzz.oracle.values import number_in
 from fuzz.sources import Services, frame_of
 from incrowd.attacks.ledger import composition_of_ledger
-from incrowd.policy.policy import Policy
-from incrowd.table.schema import Schema
+from incrowd.core.table.schema import Schema
+from incrowd.release.policy.policy import Policy
 
 _TIMES = 3
 Records = list[tuple[str | None, int, str | None]]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.core.errors import SchemaError, TableError
+from incrowd.core.lazy import NDArray, np, pl, sf, st
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released
 from incrowd.engines.distinct import require_countable
 from incrowd.engines.fetched import (
@@ -26,15 +28,13 @@ from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, CellWords, Packed
 from incrowd.engines.surveyed import of_survey
-from incrowd.errors import SchemaError, TableError
-from incrowd.lazy import NDArray, np, pl, sf, st
 
 if TYPE_CHECKING:
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
     from incrowd.engines.plan import ReducedPeople
-    from incrowd.io.files import CsvFormat
-    from incrowd.recoding import Recoding
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = [
     "SparkEngine",
@@ -130,7 +130,7 @@ class SparkEngine(Engine):
         A DataFrame is made anew whenever Spark is asked for its rows. A row that was not there when the rows
         were counted, with a combination that nobody knows, is suppressed, or left out where such are.
         """
-        from incrowd.recoding import FullDomain
+        from incrowd.core.recoding import FullDomain
 
         released = schema.released(self._names)
         keys, texts = counted.numbered_keys(schema, recoding)
@@ -404,7 +404,7 @@ def positional(frame: Any) -> tuple[Any, Any]:
 
 def all_suppressed(names: Sequence[str]) -> Any:
     """Say of a row whether it has ``*`` in every one of some columns of texts."""
-    from incrowd.recoding import SUPPRESSED
+    from incrowd.core.recoding import SUPPRESSED
 
     gone = sf.lit(True)
     for name in names:

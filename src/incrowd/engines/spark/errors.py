@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from incrowd.core.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
+from incrowd.core.progress import current, interrupting, shown
+from incrowd.core.recoding import READS_AS_MISSING
 from incrowd.engines.fold import CHANGED
-from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
-from incrowd.progress import current, interrupting, shown
-from incrowd.recoding import READS_AS_MISSING
 
 OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
 """What a task says when it meets values that were not there before."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from incrowd.core.io.columns import column_named
+from incrowd.core.lazy import pl
 from incrowd.engines.plan import named_person
-from incrowd.io.columns import column_named
-from incrowd.lazy import pl
 
 _RESIZED = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from incrowd.core.errors import TableError, exists_already
+from incrowd.core.io.kinds.files import kind_of
+from incrowd.core.io.seals import refuse_other_files, seal_of
+from incrowd.core.io.targets import writing
 from incrowd.engines.base import NOT_THE_SAME
 from incrowd.engines.spark.errors import guarded
-from incrowd.errors import TableError, exists_already
-from incrowd.io.kinds.files import kind_of
-from incrowd.io.seals import refuse_other_files, seal_of
-from incrowd.io.targets import writing
 
 
 def replace_folder(

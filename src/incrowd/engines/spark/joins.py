@@ -7,8 +7,8 @@ from functools import reduce
 from operator import add, and_
 from typing import Any
 
+from incrowd.core.lazy import pl, sf, st
 from incrowd.engines.fetched import plain
-from incrowd.lazy import pl, sf, st
 
 BROADCAST_KEYS = 200_000
 """Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from incrowd.core.io.columns import column_named
+from incrowd.core.lazy import pl, sf, st
 from incrowd.engines.spark import joins
-from incrowd.io.columns import column_named
-from incrowd.lazy import pl, sf, st
 
 WORD = "w{}"
 """Column of rows that has a word of their cells."""
@@ -91,7 +91,7 @@ class CellTexts:
     @property
     def stars(self) -> list[list[int]]:
         """Per column the numbers of ``*``, of which there is one at least."""
-        from incrowd.recoding import SUPPRESSED
+        from incrowd.core.recoding import SUPPRESSED
 
         return [(texts == SUPPRESSED).arg_true().to_list() for texts in self._texts]
 
@@ -118,7 +118,7 @@ class CellTexts:
         The texts are asked of another table, as a plan would show what it is told. It is not joined: Spark
         removes a sort of rows that are joined.
         """
-        from incrowd.recoding import SUPPRESSED
+        from incrowd.core.recoding import SUPPRESSED
 
         names = [f"x{number}" for number in range(len(self._texts))]
         row = pl.DataFrame(

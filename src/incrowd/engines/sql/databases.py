@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from incrowd.dialects.addresses import Address, is_address
-from incrowd.dialects.base import cast_all, while_fetching
-from incrowd.errors import IncrowdError, TableError, exists_already
-from incrowd.lazy import pl
+from incrowd.core.dialects.addresses import Address, is_address
+from incrowd.core.dialects.base import cast_all, while_fetching
+from incrowd.core.errors import IncrowdError, TableError, exists_already
+from incrowd.core.lazy import pl
 
 if TYPE_CHECKING:
-    from incrowd.dialects.base import Column, Dialect, Name
+    from incrowd.core.dialects.base import Column, Dialect, Name
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address"]
 

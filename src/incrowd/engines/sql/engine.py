@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from incrowd.core.lazy import NDArray, np, pl
 from incrowd.engines.base import Counted, Engine, EngineSettings, Released, Unwritten
 from incrowd.engines.fetched import Combinations, FetchedCount, FetchedRows, count_fetched
 from incrowd.engines.fold import fold
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.recoded import RecodedTable, TableRows
-from incrowd.lazy import NDArray, np, pl
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.streams import Files
-    from incrowd.recoding import Recoding
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.io.streams import Files
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
 
 
 class SqlEngine(Engine):
@@ -47,7 +47,7 @@ class SqlEngine(Engine):
     ) -> None:
         super().__init__(table, settings, treated)
         if _is_relation(table):
-            from incrowd.dialects.duckdb import RelationTable
+            from incrowd.core.dialects.duckdb import RelationTable
 
             table = RelationTable(table)
         self.rows = table if isinstance(table, TableRows | RecodedTable) else TableRows(table)
@@ -111,7 +111,7 @@ class SqlEngine(Engine):
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""
-        from incrowd.io.streams import scan, stream_batches
+        from incrowd.core.io.streams import scan, stream_batches
 
         rows = self.rows
         if isinstance(rows, TableRows):

@@ -6,22 +6,22 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.dialects.base import Dialect, Upload, cast_all
+from incrowd.core.dialects.base import Dialect, Upload, cast_all
+from incrowd.core.errors import SchemaError, TableError
+from incrowd.core.io.columns import column_named, columns_named
+from incrowd.core.lazy import pl
+from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines.fetched import NUMBER, Combinations, FetchedCount, LeavingColumns, joined_by
 from incrowd.engines.fold import CELL, ROWS, added_up
 from incrowd.engines.plan import PeoplePlan, as_columns, group_and_count, named_person
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.errors import SchemaError, TableError
-from incrowd.io.columns import column_named, columns_named
-from incrowd.lazy import pl
-from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
-    from incrowd.dialects.base import Column
-    from incrowd.dialects.duckdb import RelationTable
+    from incrowd.core.dialects.base import Column
+    from incrowd.core.dialects.duckdb import RelationTable
+    from incrowd.core.table.schema import Schema
+    from incrowd.core.table.treated_columns import TreatedColumn
     from incrowd.engines.plan import ReducedPeople
-    from incrowd.table.schema import Schema
-    from incrowd.table.treated_columns import TreatedColumn
 
 _KNOWN = "\0known"
 _NUMBER = "incrowd number of the row"
@@ -348,7 +348,7 @@ class RecodedTable:
 
     def relation(self, table: RelationTable) -> Any:
         """Return the rows as a relation of the connection that those before recoding come from."""
-        from incrowd.dialects.duckdb import KEYS, DuckDB
+        from incrowd.core.dialects.duckdb import KEYS, DuckDB
 
         if self.leaving.by_value or self.drawn is not None:
             # A relation is joined with one frame, which holds the rows then.

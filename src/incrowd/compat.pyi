@@ -1,0 +1,3 @@
+"""`incrowd.works.compat`, by its documented name."""
+
+from incrowd.works.compat import *

@@ -1,0 +1,1 @@
+"""Values, keys, classes and cells, and their forms in files and databases."""

@@ -1,0 +1,340 @@
+"""Dialect: the base class that each SQL database fills in."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from incrowd.core.errors import IncrowdError, MissingExtraError, TableError
+from incrowd.core.lazy import pl
+
+Name = tuple[str, ...]
+"""The parts of a table's name, as schema and table, without quotes."""
+
+BATCH = 100_000
+"""Rows that are fetched at a time where rows stream."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column is read.
+
+    Attributes
+    ----------
+    type
+        The column's type in words, for errors.
+    key
+        SQL: the column normalized, so that equal values are those that are equal in memory; None where it is
+        neither text, number nor date.
+    dtype
+        The Polars type that fetched keys are turned into; None where they come as they are to be.
+    wire
+        SQL: the type of `key` when it is sent back.
+    stand_in
+        SQL: a value of that type, in place of NULL where NULL cannot be joined.
+    wrong
+        SQL: a condition that holds for values that are refused, as an infinite date; `key` gives NULL.
+    why
+        What such values are, and the way out.
+    plain
+        SQL: the column as it is released into a file, of a type that Arrow and Polars know.
+    plain_dtype
+        The Polars type that it is then turned into, or None.
+    stays
+        SQL: the column as it is released into a table of the same database.
+    """
+
+    type: str
+    key: str | None
+    dtype: pl.DataType | None = None
+    wire: str = ""
+    stand_in: str = ""
+    wrong: str | None = None
+    plain: str = ""
+    plain_dtype: pl.DataType | None = None
+    stays: str = ""
+    why: str = "infinite values; replace them, or turn it into text"
+
+
+class Upload(NamedTuple):
+    """A frame that becomes a temporary table, and the SQL type of each column."""
+
+    frame: pl.DataFrame
+    types: dict[str, str]
+
+
+class Dialect(ABC):
+    """One session of a database, and how its SQL is written.
+
+    Methods let the driver's errors through; `Database` has them translated, since a driver's message may
+    quote cells or the address with its password.
+    """
+
+    title: ClassVar[str]
+    """The database in words."""
+
+    scheme: ClassVar[str]
+    """How its addresses begin."""
+
+    other_schemes: ClassVar[Sequence[str]] = ()
+    """Other words for the scheme."""
+
+    example: ClassVar[str]
+    """An address, for `--help`."""
+
+    server: ClassVar[bool] = False
+    """Whether an address names a server; else it names a file."""
+
+    secret: ClassVar[str] = "a file"
+    """Where a password belongs that shall not be in an address."""
+
+    sides: ClassVar[Sequence[str]] = ()
+    """Endings of the files that the database keeps beside a file."""
+
+    driver: ClassVar[tuple[str, str] | None] = None
+    """The package of the driver and the extra that installs it, where one is needed."""
+
+    random: ClassVar[str] = "random()"
+    """SQL: another random number for every row."""
+
+    whole: ClassVar[str] = "BIGINT"
+    """SQL: the type that sums of counts are cast to."""
+
+    view_guards: ClassVar[bool] = False
+    """Whether a table that a view reads cannot be dropped."""
+
+    temporary: ClassVar[re.Pattern[str]] = re.compile("temp", re.IGNORECASE)
+    """Schemas whose tables end with the session."""
+
+    uploaded: ClassVar[str] = ""
+    """SQL: the schema of uploaded tables, with a dot, where they have one of their own."""
+
+    _connection: Any
+
+    @abstractmethod
+    def __init__(self, where: Any) -> None:
+        """Open a session: of an address, where it names a server, else of a file."""
+
+    @classmethod
+    def parts_of(cls, where: str) -> SplitResult:
+        """Take an address apart.
+
+        Raises
+        ------
+        TableError
+            When it cannot be; the message does not name it, since it may have a password.
+        """
+        try:
+            parts = urlsplit(where)
+            parts.port  # noqa: B018 - fails where it is no number
+        except ValueError:
+            raise TableError(
+                f"{cls.title}: the address cannot be read; write it as {cls.example}, with a port as a "
+                "number, a host in IPv6 as [::1], and brackets and slashes of a password as %5B, %5D and %2F"
+            ) from None
+        return parts
+
+    @classmethod
+    def imported(cls, *modules: str) -> Any:
+        """Import the modules that the driver needs, and return the first.
+
+        Raises
+        ------
+        MissingExtraError
+            When one is not installed.
+        """
+        try:
+            first, *_ = [import_module(name) for name in modules]
+        except ImportError:
+            library, extra = cls.driver or (modules[0], "")
+            raise MissingExtraError(library, extra, f"reading {cls.title}") from None
+        return first
+
+    @classmethod
+    @abstractmethod
+    def connect(cls, where: Any) -> Any:
+        """Return a connection of the driver as DB-API 2.0 has it; the verifier reads whole tables by one."""
+
+    @classmethod
+    def quote(cls, name: str) -> str:
+        """Quote an identifier, whatever is in it."""
+        if "\0" in name:
+            raise TableError(f"{cls.title}: a name cannot have the character NUL")
+        return '"' + name.replace('"', '""') + '"'
+
+    def qualified(self, name: Name) -> str:
+        """Quote the name of a table."""
+        return ".".join(map(self.quote, name))
+
+    def source(self, table: Name) -> str:
+        """Write a table as it stands behind FROM, so that its columns are those of ``t``."""
+        return f"{self.qualified(table)} AS t"
+
+    def check_name(self, name: Name) -> None:
+        """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
+
+        Raises
+        ------
+        TableError
+        """
+        schema = next((part for part in name[:-1] if self.temporary.fullmatch(part)), None)
+        if schema is not None:
+            raise TableError(
+                f"{self.title}: tables of {schema} are temporary and would be gone with the session; name "
+                "another schema"
+            )
+
+    @classmethod
+    def same(cls, column: Column, left: str, right: str) -> str:
+        """Return an SQL condition: two keys of a column are equal or both missing."""
+        return f"{left} IS NOT DISTINCT FROM {right}"
+
+    @classmethod
+    def text(cls, text: str) -> str:
+        """Write a text as a literal; it must not have the character NUL."""
+        return "'" + text.replace("'", "''") + "'"
+
+    @classmethod
+    def as_text(cls, expression: str) -> str:
+        """Write a value as a text, by which rows are ordered."""
+        return f"CAST({expression} AS TEXT)"
+
+    @classmethod
+    def value(cls, text: str, wire: str) -> str:
+        """Write a value that is no text, of the type of a column's `wire`."""
+        return f"CAST({cls.text(text)} AS {wire})"
+
+    @classmethod
+    @abstractmethod
+    def matches(cls, key: str, pattern: str) -> str:
+        """Return an SQL condition: a key of texts matches a pattern that is anchored at both ends."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction whose reads all see one snapshot."""
+
+    def commit(self) -> None:
+        """End the transaction and keep its changes."""
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """End the transaction and undo its changes."""
+        self.execute("ROLLBACK")
+
+    def interrupt(self) -> None:  # noqa: B027
+        """Give up the query that another thread waits for, which gets an error of the driver.
+
+        A driver that cannot lets the query go on.
+        """
+
+    def close(self) -> None:
+        """End the session."""
+        self._connection.close()
+
+    @abstractmethod
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+
+    def fetch(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows."""
+        return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
+
+    @abstractmethod
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Run a query and fetch `BATCH` rows or so at a time; one empty batch where there are none."""
+
+    def described(self, table: Name) -> Mapping[str, tuple[Any, ...]]:
+        """Return each column of a table with its description in the catalog, in order.
+
+        There are none where there is no such table.
+        """
+        raise NotImplementedError
+
+    def column(self, c: str, *described: Any) -> Column:
+        """Say how a column of some description is read, `c` being its name in SQL."""
+        raise NotImplementedError
+
+    def names(self, table: Name) -> list[str]:
+        """Return the names of a table's columns, in order; none where there is no such table."""
+        return list(self.described(table))
+
+    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
+        """Say how some columns of a table are read."""
+        described = self.described(table)
+        return {name: self.column(f"t.{self.quote(name)}", *described[name]) for name in names}
+
+    def target(self, table: Name) -> Name:
+        """Return where a new table of a name would come to stand."""
+        return table
+
+    @abstractmethod
+    def kind(self, table: Name) -> str | None:
+        """Return the kind of object that has a name, as ``table`` or ``view``; None for nothing."""
+
+    def related(self, one: Name, other: Name) -> bool:
+        """Say whether two names are one table, or one holds rows of the other."""
+        return one[-1].casefold() == other[-1].casefold()
+
+    @abstractmethod
+    def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
+        """Make a temporary table of a frame, with an SQL type per column, for the planner to know well."""
+
+    def joining(self) -> None:  # noqa: B027 - few have something to prepare
+        """Prepare the transaction for a join with an uploaded table."""
+
+    def drop_uploaded(self, name: str) -> None:
+        """Drop an uploaded table."""
+        self.execute(f"DROP TABLE IF EXISTS {self.uploaded}{self.quote(name)}")
+
+    def make(
+        self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
+    ) -> Name:
+        """Make a table of a query that joins uploaded ones; it is there for good once all is committed.
+
+        Parameters
+        ----------
+        uploads
+            The tables that the query reads, by name; they are there for the time being.
+        columns
+            The names of its columns, for servers that change names in a query.
+        replace
+            Whether it stands in the place of a table.
+
+        Returns
+        -------
+        Where the rows can be read until then.
+        """
+        for uploaded, upload in uploads.items():
+            self.upload(uploaded, upload.frame, upload.types)
+        self.joining()
+        if replace:
+            self.execute(f"DROP TABLE {self.qualified(name)}")
+        self.execute(f"CREATE TABLE {self.qualified(name)} AS {query}")
+        for uploaded in uploads:
+            self.drop_uploaded(uploaded)
+        return name
+
+    @classmethod
+    @abstractmethod
+    def translate(cls, error: Exception) -> IncrowdError | None:
+        """Return our error for an error of the driver; None for other errors."""
+
+
+def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | None:
+    """Tell an error of the libraries that rows come through, whose message may be the driver's."""
+    if type(error).__module__.partition(".")[0] not in ("pyarrow", "polars"):
+        return None
+    return TableError(f"{dialect.title}: a query failed while its rows were fetched; nothing was kept")
+
+
+def cast_all(frame: pl.DataFrame, names: Sequence[str], dtypes: Sequence[Any]) -> pl.DataFrame:
+    """Name the columns of a result, and turn those into their type that have one."""
+    columns = {}
+    for series, name, dtype in zip(frame.get_columns(), names, dtypes, strict=True):
+        columns[name] = series if dtype is None else series.cast(dtype)
+    return pl.DataFrame(columns)

@@ -1,0 +1,293 @@
+"""Reading and writing hierarchy files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from incrowd.core.errors import HierarchyError, TableError, named, quoted
+from incrowd.core.hierarchy.foreign import is_amnesia, read_amnesia, read_hrc
+from incrowd.core.hierarchy.tree import Hierarchy, TreeBuilder
+from incrowd.core.io.addresses import file_path, require_regular
+from incrowd.core.lazy import np
+
+_LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
+"""Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
+_LARGEST_FILE = 1 << 28
+_NESTED = 200
+"""Levels of a tree that is written nested. How deep Python reads hangs on its version and on the caller."""
+
+
+def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
+    """Read a hierarchy file in the format of its suffix; see `Hierarchy.read`."""
+    readers = {".txt": _read_text, ".csv": _read_arx, ".json": _read_json, ".hrc": read_hrc}
+    readers |= {".yaml": _read_yaml, ".yml": _read_yaml}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(readers)}")
+    largest = _largest(path)
+    try:
+        require_regular(path)
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+        _refuse_large(path, len(data))
+        text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except OSError as error:
+        raise HierarchyError(f"{path}: cannot be read ({error.strerror})") from None
+    except LookupError:
+        raise HierarchyError(
+            f"{path}: {quoted(encoding)} is no known encoding; try utf-8 or latin-1"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise HierarchyError(
+            f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"
+        ) from None
+    try:
+        return reader(text, str(path))
+    except RecursionError:
+        raise HierarchyError(f"{path}: nested too deep, or in itself; write it as .csv or .txt") from None
+
+
+def _largest(path: Path) -> int:
+    return _LARGEST.get(path.suffix.lower(), _LARGEST_FILE)
+
+
+def _refuse_large(path: Path, size: float) -> None:
+    if size > _largest(path):
+        other = "write it as .csv or .txt" if path.suffix.lower() in _LARGEST else "use .txt, or fewer levels"
+        raise HierarchyError(
+            f"{path}: more than {_largest(path) >> 20} MiB, which is too large for a hierarchy in "
+            f"{path.suffix}; {other}"
+        )
+
+
+def kept_as(hierarchy: Hierarchy) -> str:
+    """Return the suffix of a file that holds a tree beside a policy: JSON nests, and not to any depth."""
+    return ".json" if hierarchy.height <= _NESTED else ".csv"
+
+
+def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
+    """Write a hierarchy file in the format of its suffix; see `Hierarchy.write`."""
+    from incrowd.core.io.targets import writing
+
+    path = file_path(target)
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".txt":
+            text = _indented(hierarchy, path)
+        elif suffix == ".csv":
+            text = _arx(hierarchy, path)
+        elif hierarchy.height > _NESTED and suffix in (".json", ".yaml", ".yml"):
+            raise RecursionError
+        elif suffix == ".json":
+            text = json.dumps(hierarchy.to_nested(), ensure_ascii=False, indent=1) + "\n"
+        elif suffix in (".yaml", ".yml"):
+            import yaml
+
+            # PyYAML folds the line breaks of Unicode inside a label unless it escapes them.
+            odd = any(mark in label for label in hierarchy.labels for mark in "\x85\u2028\u2029")
+            text = yaml.safe_dump(hierarchy.to_nested(), allow_unicode=not odd, sort_keys=False)
+        else:
+            raise HierarchyError(
+                f"{path}: no hierarchy format has this suffix; use .txt, .csv, .json or .yaml"
+            )
+    except RecursionError:
+        raise HierarchyError(f"{path}: the tree is too deep for this format; use .csv or .txt") from None
+    if text.startswith("\ufeff"):
+        text = "\ufeff" + text  # a reader takes the first for a byte order mark
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise HierarchyError(f"{path}: a label is no valid Unicode (half of a surrogate pair)") from None
+    # What is written can be read again.
+    _refuse_large(path, len(data))
+    try:
+        with writing(target, force=True) as temporary:
+            temporary.write_bytes(data)
+    except TableError as error:
+        raise HierarchyError(str(error)) from None
+
+
+def _read_text(text: str, source: str) -> Hierarchy:
+    if is_amnesia(text):
+        return read_amnesia(text, source)
+    builder = TreeBuilder(source)
+    above: list[int] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        label = line.lstrip("\t")
+        depth = len(line) - len(label)
+        if label[:1] == " ":
+            raise builder.fail("a line is indented with blanks; use one tab a level", number)
+        if depth > len(above):
+            raise builder.fail(f"the line is {depth} levels deep under one of {len(above) - 1}", number)
+        del above[depth:]
+        above.append(builder.add(label.rstrip(), above[-1] if above else -1, number))
+    return builder.finish()
+
+
+def _indented(hierarchy: Hierarchy, path: Path) -> str:
+    for label in hierarchy.labels:
+        if label != label.strip() or len(label.splitlines()) != 1:
+            raise HierarchyError(
+                f"{path}: this format cannot hold the label {label!r} (blanks at its ends or a line break); "
+                "use .csv, .json or .yaml"
+            )
+    lines = (
+        "\t" * int(depth) + label for label, depth in zip(hierarchy.labels, hierarchy.depths, strict=True)
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _read_arx(text: str, source: str) -> Hierarchy:
+    if not text.strip():
+        raise HierarchyError(f"{source}: the file is empty")
+    problem = ""
+    parsed: list[tuple[tuple[bool, bool, int], list[int], list[list[str]]]] = []
+    for delimiter in ";,":
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        ended = 0
+        try:
+            for row in reader:
+                if row:
+                    lines.append(ended + 1)
+                    rows.append(row)
+                ended = reader.line_num
+        except csv.Error as error:
+            problem = problem or f"{source}, line {ended + 1}: not a readable CSV ({error})"
+            continue
+        # A label may hold the other character. The right one gives every line a parent and all the same
+        # root, and leaves no quotes inside labels.
+        quotes = sum(label.count('"') for row in rows for label in row)
+        alone = min(map(len, rows)) < 2
+        if not (alone and problem):
+            parsed.append(((alone, len({row[-1] for row in rows}) > 1, quotes), lines, rows))
+    if not parsed or (problem and parsed[0][0][0]):
+        raise HierarchyError(problem)
+    _, lines, rows = min(parsed, key=lambda one: one[0])
+    # The empty value is the missing one, which is generalized to the root at once.
+    missing = [len(row) > 1 and not row[0] and all(row[1:]) for row in rows]
+    tree = Hierarchy.from_paths(
+        [row[-1:] if out else row for row, out in zip(rows, missing, strict=True)], source, lines
+    )
+    for line, row in itertools.compress(zip(lines, rows, strict=True), missing):
+        if between := [label for label in row[1:-1] if label != row[-1]]:
+            warnings.warn(
+                f"{source}, line {line}: a missing value is generalized to the root {row[-1]!r} at once; "
+                f"{named(between)} is passed over",
+                stacklevel=2,
+            )
+    return tree
+
+
+def _arx(hierarchy: Hierarchy, path: Path) -> str:
+    below = np.flatnonzero(hierarchy.parents == 0)
+    if any(hierarchy.labels[node] == hierarchy.labels[0] for node in below):
+        raise HierarchyError(
+            f"{path}: this format cannot hold a node right under the root with the root's label "
+            f"{hierarchy.labels[0]!r}, which stands for the root itself; use .txt, .json or .yaml"
+        )
+    # Every leaf has a line of all labels above it, filled up with the root's.
+    letters = [len(label) + 1 for label in hierarchy.labels]
+    way = letters.copy()
+    for node, parent in enumerate(hierarchy.parents.tolist()[1:], 1):
+        way[node] += way[parent]
+    missing = int((hierarchy.height - hierarchy.depths[hierarchy.leaves]).sum(dtype=np.int64))
+    _refuse_large(path, missing * letters[0] + math.fsum(way[node] for node in hierarchy.leaves.tolist()))
+    # The csv module leaves a lone carriage return unquoted before Python 3.13.
+    odd = any("\r" in label for label in hierarchy.labels)
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(
+        buffer, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+    )
+    for rank in range(hierarchy.n_leaves):
+        labels = hierarchy.path(rank)
+        writer.writerow([*labels, *[labels[-1]] * (hierarchy.height + 1 - len(labels))])
+    return buffer.getvalue()
+
+
+def _read_json(text: str, source: str) -> Hierarchy:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(items)
+        if len(mapping) < len(items):
+            twice = Counter(label for label, _ in items).most_common(1)[0][0]
+            raise HierarchyError(f"{source}: {twice!r} stands twice under its parent; remove one")
+        return mapping
+
+    try:
+        data = json.loads(text, object_pairs_hook=pairs, parse_int=str, parse_float=str, parse_constant=str)
+    except json.JSONDecodeError as error:
+        raise HierarchyError(f"{source}, line {error.lineno}: not readable as JSON ({error.msg})") from None
+    return Hierarchy.from_nested(data, source)
+
+
+def _read_yaml(text: str, source: str) -> Hierarchy:
+    import yaml
+
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        position = source if mark is None else f"{source}, line {mark.line + 1}"
+        raise HierarchyError(f"{position}: not readable as YAML") from None
+    if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
+        raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
+    reader = _YamlReader(source)
+    reader.add(root, -1)
+    return reader.builder.finish()
+
+
+class _YamlReader:
+    """YAML nodes as written, where a plain NO or 1.0 stays a text and aliases are detected."""
+
+    def __init__(self, source: str) -> None:
+        self.builder = TreeBuilder(source)
+        self._visited: set[int] = set()
+
+    def add(self, node: Any, parent: int) -> None:
+        """Add the subtree below a node of the tree."""
+        self._visited.add(id(node))
+        for key, below in self._items(node):
+            if key.id != "scalar":
+                raise self.builder.fail("a label must be a text", _line(key))
+            child = self.builder.add(key.value, parent, _line(key))
+            if below is None:
+                continue
+            if id(below) in self._visited and below.id != "scalar":
+                raise self.builder.fail(
+                    f"{key.value!r} refers to a part that stands elsewhere, which gives it two parents "
+                    "or a cycle; write it out",
+                    _line(key),
+                )
+            self.add(below, child)
+
+    def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the labels right below a node, each with its subtree."""
+        if node.id == "mapping":
+            yield from node.value
+        elif node.id == "sequence":
+            for child in node.value:
+                if child.id == "sequence":
+                    raise self.builder.fail("a list right inside a list has no label", _line(child))
+                if child.id == "mapping":
+                    yield from child.value
+                else:
+                    yield child, None
+        elif node.value:
+            yield node, None
+
+
+def _line(node: Any) -> int:
+    return int(node.start_mark.line) + 1

@@ -1,0 +1,369 @@
+"""Making frames of the kind that came in, without anything of the input that should not leave.
+
+A column that was filtered, sliced or suppressed often keeps its old buffers. They hold texts of removed rows,
+values beneath a missing one, and categories that no longer occur. Whoever writes or pickles such a column
+hands them out. So released columns are always written anew, and a type of categories gets only those that its
+rows have. Where the type gives its categories no order, they are sorted.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import SchemaError
+from incrowd.core.io.columns import nameless
+from incrowd.core.lazy import NDArray, np, nw, pa, pc, pd, pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def without_negative_zero(series: pl.Series) -> pl.Series:
+    """Return a column of floating-point numbers in which negative zero is zero.
+
+    Adding 0 does not do it: Polars leaves a column as it is that 0 is added to.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> without_negative_zero(pl.Series([-0.0, 1.5, None])).to_list()
+    [0.0, 1.5, None]
+    """
+    nonzero = (series != 0).fill_null(value=True)
+    return series.zip_with(nonzero, pl.Series([0.0], dtype=series.dtype))
+
+
+def column_like(
+    frame: nw.DataFrame[Any], name: str, codes: NDArray[np.integer], labels: pl.Series
+) -> nw.Series[Any]:
+    """Make a text column of a frame's kind: ``labels[codes]``; no label may be one that no row has."""
+    texts = labels.gather(codes).alias(name)
+    if frame.implementation.is_polars():
+        return nw.from_native(texts, series_only=True)
+    native: Any
+    if frame.implementation.is_pyarrow():
+        native = pa.chunked_array([texts.to_arrow()])
+        return nw.from_native(native, series_only=True)
+    native = pd.Series(texts.to_arrow().to_pandas(), name=name)
+    return nw.from_native(native, series_only=True)
+
+
+def with_columns(frame: nw.DataFrame[Any], columns: Mapping[str, pl.Series]) -> Any:
+    """Return a native frame of the same kind in which some columns are others."""
+    native: Any = frame.to_native()
+    if frame.implementation.is_polars():
+        made: pl.DataFrame = native.clone()
+        for name, series in columns.items():
+            made.replace_column(made.columns.index(name), series.alias(name))
+        return made
+    if frame.implementation.is_pyarrow():
+        for name, series in columns.items():
+            place = native.column_names.index(name)
+            native = native.set_column(place, name, nameless(series).to_arrow())
+        return native
+    shown = native.copy(deep=False)
+    for name, series in columns.items():
+        # An array and no series: an index would put rows elsewhere.
+        shown[name] = _pandas_like(nameless(series), native[name].dtype)
+    return shown
+
+
+def _pandas_like(series: pl.Series, came: Any) -> Any:
+    """Return an array of pandas for a column, of the type that it came in where that holds the values."""
+    made = series.to_arrow().to_pandas()
+    types = pd.api.types
+    # Texts stay texts, where 007 would become a number, and have no categories, which were raw values.
+    if made.dtype == came or isinstance(came, pd.CategoricalDtype):
+        return made.array
+    if series.dtype == pl.String and types.is_numeric_dtype(came):
+        return made.array
+    if types.is_integer_dtype(came):
+        # Fewer bits would cut numbers off without a word.
+        wide = "int64[pyarrow]" if isinstance(came, pd.ArrowDtype) else "Int64"
+        return pd.array(made, dtype=wide) if types.is_extension_array_dtype(came) else made.array
+    try:
+        return pd.array(made, dtype=came)
+    except (TypeError, ValueError):
+        return made.array
+
+
+def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
+    """Put columns together to a native frame without the input's buffers, index and metadata.
+
+    A column of categories keeps its type, with the categories that its rows have.
+
+    Parameters
+    ----------
+    columns
+        Columns of the frame; or functions that call `column_like`, whose columns have nothing of the input.
+
+    Raises
+    ------
+    SchemaError
+        When a column is of a type that cannot be written anew.
+    """
+    from incrowd.core.kernels.jit import at_once
+
+    kind = frame.implementation
+
+    def anew(name: str) -> Any:
+        column = columns[name]
+        native = (column() if callable(column) else column).to_native()
+        if kind.is_polars():
+            return native if callable(column) else _polars_anew(native.alias(name))
+        return _arrow_anew(name, native) if kind.is_pyarrow() else _pandas_anew(name, native)
+
+    found = at_once(len(frame), *(partial(anew, name) for name in columns))
+    made = dict(zip(columns, found, strict=True))
+    # Of a list, a series with an empty name would be renamed. Of Arrow, the metadata of fields stay behind.
+    return pl.DataFrame(made) if kind.is_polars() else (pa.table if kind.is_pyarrow() else pd.DataFrame)(made)
+
+
+def _refuse(name: str, kind: object) -> SchemaError:
+    return SchemaError(
+        f"column {name!r} is of type {str(kind)[:80]}, which cannot be released without traces of the rows "
+        "that it held before; convert it first"
+    )
+
+
+# --- Polars ------------------------------------------------------------------------------------------
+
+
+def written_anew(series: pl.Series) -> pl.Series:
+    """Write a column of Polars into buffers of its own; categories become text.
+
+    Raises
+    ------
+    SchemaError
+    """
+    import io
+
+    name, kind = series.name, _without_categories(series.dtype)
+    series = nameless(series)
+    if kind != series.dtype:
+        series = series.cast(kind)
+    if kind == pl.String:
+        joined: pl.Series = pl.select(pl.concat_str([pl.lit(series), pl.lit("")])).to_series()
+        return (joined if len(series) else series.clear()).alias(name)
+    if not (kind.is_nested() or kind in (pl.Binary, pl.Object)):
+        # Gathering writes nothing beneath a missing value.
+        return series.gather(np.arange(len(series), dtype=np.uint32)).alias(name)
+    if kind == pl.Object:
+        raise _refuse(name, kind)
+    try:
+        buffer = io.BytesIO()
+        series.alias("c").to_frame().write_parquet(buffer, compression="uncompressed", statistics=False)
+        buffer.seek(0)
+        return pl.read_parquet(buffer)["c"].alias(name)
+    except pl.exceptions.PolarsError:
+        raise _refuse(name, kind) from None
+
+
+def _without_categories(kind: pl.DataType) -> pl.DataType:
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return pl.String()
+    if isinstance(kind, pl.List):
+        return pl.List(_without_categories(kind.inner))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Array):
+        return pl.Array(_without_categories(kind.inner), kind.size)  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return pl.Struct(
+            [pl.Field(field.name, _without_categories(field.dtype)) for field in kind.fields]  # type: ignore[arg-type]
+        )
+    return kind
+
+
+# --- PyArrow and pandas ------------------------------------------------------------------------------
+
+
+def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write a column of PyArrow into buffers of its own; views become text."""
+    kind = _without_views(column.type)
+    try:
+        values = column.cast(kind) if kind != column.type else column
+        anew = pa.chunked_array(
+            [chunk.take(pa.array(range(len(chunk)), pa.int64())) for chunk in values.chunks], kind
+        )
+        categories = _arrow_categories(column, anew) if pa.types.is_dictionary(column.type) else None
+        return anew if categories is None else categories
+    except (pa.ArrowException, NotImplementedError, TypeError):
+        raise _refuse(name, kind) from None
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _without_views(kind.value_type)
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        return pa.large_string() if types.is_string_view(kind) else pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct(
+            [(kind.field(i).name, _without_views(kind.field(i).type)) for i in range(kind.num_fields)]
+        )
+    for same, make in ((types.is_list, pa.list_), (types.is_large_list, pa.large_list)):
+        if same(kind):
+            return make(_without_views(kind.value_type))
+    return kind
+
+
+def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
+    """Copy a column of pandas without index and attributes, and without values beneath a missing one."""
+    native: pd.Series[Any] = series.reset_index(drop=True)
+    if isinstance(native.dtype, pd.CategoricalDtype):
+        return _pandas_categories(name, native)
+    if isinstance(native.dtype, pd.ArrowDtype):
+        column = native.array.__arrow_array__()
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        return pd.Series(pd.arrays.ArrowExtensionArray(_arrow_anew(name, column)))
+    missing = native.isna()
+    if hasattr(native.array, "_mask") and missing.any():
+        # A column with a mask keeps what it masks.
+        native = native.fillna(native.dtype.type(0))  # type: ignore[arg-type]
+        native[missing] = pd.NA
+    return pd.Series(native.array.take(np.arange(len(native))), dtype=native.dtype)
+
+
+_PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime64", "empty"})
+"""Kinds of categories of pandas that stay categories; others, such as intervals, become text."""
+
+
+def _polars_anew(series: pl.Series) -> pl.Series:
+    """Make a column of Polars anew; categories stay categories."""
+    if not isinstance(series.dtype, pl.Categorical | pl.Enum):
+        return written_anew(series)
+    texts = series.cast(pl.String)
+    distinct = texts.drop_nulls().unique().sort()
+    count = len(distinct)
+    if isinstance(series.dtype, pl.Enum):
+        held = set(distinct)
+        return texts.cast(pl.Enum([name for name in series.dtype.categories if name in held]))
+    # Categories are numbered as they are met; the first rows of the table are nobody's business.
+    return distinct.append(texts).cast(series.dtype).slice(count)
+
+
+def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Make a dictionary of PyArrow anew; None where its values cannot be looked up.
+
+    Parameters
+    ----------
+    column
+    values
+        The same column without its dictionary, written anew.
+    """
+    kind = column.type
+    try:
+        distinct = values.combine_chunks().unique().drop_null()
+        if kind.ordered:
+            known = pa.chunked_array([chunk.dictionary for chunk in column.chunks], kind.value_type)
+            known = known.cast(values.type).unique()
+            distinct = known.filter(pc.is_in(known, value_set=distinct)).drop_null()
+        else:
+            distinct = distinct.take(pc.array_sort_indices(distinct))
+        codes = pc.index_in(values.combine_chunks(), value_set=distinct).cast(kind.index_type)
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, distinct, ordered=kind.ordered)])
+    except (pa.ArrowException, NotImplementedError, TypeError):
+        return None
+
+
+def _pandas_categories(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
+    """Make a column of categories of pandas anew."""
+    held: Any = series.array
+    if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
+        return pd.Series(np.array([*map(str, held.categories), None], object)[held.codes])
+    occurring = np.unique(held.codes[held.codes >= 0])
+    if not held.ordered:
+        occurring = occurring[held.categories.take(occurring).argsort()]
+    # The last place is that of the missing value.
+    place = np.full(len(held.categories) + 1, -1, np.int64)
+    place[occurring] = np.arange(len(occurring))
+    categories = _pandas_anew(name, pd.Series(held.categories.take(occurring), name=None))
+    kind = pd.CategoricalDtype(pd.Index(categories), bool(held.ordered))
+    return pd.Series(pd.Categorical.from_codes(place[held.codes], dtype=kind))
+
+
+def readable(series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of pandas in a type that other libraries know; most are returned as they are.
+
+    An interval becomes its text, such as ``(30.0, 40.0]`` of `pandas.cut`. A period becomes the text of its
+    month, day, week or quarter: ``2024-03``, ``2024-03-05``, ``2024Q1``. So do categories of these.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> readable(pd.cut(pd.Series([31, 47]), [30, 40, 50])).tolist()
+    ['(30, 40]', '(40, 50]']
+    """
+    kind = series.dtype
+    if isinstance(kind, pd.SparseDtype):
+        return pd.Series(np.asarray(series), name=series.name)
+    odd = (pd.IntervalDtype, pd.PeriodDtype)
+    codes: Any
+    distinct: Any
+    if isinstance(kind, pd.CategoricalDtype) and isinstance(kind.categories.dtype, odd):
+        codes, distinct = series.cat.codes.to_numpy(), kind.categories
+    elif isinstance(kind, odd):
+        codes, distinct = pd.factorize(series)
+    else:
+        return series
+    # Code -1 is that of a missing one, whose text is the last.
+    texts = np.array([*map(str, distinct), None], object)
+    return pd.Series(texts[codes], name=series.name, dtype=object)
+
+
+# --- columns of means ---------------------------------------------------------------------------------
+
+
+def type_of_means(came: pl.DataType) -> pl.DataType | None:
+    """Return the type of the means of a column; None where they are no numbers or days.
+
+    A mean of whole numbers need not be whole, so every number becomes a double.
+    """
+    if came.is_numeric():
+        return pl.Float64()
+    return came if came == pl.Date or isinstance(came, pl.Datetime) else None
+
+
+def as_type(texts: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    """Read texts as doubles or days; other texts become missing."""
+    if kind.is_numeric():
+        return texts.cast(kind, strict=False)
+    days = texts.str.to_date("%Y-%m-%d", strict=False)
+    if not isinstance(kind, pl.Datetime):
+        return days
+    midnights = days.cast(pl.Datetime(kind.time_unit), strict=False)
+    return midnights.dt.replace_time_zone(kind.time_zone, ambiguous="null", non_existent="null")
+
+
+def frame_of_types(
+    came: nw.DataFrame[Any], released: nw.DataFrame[Any], types: Mapping[str, pl.DataType]
+) -> Any:
+    """Give some columns of texts a type, as the frame that came in has it.
+
+    Returns
+    -------
+    A native frame of the same kind; `released` stays as it is.
+    """
+    native: Any = released.to_native()
+    made = {}
+    for name, kind in types.items():
+        texts = nameless(released[name].to_polars())
+        made[name] = pl.select(as_type(pl.lit(texts), kind)).to_series()
+    if released.implementation.is_polars():
+        return with_columns(released, made)
+    if released.implementation.is_pyarrow():
+        for name, series in made.items():
+            column = series.to_arrow()
+            if not series.dtype.is_numeric():
+                column = column.cast(came[name].to_native().type)
+            native = native.set_column(native.column_names.index(name), name, column)
+        return native
+    frame_of_pandas = native.copy(deep=False)
+    for name, series in made.items():
+        # One that knows missing values by a mask or by Arrow does so again. Of objects, days are objects.
+        held: Any = came[name].to_native().dtype
+        if series.dtype.is_numeric():
+            extended = "double[pyarrow]" if isinstance(held, pd.ArrowDtype) else "Float64"
+            held = extended if pd.api.types.is_extension_array_dtype(held) else "float64"
+        frame_of_pandas[name] = pd.Series(series.to_list(), dtype=held)
+    return frame_of_pandas

@@ -1,0 +1,28 @@
+"""Kinds of table files beside CSV and Parquet: one file and one line each.
+
+A line below is all that a new kind needs: names, `--help` and the contract tests follow. The verifier has
+readers of its own.
+"""
+
+from __future__ import annotations
+
+from incrowd.core.io.kinds.base import Kind
+
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+from incrowd.core.io.kinds.feather import Feather as Feather
+from incrowd.core.io.kinds.json_lines import JsonLines as JsonLines
+from incrowd.core.io.kinds.stata import Stata as Stata
+from incrowd.core.io.kinds.spss import Spss as Spss
+from incrowd.core.io.kinds.sas import Sas as Sas
+from incrowd.core.io.kinds.excel import Excel as Excel
+# isort: on
+
+__all__ = ["KINDS"]
+
+KINDS: tuple[Kind, ...] = tuple(
+    each()
+    for each in list(globals().values())
+    if isinstance(each, type) and issubclass(each, Kind) and each is not Kind
+)
+"""Every kind."""

@@ -1,0 +1,127 @@
+"""The common part of files of Stata, SPSS and SAS: pyreadstat reads and writes them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from incrowd.core.errors import TableError
+from incrowd.core.io.kinds.base import Kept, Kind, simple_cells
+from incrowd.core.io.kinds.labels import Code, Column, Limits, Written, shown, written
+from incrowd.core.lazy import pl
+
+
+class StatFile(Kind):
+    """A file of a statistics package, whose columns may have labels; see `incrowd.core.io.kinds.labels`."""
+
+    extra = "stats"
+    libraries: ClassVar[tuple[str, ...]] = ("pyreadstat",)
+    limits: ClassVar[Limits]
+
+    @abstractmethod
+    def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:
+        """Read values, codes and missing codes as they stand, and the metadata that pyreadstat gives."""
+
+    @abstractmethod
+    def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
+        """Write values and codes, and the columns' metadata of the file that they come from."""
+
+    def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
+        """Read a file; see `Kind.read`."""
+        import pyreadstat
+
+        try:
+            cells, said = self.parsed(path)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ArithmeticError, ValueError):
+            raise TableError(f"{path}: not readable as {self.title}") from None
+        about = {name: _about(name, values, said) for name, values in cells.items()}
+        table = pl.DataFrame({name: shown(values, about[name]) for name, values in cells.items()})
+        return table, Kept(self.name, dict(about))
+
+    def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
+        """Return the table with missing cells for empty texts, which such files do not have."""
+        from polars import selectors
+
+        return simple_cells(table, target, self.title, "us").with_columns(
+            selectors.boolean().cast(pl.Int8), selectors.string().replace("", None)
+        )
+
+    def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
+        """Write a file with labels of the values that its rows have, and no others; see `Kind.write`."""
+        import pyreadstat
+
+        kept = kept or Kept(self.name)
+        columns = {name: written(table[name], kept.columns.get(name), self.limits) for name in table.columns}
+        made = pl.DataFrame([column.values.alias(name) for name, column in columns.items()])
+        try:
+            self.put(made, place, columns, kept)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+            # Of other errors pyreadstat may show values.
+            why = f"{str(error)[:200]}; rename the column, or" if " name " in str(error) else "please"
+            raise TableError(
+                f"{place.name}: {self.title} cannot hold this table: {why} write .parquet"
+            ) from None
+
+
+def labels_of(columns: Mapping[str, Written]) -> dict[str, Any]:
+    """Return the labels of the columns that have some, by code."""
+    return {
+        name: {_as_typed(code, column): label for code, label in column.labels.items()}
+        for name, column in columns.items()
+        if column.labels
+    }
+
+
+def _as_typed(code: Code, column: Written) -> Code:
+    """Return a code as the values of its column are."""
+    return int(code) if isinstance(code, float) and column.values.dtype.is_integer() else code
+
+
+def arguments(columns: Mapping[str, Written], kept: Kept) -> dict[str, Any]:
+    """Return the common arguments of pyreadstat's writers: labels of columns, and formats where the kind
+    stays.
+    """
+    about: dict[str, Column] = kept.columns
+    return {
+        "column_labels": {name: label for name in columns if name in about and (label := about[name].label)},
+        "variable_format": {
+            name: shown_as
+            for name, column in columns.items()
+            if name in about
+            and column.kind == about[name].kind != "text"
+            and (shown_as := about[name].format)
+        },
+    }
+
+
+def _about(name: str, values: list[Any], said: Any) -> Column:
+    """Gather a file's labels and formats of a column."""
+    import datetime
+
+    text = said.readstat_variable_types[name] == "string"
+    first = next((value for value in values if value is not None and not isinstance(value, str)), None)
+    kind = "text" if text else "number"
+    if isinstance(first, datetime.date):
+        kind = "time" if isinstance(first, datetime.datetime) else "date"
+    elif isinstance(first, datetime.time):
+        kind = "time"
+    given = said.variable_value_labels.get(name) or {}
+    labels = {code if isinstance(code, str) else float(code): str(label) for code, label in given.items()}
+    ranges = (getattr(said, "missing_ranges", None) or {}).get(name) or ()
+    missing = tuple((each["lo"], each["hi"]) for each in ranges)
+    column = Column(
+        kind,  # type: ignore[arg-type]
+        said.column_names_to_labels.get(name) or None,
+        said.original_variable_types.get(name) or None,
+        said.variable_measure.get(name),
+        labels,
+        missing,
+        frozenset() if text else frozenset(value for value in values if isinstance(value, str)),
+    )
+    occurring = {value for value in values if value is not None}
+    codes = frozenset(filter(column.is_missing, occurring))
+    rest = occurring - codes if labels else ()
+    return replace(column, codes=codes, categories=bool(rest) and all(value in labels for value in rest))

@@ -1,0 +1,186 @@
+"""Objects and lists in cells: objects become columns of dotted names, short lists become texts.
+
+A column of objects has a role for each of its fields, never one for all of them. So
+``{"profile": {"age": 30}}`` is a column ``profile.age``. A list of texts, whole numbers, truth values or days
+is one text, ``a;b``. Lists of anything else stay lists, which nobody can read as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from incrowd.core.errors import TableError
+from incrowd.core.io.columns import address, column_named, repeated_columns
+from incrowd.core.lazy import nw, pa, pd, pl
+
+Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
+
+_BETWEEN = ";"
+_FIRST = 100
+"""Rows that are looked at before all are."""
+
+
+def flat(table: Frame, place: str) -> Frame:
+    """Return a table without objects, and with texts in place of short lists.
+
+    Parameters
+    ----------
+    place
+        What the table is called in an error.
+
+    Raises
+    ------
+    TableError
+        When two columns get one name, or no column is left.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"id": [1], "home": [{"zip": "10115", "pets": ["cat", "dog"]}]})
+    >>> flat(people, "people").to_dicts()
+    [{'id': 1, 'home.zip': '10115', 'home.pets': 'cat;dog'}]
+    """
+    types = dict(table.collect_schema())
+    if not any(is_nested(kind) for kind in types.values()):
+        return table
+    columns = flat_columns(types)
+    names = [name for name, _ in columns]
+    if repeated := repeated_columns(names):
+        raise TableError(f"{place}: has {repeated}; a field of an object is a column such as profile.age")
+    if not names:
+        raise TableError(f"{place}: its objects have no fields")
+    return table.select(cells.alias(name) for name, cells in columns)
+
+
+def frame_without_objects(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame of the same kind in which the fields of objects are columns; lists stay lists.
+
+    Raises
+    ------
+    TableError
+        When two columns get one name, an object has no fields, or a column has objects beside other values.
+    """
+    native = frame.to_native()
+    objects = {name: cells for name in frame.columns if (cells := _objects(frame, name)) is not None}
+    if not objects:
+        return frame
+    columns: list[tuple[str, Any]] = []
+    for name in frame.columns:
+        if name not in objects:
+            columns.append((name, frame[name].to_native()))
+            continue
+        fields = flat(objects[name].alias(name).to_frame(), f"column {name!r}")
+        columns += [(cells.name, _like(frame, cells)) for cells in fields]
+    if repeated := repeated_columns([name for name, _ in columns]):
+        raise TableError(f"the table has {repeated}; a field of an object is a column such as profile.age")
+    if frame.implementation.is_polars():
+        made: Any = pl.DataFrame([cells.alias(name) for name, cells in columns])
+    elif frame.implementation.is_pyarrow():
+        made = pa.table([cells for _, cells in columns], names=[name for name, _ in columns])
+    else:
+        made = pd.DataFrame(dict(columns), index=native.index)
+    return nw.from_native(made, eager_only=True)
+
+
+def first_value(frame: nw.DataFrame[Any], name: str) -> Any:
+    """Return the first value of a column of objects of Python in a pandas frame; None where it has none."""
+    cells = frame[name].to_native()
+    if not frame.implementation.is_pandas():
+        return None
+    for some in (cells.iloc[:_FIRST], cells.iloc[_FIRST:]):
+        known = some.notna().to_numpy()
+        if known.any():
+            return some.iloc[int(known.argmax())]
+    return None
+
+
+def _objects(frame: nw.DataFrame[Any], name: str) -> pl.Series | None:
+    """Return a column of objects as Polars has them; None where it has none."""
+    cells = frame[name].to_native()
+    if frame.implementation.is_polars():
+        return cells if isinstance(cells.dtype, pl.Struct) else None
+    if frame.implementation.is_pyarrow():
+        return pl.Series(cells) if pa.types.is_struct(cells.type) else None
+    kind = cells.dtype
+    if isinstance(kind, pd.ArrowDtype):
+        return pl.Series(cells.array.__arrow_array__()) if pa.types.is_struct(kind.pyarrow_dtype) else None
+    if not pd.api.types.is_object_dtype(kind) or not isinstance(first_value(frame, name), dict):
+        return None
+    try:
+        return pl.Series(pa.array(cells, from_pandas=True))
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TableError(
+            f"column {name!r} has objects beside other values, or fields of several types; take it apart "
+            "first, as pandas.json_normalize does"
+        ) from None
+
+
+def _like(frame: nw.DataFrame[Any], cells: pl.Series) -> Any:
+    """Return a column as a frame of this kind has it."""
+    if frame.implementation.is_polars():
+        return cells
+    arrow = cells.alias("").to_arrow()
+    return arrow if frame.implementation.is_pyarrow() else arrow.to_pandas().array
+
+
+def flat_columns(types: Mapping[str, pl.DataType]) -> list[tuple[str, pl.Expr]]:
+    """List the columns of a flat table, with the expression that makes each from a table of these types."""
+    return [column for name, kind in types.items() for column in _leaves(name, column_named(name), kind)]
+
+
+def joined(column: pl.Series) -> pl.Series:
+    """Return a column of short lists as one of texts, and any other as it is."""
+    if not _is_short(column.dtype):
+        return column
+    return (
+        column.alias("").to_frame().select(_joined(pl.col(""), column.dtype)).to_series().alias(column.name)
+    )
+
+
+def is_nested(kind: pl.DataType) -> bool:
+    """Say whether a type is one of objects or lists."""
+    return isinstance(kind, pl.Struct | pl.List | pl.Array)
+
+
+def has_objects(kind: pl.DataType) -> bool:
+    """Say whether a type is one of objects, or of lists that have some inside."""
+    return isinstance(kind, pl.Struct) or (isinstance(kind, pl.List | pl.Array) and has_objects(_inner(kind)))
+
+
+def _leaves(name: str, cells: pl.Expr, kind: pl.DataType) -> Iterator[tuple[str, pl.Expr]]:
+    """Take an object apart; of anything else return the one column."""
+    if not isinstance(kind, pl.Struct):
+        yield name, _joined(cells, kind) if _is_short(kind) else cells
+        return
+    for field in kind.fields:
+        inner = cells.struct.field(address(field.name))
+        yield from _leaves(f"{name}.{field.name}", inner, _instance(field.dtype))
+
+
+def _joined(cells: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    """Join the values of lists; one that has the sign between them stands in quotes, as in a CSV."""
+    lists = cells.arr.to_list() if isinstance(kind, pl.Array) else cells
+    text = pl.element().cast(pl.String)
+    quoted = pl.concat_str(pl.lit('"'), text.str.replace_all('"', '""', literal=True), pl.lit('"'))
+    odd = (text == "") | text.str.contains(_BETWEEN, literal=True) | text.str.contains('"', literal=True)
+    shown = pl.when(odd).then(quoted).otherwise(text).fill_null("")
+    return lists.list.eval(shown).list.join(_BETWEEN)
+
+
+def _is_short(kind: pl.DataType) -> bool:
+    """Say whether a type is one of lists that are read as one text."""
+    if not isinstance(kind, pl.List | pl.Array):
+        return False
+    inner = _inner(kind)
+    texts = (pl.String, pl.Categorical, pl.Boolean, pl.Date, pl.Null)
+    return inner in texts or isinstance(inner, pl.Enum) or inner.is_integer()
+
+
+def _inner(kind: pl.List | pl.Array) -> pl.DataType:
+    return _instance(kind.inner)
+
+
+def _instance(kind: object) -> pl.DataType:
+    """Return an instance of a type that may be named by its class."""
+    return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]

@@ -1,0 +1,241 @@
+"""A random order of rows: of all rows at once, or of more rows than fit into memory.
+
+Rows of logs are in the order of time. If row N of a release is row N of the table, the rows around a row tell
+more about it than its cells do. So rows leave in another order. It has no seed, since a receiver could repeat
+it, and two releases of one table would share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from incrowd.core.io.cancellable_scan import passing
+from incrowd.core.io.columns import columns_named, nameless
+from incrowd.core.io.draws import Draws
+from incrowd.core.io.scratch import PrivateFolder
+from incrowd.core.lazy import NDArray, np, pl
+
+_NUMBER = "\0number"
+_SHARE = 0.25
+"""Part of the memory that rows may take while they are put in order."""
+_PLACE = 24
+"""Bytes that the place of a row takes while it is found: its random number, its rank twice."""
+_MADE = 1 << 18
+"""Rows that are made at once, at most."""
+_MADE_SHARE = 0.05
+"""Part of the memory that they may take."""
+_VIEW = 16
+"""Bytes that a text takes; short ones are among them."""
+_SHORT = 12
+"""The most bytes of such a short text."""
+_LOOKED_AT = 10_000
+"""Rows whose size is looked at."""
+_LEAST = 1_000
+"""Rows that are put in order together however large they are."""
+
+
+class RandomOrder(Draws):
+    """A random order of any number of rows, which can be computed piece by piece.
+
+    Every row has a random number of 64 bits that follows from its place and a secret key. Rows stand in the
+    order of these numbers.
+
+    Examples
+    --------
+    >>> order = RandomOrder()
+    >>> sorted(order.rows(5).tolist())
+    [0, 1, 2, 3, 4]
+    """
+
+    def rows(self, count: int) -> NDArray[np.int64]:
+        """Return which row stands at each place: int64[count], a permutation of 0 .. count - 1."""
+        return _in_order(self.numbers(0, count))
+
+    def pieces(self, count: int, size: int) -> Iterator[NDArray[np.int64]]:
+        """Yield `rows` piece by piece, so that about `size` numbers are held at a time."""
+        for low, high in _ranges(-(-count // max(size, 1))):
+            rows, numbers = [], []
+            for start in range(0, count, size):
+                found = self.numbers(start, min(start + size, count))
+                inside = np.flatnonzero((found >= low) & (found <= high))
+                rows.append(inside + start)
+                numbers.append(found[inside])
+            yield np.concatenate(rows)[_in_order(np.concatenate(numbers))]
+
+
+def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the places of numbers in ascending order, the first of equal ones first; on all cores."""
+    from incrowd.core.kernels.jit import PARALLEL_FROM, each_on_a_core, thread_count
+
+    bits = np.uint64(len(numbers).bit_length())
+
+    def sorted_between(ends: tuple[np.uint64, np.uint64]) -> NDArray[np.int64]:
+        inside = np.flatnonzero((numbers >= ends[0]) & (numbers <= ends[1]))
+        # A word of upper bits and place is sorted many times as fast as the numbers' places.
+        words = numbers[inside] >> bits << bits
+        words |= inside.view(np.uint64)
+        words.sort()
+        place = (words & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
+        words >>= bits
+        equal = words[1:] == words[:-1]
+        close = np.flatnonzero(np.append(equal, False) | np.insert(equal, 0, False))
+        tied = place[close]
+        place[close] = tied[np.argsort(numbers[tied], kind="stable")]
+        return place
+
+    parts = thread_count() if len(numbers) >= PARALLEL_FROM else 1
+    return np.concatenate(each_on_a_core(sorted_between, list(_ranges(parts))))
+
+
+def _ranges(parts: int) -> Iterator[tuple[np.uint64, np.uint64]]:
+    """Part the numbers of 64 bits into ranges that are equally long: first and last of each."""
+    for part in range(max(parts, 1)):
+        low, high = (2**64 * edge // max(parts, 1) for edge in (part, part + 1))
+        yield np.uint64(low), np.uint64(high - 1)
+
+
+@dataclass(frozen=True)
+class ShuffledRows:
+    """The rows of a lazy frame in a random order, which spill to a private folder.
+
+    Attributes
+    ----------
+    frame
+        The rows as they come. They must come in the same order whenever they are asked for.
+    order
+        Where each goes.
+    memory
+        Bytes that counting may take, about; a part of them is used here.
+    made
+        What becomes of rows when they are in order, where they are shorter before; each row by itself.
+    """
+
+    frame: pl.LazyFrame = field(repr=False)
+    order: RandomOrder
+    memory: int
+    made: Callable[[pl.DataFrame], pl.DataFrame] | None = field(default=None, repr=False)
+
+    def lazy(self) -> pl.LazyFrame:
+        """Return a lazy frame of the rows in their random order."""
+        from polars.io.plugins import register_io_source
+
+        came = self.frame.collect_schema()
+
+        def source(
+            names: Sequence[str] | None, condition: pl.Expr | None, most: int | None, _: int | None
+        ) -> Iterator[pl.DataFrame]:
+            with self.opened() as (_count, batches):
+                for batch in batches:
+                    rows = batch if names is None else batch.select(columns_named(names))
+                    rows = rows if most is None else rows.head(most)
+                    most = None if most is None else most - len(rows)
+                    yield rows if condition is None else rows.filter(condition)
+                    if most == 0:
+                        return
+
+        return register_io_source(source, schema=self._made(pl.DataFrame(schema=came)).schema)
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[int, Iterator[pl.DataFrame]]]:
+        """Put the rows in order: how many there are, and frames one after the other, at least one."""
+        with PrivateFolder() as folder:
+            rows, count = spilled(self.frame, folder / "rows.parquet")
+            sample = rows.head(_LOOKED_AT).collect()
+            at_once = self._at_once(_SHARE, _width(sample) + _PLACE)
+            made = min(self._at_once(_MADE_SHARE, _width(self._made(sample))), _MADE)
+            if count <= at_once:
+                yield count, self._in_pieces(rows.collect(), self.order.rows(count), made)
+            else:
+                # A run is there twice while it is sorted, and so is what belongs side by side.
+                merged = self._merged(folder, rows, count, max(at_once // 2, _LEAST))
+                yield (
+                    count,
+                    (piece for whole, place in merged for piece in self._in_pieces(whole, place, made)),
+                )
+
+    def _at_once(self, share: float, width: float) -> int:
+        """Return how many rows of some width fit into a share of the memory."""
+        return max(int(self.memory * share / width), _LEAST)
+
+    def _in_pieces(self, rows: pl.DataFrame, place: NDArray[np.int64], size: int) -> Iterator[pl.DataFrame]:
+        """Make the rows at some places, in this order: frames one after the other, at least one."""
+        rows = rows.rechunk()
+        for start in range(0, max(len(place), 1), size):
+            yield self._made(gathered(rows, place[start : start + size]))
+
+    def before(self, start: int, count: int) -> pl.DataFrame:
+        """Return some rows by their places before they were put in order."""
+        return self._made(self.frame.slice(start, count).collect(engine="streaming"))
+
+    def _made(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows if self.made is None else self.made(rows)
+
+    def _merged(
+        self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int
+    ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
+        """Sort as many rows as fit, several times, and then join the parts of each row.
+
+        Yields rows with their places, as `_in_pieces` takes them.
+        """
+        names = rows.collect_schema().names()
+        ranges = list(_ranges(-(-count // at_once)))
+        runs = []
+        for start in range(0, count, at_once):
+            stop = min(start + at_once, count)
+            numbers = self.order.numbers(start, stop)
+            place = _in_order(numbers)
+            run = gathered(rows.slice(start, stop - start).collect(), place)
+            path = folder / f"{start:020}.parquet"
+            # A range is read without its neighbours.
+            run.with_columns(pl.Series(_NUMBER, numbers[place])).write_parquet(
+                path, compression="lz4", row_group_size=max(at_once // len(ranges), 1)
+            )
+            edges = np.searchsorted(numbers[place], np.array([low for low, _ in ranges], np.uint64))
+            runs.append((path, [*edges.tolist(), stop - start]))
+        for number in range(len(ranges)):
+            parts = [
+                pl.scan_parquet(path, glob=False, hive_partitioning=False)
+                .slice(edges[number], edges[number + 1] - edges[number])
+                .collect()
+                for path, edges in runs
+            ]
+            numbers = np.concatenate([part[_NUMBER].to_numpy() for part in parts])
+            whole = pl.concat(parts).select(columns_named(names))
+            yield whole, _in_order(numbers)
+
+
+def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
+    """Write rows in their order into a temporary file: the same rows, easily sliced, and their number."""
+    passing(frame).sink_parquet(path, maintain_order=True, compression="lz4")
+    rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    count: int = rows.select(pl.len()).collect().item()
+    return rows, count
+
+
+def gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
+    """Return the rows at some places, in this order."""
+    if not rows.width:
+        return rows
+    # Texts in many pieces take ten times as long.
+    rows = rows.rechunk()
+    return rows.select(pl.all().gather(pl.Series(place.astype(row_index(), copy=False))))
+
+
+def row_index() -> type[np.unsignedinteger]:
+    """Return the integers by which Polars finds rows; it would turn others into these for each column."""
+    return np.uint32 if pl.get_index_type() == pl.UInt32 else np.uint64
+
+
+def _width(rows: pl.DataFrame) -> float:
+    """Return about how many bytes of memory a row takes, with the index of its texts."""
+    size = 0
+    for column in rows.get_columns():
+        if column.dtype == pl.String:
+            lengths = nameless(column).str.len_bytes()
+            size += _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())
+        else:
+            size += int(column.estimated_size())
+    return max(size / max(len(rows), 1), 1.0)

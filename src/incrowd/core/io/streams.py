@@ -1,0 +1,581 @@
+"""Files that are not read whole: folders, patterns and files larger than memory."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import gzip
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from incrowd.core.errors import EncodingError, ParameterError, TableError, quoted
+from incrowd.core.io.addresses import file_path, require_regular
+from incrowd.core.io.beginnings import bytes_of_lines, has_lone_returns, utf16_of
+from incrowd.core.io.cancellable_scan import passing
+from incrowd.core.io.columns import columns_named
+from incrowd.core.io.double_header import refuse_double_header
+from incrowd.core.io.files import (
+    GZIP,
+    CsvFormat,
+    checked_csv,
+    escape,
+    has_parquet_ends,
+    header_line,
+    is_parquet,
+    missing_alone,
+    naming_of_encoding,
+    no_text,
+    nul_in,
+    null_text,
+    require_text,
+    unescape,
+    unzipping,
+)
+from incrowd.core.io.formats import LONGEST_SIGNATURE, refuse_content
+from incrowd.core.io.kinds.files import refuse_header_row, refuse_sheet, refuse_streamed
+from incrowd.core.io.nesting import flat
+from incrowd.core.io.scratch import PrivateFolder
+from incrowd.core.io.targets import is_pattern
+from incrowd.core.lazy import NDArray, duckdb, np, pl
+from incrowd.core.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from incrowd.core.io.shuffle import ShuffledRows
+
+_CHUNK = 1 << 22
+_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SHARE = 0.5
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """The files of one table, whose rows are read when they are needed and never all together.
+
+    Attributes
+    ----------
+    frame
+        All rows, file after file in the order of their names: a lazy Polars frame.
+    parts
+        The rows of each file.
+    stored
+        The Parquet files that hold the rows, in the same order. They are the files themselves, or private
+        copies of CSV files, which are removed with this object. None if the rows are computed, as those of a
+        release.
+    partitions
+        Columns that the folders tell, as ``year=2024``, with the value of each file.
+    sources
+        The files that were opened.
+    csv_format
+        How the files are written, where they are CSV.
+    memory
+        Bytes that counting may take, about.
+    recoded
+        Counts the rows by the keys that they were recoded by, where they are those of a release.
+    shuffled
+        The rows in a random order, where they are those of a release that has one; `frame` is made of it.
+    """
+
+    frame: pl.LazyFrame
+    parts: tuple[pl.LazyFrame, ...]
+    stored: tuple[Path, ...] | None
+    partitions: dict[str, tuple[str | None, ...]]
+    csv_format: CsvFormat | None
+    memory: int
+    kept: Any = field(default=None, repr=False)
+    recoded: Any = field(default=None, repr=False)
+    shuffled: ShuffledRows | None = field(default=None, repr=False)
+    sources: tuple[Path, ...] = field(default=(), repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.frame.collect_schema().names()
+
+    def __repr__(self) -> str:
+        return f"Files({len(self.parts)} files of {', '.join(self.columns)})"
+
+
+def damaged(files: Files, names: Sequence[str]) -> Path | None:
+    """Return the first file that has columns of these names which cannot be read to their end, if any."""
+    while files.stored is None and isinstance(files.kept, Files):
+        files = files.kept
+    for source, stored in zip(files.sources, files.stored or (), strict=False):
+        try:
+            frame = _rows_of(stored)
+            wanted = columns_named(name for name in frame.collect_schema().names() if name in names)
+            # Hashes make sure that pages are read, where statistics might tell the rest.
+            frame.select(column.hash().max() for column in wanted).collect(engine="streaming")
+        except pl.exceptions.ComputeError as error:
+            if "os error" not in str(error):
+                return source
+    return None
+
+
+def refuse_damaged(files: Files, names: Sequence[str]) -> None:
+    """Refuse a file whose columns cannot be read to their end; that costs a pass over the files.
+
+    Raises
+    ------
+    TableError
+    """
+    file = damaged(files, names)
+    if file is not None:
+        raise TableError(f"{file}: the file is damaged; its rows cannot be read") from None
+
+
+@contextmanager
+def reading(files: Files, names: Sequence[str]) -> Iterator[None]:
+    """Say which file is damaged where Polars cannot read some columns.
+
+    Raises
+    ------
+    TableError
+    """
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:
+        # What the system says, as of a full disk, is no damage of what is read.
+        if "os error" not in str(error):
+            refuse_damaged(files, names)
+        raise
+
+
+def bytes_of(text: str | int) -> int:
+    """Read an amount of memory, as ``2GiB``, ``800M`` or a number of bytes.
+
+    Raises
+    ------
+    ParameterError
+        When it is none, less than 64 MiB or more than any machine has.
+    """
+    try:
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+        amount = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    except ValueError:
+        amount = 0.0  # a number of very many digits
+    if not 64 * 2**20 <= amount <= 2**60:
+        raise ParameterError(
+            f"memory must be an amount from 64MiB to {2**20}TiB, as 2GiB or 800M, got {quoted(text)}"
+        )
+    return int(amount)
+
+
+def usual_memory() -> int:
+    """Return half of the memory, in bytes, that the machine has or that this process may use."""
+    if hasattr(os, "sysconf"):
+        amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    else:
+        # DuckDB takes 80 % of the machine's by default.
+        [(text,)] = duckdb.execute("SELECT current_setting('memory_limit')").fetchall()
+        amount = int(bytes_of(text) / 0.8)
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            text = Path(limit).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            amount = min(amount, int(text))
+    return int(amount * _SHARE)
+
+
+def is_scan(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
+    text = os.fspath(file_path(path))
+    return is_pattern(text) or os.path.isdir(text)
+
+
+def scan(
+    path: str | os.PathLike[str],
+    csv_format: CsvFormat | None = None,
+    *,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+    written: bool = False,
+) -> Files:
+    """Open files without reading them whole: one file, a folder or a pattern.
+
+    Rows are in the order of the files' names. A CSV is checked and read once, into a private temporary
+    Parquet file. This file takes a fraction of the room, and is removed with the result. Folders named as
+    ``year=2024`` tell a column.
+
+    Parameters
+    ----------
+    path
+        A Parquet or CSV file (gzipped, too), a folder of such files at any depth, or a pattern.
+    csv_format
+        How the CSV files are written, where they are not plain.
+    memory
+        The memory that counting may take, about: bytes, or a text such as ``2GiB``. By default it is half of
+        the machine's memory. The database that counts spills to disk above it. Keys that need more are
+        refused.
+    progress
+        Told which file is read.
+    written
+        Whether the files were written here, so that their first records are records, whatever they look like.
+
+    Raises
+    ------
+    TableError
+        When there is no such file, one is not readable, has two rows of names, or other columns than the
+        first.
+    """
+    if csv_format is not None:
+        refuse_sheet(Path(path), csv_format.sheet)
+    limit = usual_memory() if memory is None else bytes_of(memory)
+    text = os.fspath(file_path(path))
+    found = _found(text)
+    csvs = [file for file in found if not _holds_parquet(file)]
+    if csvs and len(csvs) < len(found):
+        raise TableError(f"{path}: Parquet and CSV files lie there together; name one kind by a pattern")
+    kept, stored = None, found
+    if csvs:
+        kept = PrivateFolder()
+        stored, csv_format = _staged(found, kept.path, csv_format or CsvFormat(), progress, written=written)
+    else:
+        if csv_format is not None:
+            refuse_header_row(Path(path), csv_format.header_row)
+        csv_format = None
+    partitions = _partitions(text, found)
+    try:
+        if not csvs:
+            kept, stored = _flat_copies(found)
+        frames = _rows_of_each(found, stored, partitions)
+    except (pl.exceptions.PolarsError, OSError):
+        raise TableError(f"{path}: not readable Parquet files") from None
+    own = _rows_of(stored[0]).collect_schema().names()
+    partitions = {name: values for name, values in partitions.items() if name not in own}
+    whole = pl.concat(frames) if partitions else _rows_of(list(stored))
+    return Files(
+        whole, tuple(frames), tuple(stored), partitions, csv_format, limit, kept, sources=tuple(found)
+    )
+
+
+def _found(text: str) -> list[Path]:
+    folder = Path(text)
+    if os.path.isdir(text):
+        found = sorted(
+            file
+            for file in folder.rglob("*")
+            if file.name.lower().endswith(_SUFFIXES)
+            and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+        )
+    else:
+        found = sorted(map(Path, glob.glob(text, recursive=True))) if is_scan(text) else [folder]
+    if not found:
+        raise TableError(f"{text}: there is no Parquet or CSV file")
+    return found
+
+
+def _holds_parquet(file: Path) -> bool:
+    refuse_streamed(file)
+    try:
+        require_regular(file)
+        with file.open("rb") as opened:
+            start = opened.read(4)
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(max(size - 8, 0))
+            return is_parquet(file) or has_parquet_ends(start, opened.read(8), size)
+    except OSError as error:
+        raise TableError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None, ...]]:
+    """Read columns off the folders' names."""
+    base = Path(text)
+    while any(mark in str(base) for mark in "*?[") and not base.exists():
+        base = base.parent
+    if not base.is_dir():
+        return {}
+    partitions: list[dict[str, str | None]] = []
+    for file in found:
+        pairs = [part.split("=", 1) for part in file.relative_to(base).parts[:-1] if "=" in part]
+        partitions.append(
+            {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
+        )
+        if partitions[-1].keys() != partitions[0].keys():
+            raise TableError(f"{file}: its folders do not tell the columns that those of {found[0]} tell")
+    return {name: tuple(values[name] for values in partitions) for name in partitions[0]}
+
+
+def _flat_copies(found: list[Path]) -> tuple[PrivateFolder | None, list[Path]]:
+    """Copy Parquet files that have objects or short lists into a private folder, without them."""
+    kept: PrivateFolder | None = None
+    stored: list[Path] = []
+    for number, file in enumerate(found):
+        rows = _rows_of(file)
+        table = flat(rows, str(file))
+        if table is rows:
+            stored.append(file)
+            continue
+        kept = kept or PrivateFolder()
+        copy = kept.path / f"{number:06}.parquet"
+        passing(table).sink_parquet(copy, maintain_order=True)
+        stored.append(copy)
+    return kept, stored
+
+
+def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files as they stand, without columns that folders tell."""
+    return pl.scan_parquet(stored, hive_partitioning=False, glob=False)
+
+
+def _rows_of_each(
+    found: Sequence[Path], stored: Sequence[Path], partitions: dict[str, tuple[str | None, ...]]
+) -> list[pl.LazyFrame]:
+    """Return the rows of each file with the columns that its folders tell; refuse unlike columns."""
+    frames: list[pl.LazyFrame] = []
+    for number, file in enumerate(stored):
+        frame = _rows_of(file)
+        names = frame.collect_schema().names()
+        constants = {name: values[number] for name, values in partitions.items() if name not in names}
+        frames.append(
+            frame.with_columns(
+                pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()
+            )
+        )
+        if number and frames[0].collect_schema() != frames[-1].collect_schema():
+            raise TableError(f"{found[number]}: its columns are not those of {found[0]}")
+    return frames
+
+
+# --- CSV ---------------------------------------------------------------------------------------------
+
+
+def _staged(
+    found: Sequence[Path], folder: Path, asked: CsvFormat, progress: Progress | None, *, written: bool
+) -> tuple[list[Path], CsvFormat]:
+    """Copy CSV files into Parquet files in a folder; return these, and the format of the first."""
+    stored, first = [], asked
+    for number, file in enumerate(found):
+        copy = folder / f"{number:06}.parquet"
+        used = _stage(file, copy, folder, first, written=written)
+        if not written:
+            refuse_double_header(_rows_of(copy), str(file), named=bool(used.names))
+        # Every file is read as the first was.
+        first = first if number else replace(used, header_row=asked.header_row)
+        stored.append(copy)
+        (progress or Silent()).advance(number + 1, len(found))
+    return stored, replace(first, header_row=None)
+
+
+def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat, *, written: bool) -> CsvFormat:
+    """Check a CSV and turn it into a Parquet file of texts; return its format."""
+    plain, kept = folder / "plain.csv", folder / "kept.csv"
+    source = _as_plain(file, plain, asked.encoding)
+    try:
+        if not source.stat().st_size:
+            raise TableError(f"{file}: the file is empty")
+        content = np.asarray(np.memmap(source, np.uint8, "r"))
+        with source.open("rb") as opened:
+            start = opened.read(1 << 20)
+        above = 0 if written else header_line(start, file, asked) - 1
+        titles = bytes_of_lines(start, above, file)
+        content = content[titles:]
+        used, names, expected, blank = checked_csv(content, file, asked, above=above)
+        mark = (used.delimiter or ",")[0]
+        if len(names) > 1 and blank:
+            source, above = _without_blank_lines(content, mark, kept), 0
+        frame = pl.scan_csv(
+            source,
+            separator=mark,
+            has_header=not used.names,
+            new_columns=names,
+            infer_schema=False,
+            glob=False,
+            skip_lines=above,
+        )
+        if len(used.delimiter or ",") > 1:
+            frame = frame.with_columns(pl.all().str.strip_chars(" "))
+        if used.escaped:
+            frame = unescape(frame)
+        if len(names) == 1:
+            frame = frame.select(missing_alone(names[0]))
+        try:
+            passing(frame).sink_parquet(copy, maintain_order=True)
+            rows = pl.scan_parquet(copy).select(pl.len()).collect().item()
+        except pl.exceptions.PolarsError:
+            raise TableError(f"{file}: not readable as a CSV with the delimiter {mark!r}") from None
+        if rows != expected or pl.scan_parquet(copy).collect_schema().names() != names:
+            raise TableError(f"{file}: {expected} rows were expected and {rows} read; check the quotes")
+    finally:
+        plain.unlink(missing_ok=True)
+        kept.unlink(missing_ok=True)
+    return used
+
+
+def _without_blank_lines(content: NDArray[np.uint8], mark: str, kept: Path) -> Path:
+    """Copy a CSV without its blank lines; return where it is."""
+    from incrowd.core.kernels.lines import without_blank_lines
+
+    copy = np.memmap(kept, np.uint8, "w+", shape=content.shape)
+    length = without_blank_lines(content, mark, copy)
+    copy.flush()
+    del copy
+    os.truncate(kept, length)
+    return kept
+
+
+def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
+    """Return a CSV in UTF-8 without a byte order mark: the file, if it is one, or a copy."""
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(LONGEST_SIGNATURE)
+        refuse_content(file, start)
+        zipped = start[:2] == GZIP
+        with unzipping(file), gzip.open(file) if zipped else file.open("rb") as opened:
+            start = opened.read(1 << 20)
+        name = codecs.lookup(encoding).name
+        if name == "utf-8":
+            name = encoding = utf16_of(start) or name
+        decoder = codecs.getincrementaldecoder(encoding)("ignore")
+        returns = has_lone_returns(decoder.decode(start).encode())
+        if not (zipped or returns) and name == "utf-8" and not start.startswith(codecs.BOM_UTF8):
+            for _ in _decoded(file, encoding, zipped=False):
+                pass
+            return file
+        with plain.open("w", encoding="utf-8", newline="") as target:
+            for number, text in enumerate(_decoded(file, encoding, zipped=zipped)):
+                marked = text if number else text.lstrip("\ufeff")
+                target.write(marked.replace("\r", "\n") if returns else marked)
+    except OSError as error:
+        raise TableError(f"{file}: cannot be read ({error.strerror})") from None
+    return plain
+
+
+def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
+    """Read a text piece by piece, and check for pieces that would be read as something else."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    done = 0
+    with gzip.open(file) if zipped else file.open("rb") as source:
+        while True:
+            with unzipping(file):
+                data = source.read(_CHUNK)
+            try:
+                text = decoder.decode(data, final=not data)
+            except (UnicodeDecodeError, UnicodeError):
+                raise EncodingError(
+                    f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; "
+                    f"{naming_of_encoding()}"
+                ) from None
+            if "\0" in text:
+                raise no_text(file)
+            if text:
+                yield text
+            if not data:
+                return
+            done += len(data)
+
+
+# --- writing -----------------------------------------------------------------------------------------
+
+
+def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
+    """Write a lazy frame to `path` while it streams, as Parquet or CSV by the name of `target`.
+
+    Raises
+    ------
+    TableError
+        When a value has no place in the encoding.
+    """
+    refuse_streamed(target)
+    table = passing(table)
+    if is_parquet(target):
+        table.sink_parquet(path, maintain_order=True)
+        return
+    require_text(target, table.collect_schema())
+    mark = (csv_format.delimiter or ",")[0]
+    if csv_format.escaped:
+        table = escape(table)
+    zipped = target.suffix.lower() == ".gz"
+    utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
+    sink_csv = partial(
+        table.sink_csv,
+        separator=mark,
+        maintain_order=True,
+        null_value=null_text(len(table.collect_schema())),
+        quote_style="necessary",
+    )
+    if utf8 and not zipped:
+        sink_csv(path)
+        with path.open("rb") as written:
+            _refuse_nul(written, target)
+        return
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="plain.") as between:
+        plain = Path(between.name)
+        sink_csv(plain)
+        with plain.open("rb") as source, path.open("wb") as sink:
+            _refuse_nul(source, target)
+            # No file name and no time inside, so that the same release has the same bytes.
+            out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
+            encoder = codecs.getincrementalencoder(csv_format.encoding)()
+            decoder = codecs.getincrementaldecoder("utf-8")()
+            while data := source.read(_CHUNK):
+                try:
+                    out.write(data if utf8 else encoder.encode(decoder.decode(data)))
+                except UnicodeEncodeError:
+                    problem = f"a value cannot be written in {csv_format.encoding}; use utf-8"
+                    raise TableError(f"{target}: {problem}") from None
+            if zipped:
+                out.close()
+
+
+def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, csv_format: CsvFormat) -> None:
+    """Write frames one after the other, at least one, into one file; see `stream_table`."""
+    from polars.io.plugins import register_io_source
+
+    first = next(batches)
+    failed: list[Exception] = []
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        yield first
+        try:
+            yield from batches
+        except Exception as error:
+            # It would come out as the text of another error.
+            failed.append(error)
+            raise
+
+    try:
+        stream_table(register_io_source(source, schema=first.schema), path, target, csv_format)
+    except Exception:
+        if failed:
+            raise failed[0] from None
+        raise
+
+
+def cut_batches(batches: Iterator[pl.DataFrame], sizes: Sequence[int]) -> Iterator[Iterator[pl.DataFrame]]:
+    """Cut frames that come one after the other into runs of rows of these sizes; take one after the other.
+
+    Each run has at least one frame, which may be empty.
+    """
+    rest = next(batches)
+
+    def run(size: int) -> Iterator[pl.DataFrame]:
+        nonlocal rest
+        while size > len(rest):
+            yield rest
+            size -= len(rest)
+            rest = next(batches)
+        yield rest[:size]
+        rest = rest[size:]
+
+    for size in sizes:
+        yield run(size)
+
+
+def _refuse_nul(source: IO[bytes], target: Path) -> None:
+    """Look through UTF-8 for the character NUL, and go back to its start."""
+    while data := source.read(_CHUNK):
+        if b"\0" in data:
+            raise nul_in(target)
+    source.seek(0)

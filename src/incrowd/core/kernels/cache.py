@@ -1,0 +1,221 @@
+"""Machine code that is kept between runs, or comes with the package; damaged code counts as missing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import pickle
+import platform
+import stat
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from filelock import FileLock
+from numba import config
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime.nrt import rtsys
+
+from incrowd.core.kernels.compiling import on_compiling
+
+_DIGEST = hashlib.sha256().digest_size
+
+_TRIED = ((0, 61), (0, 68))
+"""The first and the last version of Numba of which we know what kept code needs."""
+
+SHIPPED = Path(__file__).parent / "shipped"
+"""Machine code that a wheel of one platform brings: for all its processors that have `PORTABLE`."""
+
+_LATE_X86 = ("x86-64-v3", "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse4.2,+xsave")
+PORTABLE = {"x86_64": _LATE_X86, "AMD64": _LATE_X86}.get(platform.machine(), ("generic", ""))
+"""The processor that shipped code is compiled for, and the features that it uses, as LLVM names them."""
+
+_PATIENCE = 120
+"""Seconds to wait for another process that compiles the same kernel; then both compile it."""
+
+
+def keep_machine_code(dispatcher: Any) -> None:
+    """Keep compiled kernels in ``NUMBA_CACHE_DIR``, beside the package or in the home folder.
+
+    Where none of them can be written, a private temporary folder serves, and where that cannot be had
+    either, nothing is kept; a warning says so once.
+    """
+    if not hasattr(dispatcher, "py_func"):
+        # NUMBA_DISABLE_JIT=1: the loops run as they are written, and there is nothing to keep.
+        return
+    kept = _cache_of(dispatcher.py_func)
+    if kept is not None:
+        dispatcher._cache = kept
+        dispatcher.compile = _compile_alone(dispatcher, kept)
+
+
+def _cache_of(function: Callable[..., Any]) -> KernelCache | None:
+    with contextlib.suppress(RuntimeError):
+        return KernelCache(function)
+    if _temporary_folder() is not None:
+        config.CACHE_DIR = str(_temporary_folder())  # type: ignore[attr-defined]
+        with contextlib.suppress(RuntimeError):
+            return KernelCache(function)
+    return None
+
+
+def _compile_alone(dispatcher: Any, kept: KernelCache) -> Callable[[Any], Any]:
+    """Return the dispatcher's ``compile``, which waits where another process compiles the same kernel."""
+    compile_now = dispatcher.compile
+
+    def compile_alone(signature: Any) -> Any:
+        # Threads wait for each other first, so none holds a kernel's lock while it waits for another thread.
+        with global_compiler_lock:
+            try:
+                return compile_now(signature)
+            finally:
+                kept.unlock()
+
+    return compile_alone
+
+
+@cache
+def _temporary_folder() -> Path | None:
+    """Return a folder of this user alone for machine code, None where there is no safe one; and say so."""
+    problem = "compiled code can be kept neither beside the package nor in the home folder"
+    remedy = "NUMBA_CACHE_DIR names another folder"
+    try:
+        # Code from this folder is run, so another user must not own it or be able to write to it. Windows
+        # has no such modes or numbers, but gives each user a folder of temporary files.
+        windows = os.name == "nt"
+        user = getattr(os, "getuid", int)()
+        folder = Path(tempfile.gettempdir()) / f"incrowd-kernels-{user}"
+        folder.mkdir(0o700, exist_ok=True)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or (found.st_mode & 0o077 and not windows):
+            raise PermissionError
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, AttributeError):
+        warnings.warn(
+            f"{problem}, so every run compiles anew, which takes some ten seconds; {remedy}", stacklevel=4
+        )
+        return None
+    warnings.warn(f"{problem}, so it is kept in {folder}; {remedy}", stacklevel=4)
+    return folder
+
+
+@cache
+def _sources() -> bytes:
+    """Digest of the sources of all kernels: they are compiled into one another."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.digest()
+
+
+class _SealedFile(IndexDataCacheFile):
+    """Files that begin with a digest of the rest; a file with another digest counts as missing."""
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        content = io.BytesIO()
+        yield content
+        with super()._open_for_write(filepath) as file:
+            file.write(hashlib.sha256(content.getvalue()).digest() + content.getvalue())
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            content = io.BytesIO(_unsealed(self._index_path))
+        except OSError:
+            return {}
+        if pickle.load(content) != self._version:
+            return {}
+        stamp, overloads = pickle.load(content)
+        return dict(overloads) if stamp == self._source_stamp else {}
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(_unsealed(self._data_path(name)))
+
+
+def _unsealed(path: str) -> bytes:
+    content = Path(path).read_bytes()
+    if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+        raise OSError(f"{path}: damaged")
+    return content[_DIGEST:]
+
+
+class KernelCache(FunctionCache):
+    """Machine code of one kernel; to keep it and to find it is a convenience that never fails a run."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        name = f"{self._impl.filename_base}.sealed"
+        self._cache_file = _SealedFile(self._cache_path, name, _sources())
+        room = Path(function.__code__.co_filename).parent.name
+        self._shipped = _SealedFile(str(SHIPPED), f"{room}.{name}", _sources())
+        self._lock = Path(self._cache_path, f"{name}.lock")
+        self._held = contextlib.ExitStack()
+
+    def signatures(self) -> set[Any]:
+        """Return the signatures, as types of Numba, for which machine code is kept."""
+        return {sig for sig, *_ in self._cache_file._load_index()}
+
+    def ship(self, target_context: Any) -> None:
+        """Copy all code that is kept, which is compiled for `PORTABLE`, into `SHIPPED`."""
+        SHIPPED.mkdir(exist_ok=True)
+        for sig in self.signatures():
+            (_, key), (file, portable) = self._places(sig, target_context)
+            file.save(portable, self._cache_file.load(key))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature; where there is none, lock the kernel and say that it is compiled.
+
+        It stays locked until `unlock`, as far as the file system has locks.
+        """
+        if (found := self._found(sig, target_context)) is not None:
+            return found
+        with contextlib.suppress(Exception):
+            self._impl.locator.ensure_cache_path()
+            self._held.enter_context(FileLock(self._lock, timeout=_PATIENCE))
+        # The process that had the lock may have compiled it.
+        found = self._found(sig, target_context)
+        if found is None:
+            for tell in tuple(on_compiling):
+                tell()
+        return found
+
+    def unlock(self) -> None:
+        """Let other processes compile this kernel."""
+        self._held.close()
+
+    def _places(self, sig: Any, target_context: Any) -> list[tuple[IndexDataCacheFile, Any]]:
+        """Return the files that may have code for a signature, each with its key."""
+        key = self._index_key(sig, target_context.codegen())
+        _, (_, _, features), code = key
+        places = [(self._cache_file, key)]
+        if set(filter(None, PORTABLE[1].split(","))) <= set(features.split(",")):
+            places.append((self._shipped, (sig, PORTABLE, code)))
+        return places
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
+        try:
+            if _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
+                # Numba would first load its whole compiler, which takes longer than the rest of a start.
+                # Code from the disk needs Numba's runtime alone. A later compilation loads the compiler.
+                rtsys.initialize(target_context)
+            else:
+                target_context.refresh()
+            for file, key in self._places(sig, target_context):
+                if (code := file.load(key)) is not None:
+                    return self._impl.rebuild(target_context, code)
+        except Exception:
+            pass
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for a signature."""
+        # A full disk, or a folder that was taken away meanwhile.
+        with contextlib.suppress(Exception):
+            super().save_overload(sig, data)

@@ -1,0 +1,118 @@
+"""Clusters with a centre that moves as records join."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.core.kernels.clusters.costs import Costs, cell_cost
+from incrowd.core.kernels.jit import compiled
+
+
+class Centres(NamedTuple):
+    """The centre of each cluster c in attribute j.
+
+    ``lows[c, j] .. highs[c, j]`` are its ranks (highs is -1 while it is empty); ``sums[c, j]`` adds up the
+    places of its numbers, ``known[c, j]`` of them; ``sizes[c]`` counts records.
+    """
+
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    known: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, clusters: int, ranks: NDArray[np.int64], costs: Costs, class_of_row: NDArray[np.int32]
+    ) -> Centres:
+        """Look at the records that have a cluster: int32[records], -1 for the others."""
+        shape = (clusters, ranks.shape[1])
+        centres = cls(
+            np.zeros(shape, np.int64),
+            np.full(shape, -1, np.int64),
+            np.zeros(shape, np.float64),
+            np.zeros(shape, np.int64),
+            np.zeros(clusters, np.int64),
+        )
+        _join_all(ranks, costs, centres, class_of_row)
+        return centres
+
+
+@compiled
+def _join(row, cluster, ranks, costs, centres):
+    for j in range(ranks.shape[1]):
+        rank = ranks[row, j]
+        if centres.sizes[cluster] == 0:
+            centres.lows[cluster, j] = rank
+            centres.highs[cluster, j] = rank
+        else:
+            centres.lows[cluster, j] = min(centres.lows[cluster, j], rank)
+            centres.highs[cluster, j] = max(centres.highs[cluster, j], rank)
+        if not costs.is_tree[j] and rank != costs.missing[j]:
+            centres.sums[cluster, j] += costs.place[costs.first[j] + rank]
+            centres.known[cluster, j] += 1
+    centres.sizes[cluster] += 1
+
+
+@compiled
+def _join_all(
+    ranks: NDArray[np.int64], costs: Costs, centres: Centres, class_of_row: NDArray[np.int32]
+) -> None:
+    for row in range(class_of_row.size):
+        if class_of_row[row] >= 0:
+            _join(row, class_of_row[row], ranks, costs, centres)
+
+
+@compiled
+def _distance(row, cluster, ranks, costs, centres):
+    total = 0.0
+    for j in range(ranks.shape[1]):
+        rank = ranks[row, j]
+        if costs.is_tree[j]:
+            lo = min(rank, centres.lows[cluster, j])
+            total += cell_cost(costs, j, lo, max(rank, centres.highs[cluster, j]))
+        elif rank == costs.missing[j]:
+            # As far from numbers as can be.
+            total += costs.whole[j] if centres.known[cluster, j] else 0
+        elif centres.known[cluster, j] == 0:
+            total += costs.whole[j]
+        else:
+            mean = centres.sums[cluster, j] / centres.known[cluster, j]
+            total += abs(costs.place[costs.first[j] + rank] - mean)
+    return total
+
+
+@compiled
+def join_nearest(
+    rows: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    costs: Costs,
+    centres: Centres,
+    class_of_row: NDArray[np.int32],
+) -> None:
+    """Let records join the nearest of some clusters, one after the other; of equally near ones the first."""
+    for row in rows:
+        lowest = np.inf
+        chosen = clusters[0]
+        for cluster in clusters:
+            distance = _distance(row, cluster, ranks, costs, centres)
+            if distance < lowest:
+                lowest = distance
+                chosen = cluster
+        _join(row, chosen, ranks, costs, centres)
+        class_of_row[row] = chosen
+
+
+@compiled
+def distances_within(
+    ranks: NDArray[np.int64], costs: Costs, centres: Centres, class_of_row: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the distance of every record to the centre of its cluster."""
+    distances = np.empty(class_of_row.size)
+    for row in range(class_of_row.size):
+        distances[row] = _distance(row, class_of_row[row], ranks, costs, centres)
+    return distances

@@ -1,0 +1,221 @@
+"""Moving single keys between classes, swapping them, taking classes apart, until nothing costs less."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.core.kernels.clusters.keyed_classes import (
+    AFTER,
+    CLASS,
+    COST,
+    HEAD,
+    RECORDS,
+    best_join,
+    changed,
+    class_members,
+    distance,
+    free_class,
+    interval,
+    move,
+    settle,
+    take_in,
+    without,
+)
+from incrowd.core.kernels.jit import compiled, inner
+
+_SWAPS = 64
+"""Keys of a class that are tried in exchange for one; a class may have thousands."""
+
+
+@compiled
+def exchange(classes, points, cells, k, rounds):
+    """Improve classes by moves, swaps, dissolving and splitting; each keeps k records in every class.
+
+    Stops after so many rounds, or when a round changes fewer than one key in a thousand.
+    """
+    keys = points.weights.size
+    members = np.empty(keys, np.int64)
+    target = np.empty(keys, np.int64)
+    cost = np.full(len(classes.totals), -1, np.int64)
+    for _ in range(rounds):
+        changes = 0
+        # Where a class costs what it did a round before, its keys had their turn.
+        fresh = changed(classes, cost)
+        for i in range(keys):
+            if fresh[classes.links[i, CLASS]]:
+                changes += _move_or_swap(classes, points, cells, k, i)
+        for c in range(len(classes.totals)):
+            if not fresh[c] or classes.totals[c, RECORDS] == 0:
+                continue
+            if classes.totals[c, RECORDS] < 2 * k:
+                changes += _dissolve(classes, points, cells, c, members, target)
+            else:
+                changes += _split(classes, points, cells, k, c, members)
+        if changes <= keys // 1000:
+            return
+
+
+@inner
+def _move_or_swap(classes, points, cells, k, i):
+    """Move a key to where it costs less; if its class would be too small, for a key of that class."""
+    home = classes.links[i, CLASS]
+    rest = classes.totals[home, RECORDS] - points.weights[i]
+    if classes.totals[home, COST] == 0 or rest == 0:
+        return 0
+    saved = classes.totals[home, COST] - without(classes, points, cells, i, -1)
+    there, _ = best_join(classes, points, cells, i, saved)
+    if there < 0:
+        return 0
+    if rest >= k:
+        move(classes, points, i, there)
+    else:
+        other = _best_swap(classes, points, cells, k, i, there)
+        if other < 0:
+            return 0
+        move(classes, points, i, there)
+        move(classes, points, other, home)
+    settle(classes, points, cells, home)
+    settle(classes, points, cells, there)
+    return 1
+
+
+@inner
+def _best_swap(classes, points, cells, k, i, there):
+    """Find the key of a class for which key i may come, so that both classes cost less; -1 for none."""
+    home = classes.links[i, CLASS]
+    before = classes.totals[home, COST] + classes.totals[there, COST]
+    best, chosen = before, np.int64(-1)
+    other, tried = classes.totals[there, HEAD], 0
+    while other >= 0 and tried < _SWAPS:
+        tried += 1
+        grown = points.weights[other] - points.weights[i]
+        if classes.totals[home, RECORDS] + grown >= k and classes.totals[there, RECORDS] - grown >= k:
+            cost = without(classes, points, cells, i, other)
+            if cost < best:
+                cost += without(classes, points, cells, other, i)
+                if cost < best:
+                    best = cost
+                    chosen = other
+        other = classes.links[other, AFTER]
+    return chosen
+
+
+@inner
+def _dissolve(classes, points, cells, c, members, target):
+    """Give the keys of a class to others, if all of them cost less there than here."""
+    before = classes.totals[c, COST]
+    if before == 0:
+        return 0
+    many = class_members(classes, c, members, 0)
+    size = classes.totals[c, RECORDS]
+    # Nobody joins the class that is taken apart.
+    classes.totals[c, RECORDS] = 0
+    spent, done = np.int64(0), 0
+    while done < many:
+        i = members[done]
+        there, growth = best_join(classes, points, cells, i, before - spent)
+        if there < 0:
+            break
+        spent += growth
+        target[done] = there
+        take_in(classes, points, cells, there, i)
+        done += 1
+    for at in range(done):
+        classes.totals[target[at], RECORDS] -= points.weights[members[at]]
+    classes.totals[c, RECORDS] = size
+    if done == many:
+        for at in range(many):
+            move(classes, points, members[at], target[at])
+        classes.totals[c, COST] = 0
+    for at in range(done):
+        settle(classes, points, cells, target[at])
+    return 1 if done == many else 0
+
+
+@inner
+def _split(classes, points, cells, k, c, members):
+    """Part a class in two where that costs less: between two keys far apart, at the best place."""
+    many = class_members(classes, c, members, 0)
+    if many < 2 or classes.totals[c, COST] == 0:
+        return 0
+    one = members[0]
+    other = one
+    for _ in range(3):
+        one, other = other, one
+        most = np.int64(-1)
+        for at in range(many):
+            apart = distance(cells, points, one, members[at])
+            if apart > most:
+                most = apart
+                other = members[at]
+    nearer = np.empty(many, np.int64)
+    for at in range(many):
+        nearer[at] = distance(cells, points, one, members[at]) - distance(cells, points, other, members[at])
+    row = _in_order(members, nearer)
+    cut = _best_cut(classes, points, cells, k, c, row)
+    there = free_class(classes) if cut >= 0 else -1
+    if there < 0:
+        return 0
+    for at in range(cut + 1):
+        move(classes, points, row[at], there)
+    settle(classes, points, cells, c)
+    settle(classes, points, cells, there)
+    return 1
+
+
+@inner
+def _in_order(items, values):
+    """Return the first items in the order of their values, equal ones as they stand, by merging."""
+    many = values.size
+    row, other = np.arange(many), np.empty(many, np.int64)
+    width = 1
+    while width < many:
+        for start in range(0, many, 2 * width):
+            middle, stop = min(start + width, many), min(start + 2 * width, many)
+            a, b = start, middle
+            for at in range(start, stop):
+                if a < middle and (b >= stop or values[row[a]] <= values[row[b]]):
+                    other[at] = row[a]
+                    a += 1
+                else:
+                    other[at] = row[b]
+                    b += 1
+        row, other = other, row
+        width *= 2
+    for at in range(many):
+        row[at] = items[row[at]]
+    return row
+
+
+@inner
+def _best_cut(classes, points, cells, k, c, row):
+    """Find the place after which a row of keys is cut at the least cost below the class's; -1 for none."""
+    many = row.size
+    behind = np.zeros(many + 1, np.int64)
+    size = np.int64(0)
+    for at in range(many - 1, -1, -1):
+        size += points.weights[row[at]]
+        behind[at] = size * _stretched(classes, points, cells, row[at], at == many - 1)
+    best, chosen = classes.totals[c, COST], -1
+    size = np.int64(0)
+    for at in range(many - 1):
+        size += points.weights[row[at]]
+        cost = size * _stretched(classes, points, cells, row[at], at == 0) + behind[at + 1]
+        if size >= k and classes.totals[c, RECORDS] - size >= k and cost < best:
+            best = cost
+            chosen = at
+    return chosen
+
+
+@inner
+def _stretched(classes, points, cells, i, afresh):
+    """Stretch the cells in the last row of the bounds over a key, or begin them; return their cost."""
+    bounds = classes.bounds
+    last = bounds.shape[1] - 1
+    cost = np.int64(0)
+    for j in range(bounds.shape[2]):
+        rank = points.ranks[i, j]
+        bounds[0, last, j] = rank if afresh else min(bounds[0, last, j], rank)
+        bounds[1, last, j] = rank if afresh else max(bounds[1, last, j], rank)
+        cost += interval(cells, j, bounds[0, last, j], bounds[1, last, j])
+    return cost

@@ -1,0 +1,349 @@
+"""Classes of keys that loops take apart and put together: their costs, members and cheapest partners.
+
+A key is a row of ranks with a weight, its records. The cells of a class are the intervals of ranks that cover
+its keys, and each of its records costs what these cells cost.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.core.kernels.clusters.costs import Costs, cell_cost
+from incrowd.core.kernels.jit import compiled, inner
+
+_TABLED = 1 << 11
+"""Values of a hierarchy up to which the costs of all its intervals are tabulated."""
+_NUMBER, _TABLE, _LADDER = range(3)
+_KIND, _START, _SIZE, _MISSING, _WHOLE, _STEP = range(6)
+
+
+class Cells(NamedTuple):
+    """Costs of intervals of ranks. ``about[j]`` says how attribute j has it in ``values``, from a place on.
+
+    - A number: the place of each rank. ``lo .. hi`` costs their difference and a step; with the missing rank,
+      all that the column can cost.
+    - A small hierarchy: a table of all intervals, ``lo * size + hi``.
+    - A large one: at level n the most that an ancestor of two neighbouring ranks costs, of 2^n in a row. The
+      common ancestor of an interval is that of the two neighbours in it who have least in common.
+    """
+
+    about: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+
+class Points(NamedTuple):
+    """Keys: ``ranks[i, j]``, and ``weights[i]`` records."""
+
+    ranks: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+
+class KeyedClasses(NamedTuple):
+    """Classes with their keys, as linked lists.
+
+    ``totals[c]`` has a key of class c (-1 if there is none), its records, and what all of them and each cost.
+    ``bounds[0, c]`` and ``bounds[1, c]`` are its lowest and highest ranks, and ``bounds[2, c]`` is what these
+    cells cost; the last row is room to work in.
+    ``links[i]`` has the next key of the class of key i, the one before, and the class.
+    """
+
+    totals: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    links: NDArray[np.int64]
+
+
+HEAD, RECORDS, COST, EACH = range(4)
+AFTER, BEFORE, CLASS = range(3)
+
+
+def tabulate(costs: Costs) -> Cells:
+    """Tabulate the costs of the cells of each attribute."""
+    about = np.zeros((len(costs.is_tree), 6), np.int64)
+    parts: list[NDArray[np.int64]] = []
+    start = 0
+    for j in range(len(about)):
+        first, size = int(costs.first[j]), int(costs.first[j + 1] - costs.first[j])
+        if not costs.is_tree[j]:
+            kind, values = _NUMBER, costs.place[first : first + size]
+        elif size <= _TABLED:
+            kind, values = _TABLE, _all_intervals(costs, j, size)
+        else:
+            kind, values = _LADDER, _ladder(_neighbours(costs, j, size))
+        about[j] = kind, start, size, costs.missing[j], costs.whole[j], costs.step[j]
+        parts.append(values)
+        start += len(values)
+    return Cells(about, np.concatenate([np.zeros(0, np.int64), *parts]))
+
+
+@compiled
+def _all_intervals(costs, j, size):
+    values = np.zeros(size * size, np.int64)
+    for lo in range(size):
+        for hi in range(lo, size):
+            values[lo * size + hi] = cell_cost(costs, j, lo, hi)
+    return values
+
+
+@compiled
+def _neighbours(costs, j, size):
+    values = np.zeros(size - 1, np.int64)
+    for rank in range(size - 1):
+        values[rank] = cell_cost(costs, j, rank, rank + 1)
+    return values
+
+
+def _ladder(level: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Lay out the largest of 1, 2, 4, ... neighbours from each place on, one level after the other."""
+    size, levels = len(level), [level]
+    width = 1
+    while 2 * width <= size:
+        higher = np.zeros(size, np.int64)
+        higher[: size - 2 * width + 1] = np.maximum(
+            levels[-1][: size - 2 * width + 1], levels[-1][width : size - width + 1]
+        )
+        levels.append(higher)
+        width *= 2
+    return np.concatenate(levels)
+
+
+@compiled
+def interval(cells: Cells, j: int, lo: int, hi: int) -> Any:
+    """Cost of the cell ``lo .. hi`` of attribute j."""
+    if lo == hi:
+        return np.int64(0)
+    about, values = cells.about, cells.values
+    start = about[j, _START]
+    if about[j, _KIND] == _TABLE:
+        return values[start + lo * about[j, _SIZE] + hi]
+    if about[j, _KIND] == _NUMBER:
+        if hi == about[j, _MISSING]:
+            return about[j, _WHOLE]
+        return values[start + hi] - values[start + lo] + about[j, _STEP]
+    level, width = 0, 1
+    while 2 * width <= hi - lo:
+        width *= 2
+        level += 1
+    start += level * (about[j, _SIZE] - 1)
+    return max(values[start + lo], values[start + hi - width])
+
+
+@inner
+def distance(cells, points, a, b):
+    """Cost of one record in a class of two keys."""
+    total = np.int64(0)
+    for j in range(points.ranks.shape[1]):
+        one, other = points.ranks[a, j], points.ranks[b, j]
+        total += interval(cells, j, min(one, other), max(one, other))
+    return total
+
+
+@inner
+def picked(points, keys):
+    """Return some of the keys."""
+    ranks = np.empty((keys.size, points.ranks.shape[1]), np.int64)
+    weights = np.empty(keys.size, np.int64)
+    for at in range(keys.size):
+        weights[at] = points.weights[keys[at]]
+        for j in range(ranks.shape[1]):
+            ranks[at, j] = points.ranks[keys[at], j]
+    return Points(ranks, weights)
+
+
+@inner
+def changed(classes, cost):
+    """Say which classes changed their cost, bool[classes], and write the new costs."""
+    found = np.empty(cost.size, np.bool_)
+    for c in range(cost.size):
+        found[c] = classes.totals[c, COST] != cost[c]
+        cost[c] = classes.totals[c, COST]
+    return found
+
+
+@inner
+def keyed_classes(points, cells, class_of, room):
+    """Set up classes from a number for each key, with room for so many."""
+    keys, width = points.ranks.shape
+    totals = np.zeros((room, 4), np.int64)
+    for c in range(room):
+        totals[c, HEAD] = -1
+    links = np.full((keys, 3), np.int64(-1))
+    classes = KeyedClasses(totals, np.zeros((3, room + 1, width), np.int64), links)
+    for i in range(keys):
+        _link(classes, points, i, class_of[i])
+    for c in range(room):
+        settle(classes, points, cells, c)
+    return classes
+
+
+@inner
+def _link(classes, points, i, c):
+    totals, links = classes.totals, classes.links
+    links[i, AFTER] = totals[c, HEAD]
+    links[i, BEFORE] = -1
+    links[i, CLASS] = c
+    if totals[c, HEAD] >= 0:
+        links[totals[c, HEAD], BEFORE] = i
+    totals[c, HEAD] = i
+    totals[c, RECORDS] += points.weights[i]
+
+
+@inner
+def move(classes, points, i, c):
+    """Move a key to another class; `settle` both afterwards."""
+    totals, links = classes.totals, classes.links
+    home, after, before = links[i, CLASS], links[i, AFTER], links[i, BEFORE]
+    if before >= 0:
+        links[before, AFTER] = after
+    else:
+        totals[home, HEAD] = after
+    if after >= 0:
+        links[after, BEFORE] = before
+    totals[home, RECORDS] -= points.weights[i]
+    _link(classes, points, i, c)
+
+
+@inner
+def settle(classes, points, cells, c):
+    """Find the cells of a class anew, and its cost."""
+    totals, bounds = classes.totals, classes.bounds
+    if totals[c, HEAD] < 0:
+        totals[c, COST] = 0
+        return
+    totals[c, EACH] = _covered(classes, points, cells, c, -1, -1)
+    totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
+    last = bounds.shape[1] - 1
+    for j in range(bounds.shape[2]):
+        for side in range(3):
+            bounds[side, c, j] = bounds[side, last, j]
+
+
+@inner
+def take_in(classes, points, cells, c, i):
+    """Stretch the cells of a class over a key, and count its records, as if it had come."""
+    totals = classes.totals
+    totals[c, RECORDS] += points.weights[i]
+    totals[c, EACH] += stretch(cells, classes.bounds, c, points, i)
+    totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
+
+
+@inner
+def stretch(cells, bounds, c, points, i):
+    """Stretch the cells of a class over a key; return the extra cost of a record there."""
+    growth = np.int64(0)
+    for j in range(bounds.shape[2]):
+        rank = points.ranks[i, j]
+        if rank < bounds[0, c, j] or rank > bounds[1, c, j]:
+            bounds[0, c, j], bounds[1, c, j] = min(bounds[0, c, j], rank), max(bounds[1, c, j], rank)
+            before = bounds[2, c, j]
+            bounds[2, c, j] = interval(cells, j, bounds[0, c, j], bounds[1, c, j])
+            growth += bounds[2, c, j] - before
+    return growth
+
+
+@inner
+def without(classes, points, cells, out, into):
+    """Cost of a class after key `out` has left it and key `into` (unless -1) has come."""
+    c = classes.links[out, CLASS]
+    size = classes.totals[c, RECORDS] - points.weights[out]
+    if into >= 0:
+        size += points.weights[into]
+    # A key within the bounds of all attributes holds none of them.
+    bounds, ranks = classes.bounds, points.ranks
+    cost = np.int64(0)
+    for j in range(ranks.shape[1]):
+        low, high = bounds[0, c, j], bounds[1, c, j]
+        if low < high and (ranks[out, j] == low or ranks[out, j] == high):
+            return size * _covered(classes, points, cells, c, out, into)
+        if into >= 0 and not low <= ranks[into, j] <= high:
+            cost += interval(cells, j, min(low, ranks[into, j]), max(high, ranks[into, j]))
+        else:
+            cost += bounds[2, c, j]
+    return size * cost
+
+
+@inner
+def _covered(classes, points, cells, c, out, into):
+    """Cover a class without key `out` and with key `into`, each unless -1, in the last row of the bounds.
+
+    Returns what a record costs there.
+    """
+    bounds, links, ranks = classes.bounds, classes.links, points.ranks
+    last = bounds.shape[1] - 1
+    for j in range(ranks.shape[1]):
+        bounds[0, last, j] = 9223372036854775807
+        bounds[1, last, j] = -1
+    came = into >= 0
+    i = into if came else classes.totals[c, HEAD]
+    while i >= 0:
+        if i != out:
+            for j in range(ranks.shape[1]):
+                bounds[0, last, j] = min(bounds[0, last, j], ranks[i, j])
+                bounds[1, last, j] = max(bounds[1, last, j], ranks[i, j])
+        i = classes.totals[c, HEAD] if came else links[i, AFTER]
+        came = False
+    cost = np.int64(0)
+    for j in range(ranks.shape[1]):
+        bounds[2, last, j] = interval(cells, j, bounds[0, last, j], bounds[1, last, j])
+        cost += bounds[2, last, j]
+    return cost
+
+
+@inner
+def best_join(classes, points, cells, i, limit):
+    """Find the class, other than its own, that key i joins at the least growth below `limit`; -1 for none."""
+    home = classes.links[i, CLASS]
+    weight = points.weights[i]
+    best, chosen = limit, np.int64(-1)
+    for c in range(len(classes.totals)):
+        growth = weight * classes.totals[c, EACH]
+        if growth >= best or c == home or classes.totals[c, RECORDS] == 0:
+            continue
+        size = classes.totals[c, RECORDS] + weight
+        for j in range(points.ranks.shape[1]):
+            rank = points.ranks[i, j]
+            low, high = min(classes.bounds[0, c, j], rank), max(classes.bounds[1, c, j], rank)
+            growth += size * (interval(cells, j, low, high) - classes.bounds[2, c, j])
+            if growth >= best:
+                break
+        if growth < best:
+            best = growth
+            chosen = np.int64(c)
+    return chosen, best
+
+
+@inner
+def union_growth(classes, cells, a, b):
+    """Return the extra cost of two classes as one."""
+    cost = np.int64(0)
+    for j in range(classes.bounds.shape[2]):
+        low = min(classes.bounds[0, a, j], classes.bounds[0, b, j])
+        high = max(classes.bounds[1, a, j], classes.bounds[1, b, j])
+        cost += interval(cells, j, low, high)
+    return (
+        (classes.totals[a, RECORDS] + classes.totals[b, RECORDS]) * cost
+        - classes.totals[a, COST]
+        - classes.totals[b, COST]
+    )
+
+
+@inner
+def class_members(classes, c, members, found):
+    """Write the keys of a class to ``members[found:]``; return where they end."""
+    i = classes.totals[c, HEAD]
+    while i >= 0:
+        members[found] = i
+        found += 1
+        i = classes.links[i, AFTER]
+    return found
+
+
+@inner
+def free_class(classes):
+    """Return the first number that no class has."""
+    for c in range(len(classes.totals)):
+        if classes.totals[c, RECORDS] == 0:
+            return c
+    return -1

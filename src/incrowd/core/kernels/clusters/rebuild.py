@@ -1,0 +1,336 @@
+"""Taking a few neighbouring classes apart and building them anew, where that costs less."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.core.kernels.clusters.exchange import exchange
+from incrowd.core.kernels.clusters.joining import joined
+from incrowd.core.kernels.clusters.keyed_classes import (
+    CLASS,
+    COST,
+    RECORDS,
+    changed,
+    class_members,
+    distance,
+    free_class,
+    interval,
+    keyed_classes,
+    move,
+    picked,
+    settle,
+    stretch,
+    union_growth,
+)
+from incrowd.core.kernels.jit import compiled, inner
+
+_NEIGHBOURS = 5
+"""Classes that are taken apart together with one."""
+_TRIES = 4
+"""Beginnings that are tried for each set of classes."""
+_MOST_KEYS = 256
+"""Keys that are built anew at most; the work grows with their square."""
+_ROUNDS = 12
+_INFINITE = 9223372036854775807
+
+
+class Blocks(NamedTuple):
+    """Sets of keys that are looked at apart: ``keys[indptr[b]:indptr[b + 1]]``, each with a seed."""
+
+    indptr: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    seeds: NDArray[np.uint64]
+
+
+@compiled
+def improve_blocks(start, stop, blocks, points, cells, k, class_of):
+    """Give the keys of blocks ``start .. stop`` classes of least cost.
+
+    ``class_of`` holds numbers from 0 in each block, or -1 for all keys of a block that has no classes yet. It
+    gets the new ones.
+    """
+    for b in range(start, stop):
+        keys = blocks.keys[blocks.indptr[b] : blocks.indptr[b + 1]]
+        own = picked(points, keys)
+        numbers = np.empty(keys.size, np.int64)
+        for i in range(keys.size):
+            numbers[i] = class_of[keys[i]]
+        if numbers[0] < 0:
+            numbers = joined(own, cells, k)
+        classes = keyed_classes(own, cells, numbers, _room(own, numbers, k))
+        exchange(classes, own, cells, k, _ROUNDS)
+        rebuild(classes, own, cells, k, blocks.seeds[b])
+        exchange(classes, own, cells, k, _ROUNDS)
+        number = np.full(len(classes.totals), -1, np.int64)
+        count = 0
+        for i in range(keys.size):
+            c = classes.links[i, CLASS]
+            if number[c] < 0:
+                number[c] = count
+                count += 1
+            class_of[keys[i]] = number[c]
+
+
+@inner
+def _room(points, numbers, k):
+    """Return the largest number of classes: new ones have k records, and given ones may have fewer."""
+    records = np.zeros(numbers.size, np.int64)
+    total = np.int64(0)
+    for i in range(numbers.size):
+        records[numbers[i]] += points.weights[i]
+        total += points.weights[i]
+    room = total // k + 1
+    for c in range(numbers.size):
+        room += 0 < records[c] < k
+    return room
+
+
+@inner
+def rebuild(classes, points, cells, k, seed):
+    """Take each class apart with its nearest ones and build them anew; three times, or while it helps."""
+    members = np.empty(points.weights.size, np.int64)
+    near = np.empty(_NEIGHBOURS, np.int64)
+    labels = np.empty(_MOST_KEYS, np.int64)
+    best_labels = np.empty(_MOST_KEYS, np.int64)
+    state = np.array([seed], np.uint64)
+    cost = np.full(len(classes.totals), -1, np.int64)
+    for _ in range(3):
+        better = 0
+        fresh = changed(classes, cost)
+        for c in range(len(classes.totals)):
+            if classes.totals[c, COST] == 0 or not fresh[c]:
+                continue
+            found = _neighbours(classes, cells, c, near)
+            many = class_members(classes, c, members, 0)
+            before = classes.totals[c, COST]
+            for n in range(found):
+                before += classes.totals[near[n], COST]
+                many = class_members(classes, near[n], members, many)
+                if many > _MOST_KEYS:
+                    break
+                if n not in (0, found // 2, found - 1):
+                    continue
+                keys = members[:many]
+                part = picked(points, keys)
+                count = _best_build(part, cells, k, before, state, labels, best_labels)
+                if count:
+                    _replace(classes, points, cells, keys, best_labels, count)
+                    better += 1
+                    break
+        if better <= len(classes.totals) // 200:
+            return
+
+
+@inner
+def _neighbours(classes, cells, c, near):
+    """Find the classes that class c joins at least cost, the cheapest first; return how many there are."""
+    growths = np.empty(near.size, np.int64)
+    found = 0
+    for b in range(len(classes.totals)):
+        if b == c or classes.totals[b, RECORDS] == 0:
+            continue
+        growth = union_growth(classes, cells, c, b)
+        if found == near.size and growth >= growths[found - 1]:
+            continue
+        at = found if found < near.size else found - 1
+        if found < near.size:
+            found += 1
+        while at > 0 and growths[at - 1] > growth:
+            growths[at] = growths[at - 1]
+            near[at] = near[at - 1]
+            at -= 1
+        growths[at] = growth
+        near[at] = b
+    return found
+
+
+class _Built(NamedTuple):
+    """Classes that are being built, laid out as those of `KeyedClasses`, and the keys that are in none.
+
+    ``totals[c]`` has the records of class c, and what each costs. ``free`` begins with the keys, in order.
+    """
+
+    bounds: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    free: NDArray[np.int64]
+
+
+@inner
+def _best_build(part, cells, k, before, state, labels, best_labels):
+    """Build classes from several first keys; return the number of the cheapest, 0 if none costs less."""
+    keys, width = part.ranks.shape
+    records = np.int64(0)
+    for i in range(keys):
+        records += part.weights[i]
+    room = max(records // k, 1)
+    built = _Built(
+        np.empty((3, room, width), np.int64), np.empty((room, 2), np.int64), np.empty(keys, np.int64)
+    )
+    firsts = np.full(_TRIES, np.int64(-1))
+    best, chosen = before, 0
+    for turn in range(_TRIES):
+        state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        for i in range(keys):
+            built.free[i] = i
+        first = _farthest(part, cells, built.free, np.int64((state[0] >> np.uint64(33)) % np.uint64(keys)))
+        # From the same beginning the same classes are built.
+        known = False
+        for other in firsts:
+            known = known or other == first
+        if known:
+            continue
+        firsts[turn] = first
+        count, cost = _build(part, cells, k, built, first, labels, best)
+        if cost < best:
+            best = cost
+            chosen = count
+            for i in range(keys):
+                best_labels[i] = labels[i]
+    return chosen
+
+
+@inner
+def _build(part, cells, k, built, begin, labels, limit):
+    """Grow one class of k records after the other, each from the key farthest from the seed before.
+
+    Writes the class of each key and returns how many there are, and their cost; infinite where it reaches
+    the limit.
+    """
+    bounds, totals, free = built
+    left, count, cost = np.int64(0), 0, np.int64(0)
+    for i in free:
+        left += part.weights[i]
+    while left >= k:
+        at = begin
+        _begin(part, built, count, at)
+        while True:
+            labels[at] = count
+            left -= part.weights[at]
+            free = _without(free, at)
+            if totals[count, 0] >= k:
+                break
+            at = _cheapest_key(part, cells, free, bounds, totals[count, 1], count)
+            _take_in(part, cells, built, count, at)
+        cost += totals[count, 0] * totals[count, 1]
+        count += 1
+        if cost >= limit:
+            return count, _INFINITE
+        if left >= k:
+            begin = _farthest(part, cells, free, begin)
+    for i in free:
+        labels[i] = _cheapest_class(part, cells, i, built, count)
+        _take_in(part, cells, built, labels[i], i)
+    cost = np.int64(0)
+    for c in range(count):
+        cost += totals[c, 0] * totals[c, 1]
+    return count, cost
+
+
+@inner
+def _begin(part, built, c, i):
+    """Begin a class with a key."""
+    built.totals[c, 0] = part.weights[i]
+    built.totals[c, 1] = 0
+    for j in range(part.ranks.shape[1]):
+        built.bounds[0, c, j] = built.bounds[1, c, j] = part.ranks[i, j]
+        built.bounds[2, c, j] = 0
+
+
+@inner
+def _take_in(part, cells, built, c, i):
+    """Add a key to a class."""
+    built.totals[c, 0] += part.weights[i]
+    built.totals[c, 1] += stretch(cells, built.bounds, c, part, i)
+
+
+@inner
+def _without(free, i):
+    """Return the free keys without one of them, in order."""
+    at = 0
+    while free[at] != i:
+        at += 1
+    for place in range(at, free.size - 1):
+        free[place] = free[place + 1]
+    return free[: free.size - 1]
+
+
+@inner
+def _farthest(part, cells, free, begin):
+    """Find the free key that is farthest from one."""
+    most, chosen = np.int64(-1), begin
+    for i in free:
+        apart = distance(cells, part, begin, i)
+        if apart > most:
+            most = apart
+            chosen = i
+    return chosen
+
+
+@inner
+def _cheapest_key(part, cells, free, bounds, each, c):
+    """Find the free key with which a record of a class costs least; it costs `each` now."""
+    best, chosen = _INFINITE, free[0]
+    for i in free:
+        cost = each
+        for j in range(bounds.shape[2]):
+            low, high = min(bounds[0, c, j], part.ranks[i, j]), max(bounds[1, c, j], part.ranks[i, j])
+            cost += interval(cells, j, low, high) - bounds[2, c, j]
+            if cost >= best:
+                break
+        if cost < best:
+            best = cost
+            chosen = i
+    return chosen
+
+
+@inner
+def _cheapest_class(part, cells, i, built, count):
+    """Find the class that a key makes grow least."""
+    weight = part.weights[i]
+    best, chosen = _INFINITE, 0
+    for c in range(count):
+        size, each = built.totals[c, 0], built.totals[c, 1]
+        growth = weight * each
+        if growth < best:
+            for j in range(built.bounds.shape[2]):
+                rank = part.ranks[i, j]
+                low, high = min(built.bounds[0, c, j], rank), max(built.bounds[1, c, j], rank)
+                growth += (size + weight) * (interval(cells, j, low, high) - built.bounds[2, c, j])
+                if growth >= best:
+                    break
+            if growth < best:
+                best = growth
+                chosen = c
+    return chosen
+
+
+@inner
+def _replace(classes, points, cells, keys, labels, count):
+    """Give some keys, which are whole classes, the classes that were built of them."""
+    old, numbers = np.empty(keys.size, np.int64), np.empty(count, np.int64)
+    many = 0
+    for i in keys:
+        c = classes.links[i, CLASS]
+        known = False
+        for at in range(many):
+            known = known or old[at] == c
+        if not known:
+            old[many] = c
+            many += 1
+    for c in range(count):
+        numbers[c] = old[c] if c < many else free_class(classes)
+        if c >= many:
+            # It is no longer free once it has its keys.
+            for at in range(keys.size):
+                if labels[at] == c:
+                    move(classes, points, keys[at], numbers[c])
+    for at in range(keys.size):
+        if classes.links[keys[at], CLASS] != numbers[labels[at]]:
+            move(classes, points, keys[at], numbers[labels[at]])
+    for c in range(many):
+        settle(classes, points, cells, old[c])
+    for c in range(count):
+        settle(classes, points, cells, numbers[c])

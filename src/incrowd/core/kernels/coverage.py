@@ -1,0 +1,134 @@
+"""Which keys cover which records of another table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.core.kernels.grouping.grouping import group_members
+from incrowd.core.kernels.jit import compiled, over_ranges
+
+
+class _Labels(NamedTuple):
+    """The ranks that the labels of each attribute j cover, and the keys that have them.
+
+    ``match[offsets[j] + value * labels[j] + label]`` says whether a label covers a value, and
+    ``counts[values[j] + value]`` how many keys have such a label. The keys of a label are ``members[j, i]``
+    for i from ``starts[first[j] + label]`` to the start of the next.
+    """
+
+    match: NDArray[np.bool_]
+    offsets: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    values: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    first: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+
+@compiled
+def _candidates(match, starts, counts):
+    """Count the keys whose label covers each value."""
+    for value in range(match.shape[0]):
+        for label in range(match.shape[1]):
+            if match[value, label]:
+                counts[value] += starts[label + 1] - starts[label]
+
+
+@compiled
+def _cover(start, stop, keys, known, records, weights):
+    match, offsets, labels = known.match, known.offsets, known.labels
+    counts, values, starts = known.counts, known.values, known.starts
+    attributes = keys.shape[1]
+    covered = np.zeros(keys.shape[0], np.int64)
+    outside = 0
+    for record in range(start, stop):
+        # Walk over the keys that the most selective attribute leaves, and look at the others.
+        chosen = 0
+        for j in range(1, attributes):
+            if counts[values[j] + records[record, j]] < counts[values[chosen] + records[record, chosen]]:
+                chosen = j
+        found = False
+        row = offsets[chosen] + records[record, chosen] * labels[chosen]
+        for label in range(labels[chosen]):
+            if not match[row + label]:
+                continue
+            base = known.first[chosen] + label
+            for position in range(starts[base], starts[base + 1]):
+                key = known.members[chosen, position]
+                fits = True
+                for j in range(attributes):
+                    if not match[offsets[j] + records[record, j] * labels[j] + keys[key, j]]:
+                        fits = False
+                        break
+                if fits:
+                    covered[key] += weights[record]
+                    found = True
+        if not found:
+            outside += weights[record]
+    return covered, outside
+
+
+def covered_weights(
+    keys: Sequence[NDArray[np.unsignedinteger]],
+    matches: Sequence[NDArray[np.bool_]],
+    records: Sequence[NDArray[np.unsignedinteger]],
+    weights: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], int]:
+    """Add up the weights of the records that each key covers.
+
+    Parameters
+    ----------
+    keys
+        Per attribute the label of each key: uint[keys].
+    matches
+        Per attribute whether a label covers a value: bool[values, labels].
+    records
+        Per attribute the value of each record: uint[records].
+    weights
+        int64[records]
+
+    Returns
+    -------
+    covered
+        int64[keys]
+    outside
+        Weight of the records that no key covers.
+    """
+    labels = np.array([match.shape[1] for match in matches])
+    sizes = np.array([match.size for match in matches])
+    values = np.array([match.shape[0] for match in matches])
+    counts, starts, members = [], [], []
+    for match, codes in zip(matches, keys, strict=True):
+        indptr, ordered = group_members(codes.astype(np.int64), match.shape[1])
+        count = np.zeros(match.shape[0], np.int64)
+        _candidates(match, indptr, count)
+        counts.append(count)
+        starts.append(indptr)
+        members.append(ordered)
+    before = lambda amounts: np.concatenate(([0], np.cumsum(amounts)[:-1]))  # noqa: E731
+    work = np.arange(len(weights) + 1, dtype=np.int64) * 50
+    known = _Labels(
+        match=np.concatenate([match.ravel() for match in matches]),
+        offsets=before(sizes),
+        labels=labels,
+        counts=np.concatenate(counts),
+        values=before(values),
+        starts=np.concatenate(starts),
+        first=before(labels + 1),
+        members=np.array(members),
+    )
+    results = over_ranges(
+        _cover,
+        work,
+        np.column_stack([codes.astype(np.int64) for codes in keys]),
+        known,
+        np.column_stack([codes.astype(np.int64) for codes in records]),
+        weights,
+    )
+    covered = np.sum([result[0] for result in results], axis=0)
+    return covered, int(sum(result[1] for result in results))

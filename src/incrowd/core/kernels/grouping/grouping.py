@@ -1,0 +1,235 @@
+"""Grouping rows by packed keys, and groups into contiguous runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.core.kernels import numpy_fallback
+from incrowd.core.kernels.grouping.hashing import slot_of
+from incrowd.core.kernels.grouping.partitioned_grouping import first_of_parts
+from incrowd.core.kernels.jit import compiled, over_ranges, so_few, thread_count
+
+_WORD = 64
+
+_MANY = 1 << 18
+"""Words from which on their table does not stay near a core, if they are mostly distinct."""
+
+_LOOKED_AT = 1 << 12
+
+_DENSE = 4
+"""A table of all numbers is small with at most so many a row; with so many rows a number, it is tiny."""
+
+_BLOCK = 1 << 15
+"""Rows whose words stay near a core while they are packed."""
+
+
+@compiled
+def _first_ids(words):
+    """Give each distinct word an id in order of first appearance (open addressing, linear probing)."""
+    n = words.size
+    ids = np.empty(n, np.int32)
+    first = np.empty(1024, np.int64)
+    capacity = 4096
+    slot_word = np.empty(capacity, np.uint64)
+    slot_id = np.full(capacity, -1, np.int32)
+    mask = np.uint64(capacity - 1)
+    found = 0
+    for row in range(n):
+        word = words[row]
+        slot = slot_of(word, mask)
+        while slot_id[slot] >= 0 and slot_word[slot] != word:
+            slot = (slot + np.uint64(1)) & mask
+        if slot_id[slot] < 0:
+            if found == first.size:
+                larger = np.empty(first.size * 2, np.int64)
+                for known in range(found):
+                    larger[known] = first[known]
+                first = larger
+            slot_word[slot] = word
+            slot_id[slot] = found
+            first[found] = row
+            ids[row] = found
+            found += 1
+            if found * 2 > capacity:
+                capacity *= 4
+                mask = np.uint64(capacity - 1)
+                slot_word = np.empty(capacity, np.uint64)
+                slot_id = np.full(capacity, -1, np.int32)
+                for known in range(found):
+                    word = words[first[known]]
+                    slot = slot_of(word, mask)
+                    while slot_id[slot] >= 0:
+                        slot = (slot + np.uint64(1)) & mask
+                    slot_word[slot] = word
+                    slot_id[slot] = known
+        else:
+            ids[row] = slot_id[slot]
+    return ids, first[:found].copy()
+
+
+@compiled
+def _first_in_table(words, least, number):
+    """Return `_first_ids`, given a table of all words from the least on, which has -1 everywhere."""
+    ids = np.empty(words.size, np.int32)
+    first = np.empty(min(words.size, number.size), np.int64)
+    found = 0
+    for row in range(words.size):
+        place = words[row] - least
+        if number[place] < 0:
+            number[place] = found
+            first[found] = row
+            found += 1
+        ids[row] = number[place]
+    return ids, first[:found].copy()
+
+
+@compiled
+def _fill_members(start, stop, group_of, before, cursor, members):
+    """Move the cursor of each row's group, and write the row there if there is room for members."""
+    for run in range(start, stop):
+        for row in range(before[run], before[run + 1]):
+            group = group_of[row]
+            if group >= 0:
+                if members.size:
+                    members[cursor[run, group]] = row
+                cursor[run, group] += 1
+
+
+def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    if so_few(len(words)):
+        return numpy_fallback.first_ids(words)
+    if len(words) >= _MANY and _are_mostly_distinct(words):
+        return first_of_parts(words)
+    return _first_ids(words)  # type: ignore[no-any-return]
+
+
+def _are_mostly_distinct(words: NDArray[np.uint64]) -> bool:
+    """Say whether four fifths of some words are distinct, as where the table of all is large."""
+    looked_at = words[:: max(len(words) // _LOOKED_AT, 1)]
+    return len(np.unique(looked_at)) * 5 > len(looked_at) * 4
+
+
+def group_columns(
+    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group rows by the combination of their codes.
+
+    Parameters
+    ----------
+    columns
+        One array of codes per column, each ``int[rows]`` with values from 0 and below the column's size.
+    sizes
+        Number of possible codes of each column.
+    rows
+        Number of rows; needed where there is no column.
+
+    Returns
+    -------
+    ids
+        int32[rows]: group of each row, numbered in order of first appearance.
+    first
+        int64[groups]: the first row of each group.
+    """
+    return _distinct(packed(columns, sizes, rows))
+
+
+def group_codes(
+    columns: Sequence[NDArray[np.integer]], rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group rows as `group_columns` does, where nobody says how many codes a column can have."""
+    return group_columns(columns, [int(codes.max(initial=0)) + 1 for codes in columns], rows)
+
+
+def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group rows as `group_columns` does, by a whole number each, which may be negative or large."""
+    # Negative numbers become large ones, each another.
+    words = numbers.astype(np.uint64)
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if so_few(len(words)) or high - low >= _DENSE * len(words):
+        return _distinct(words)
+    ids, first = _first_in_table(words, np.uint64(low % 2**_WORD), np.full(high - low + 1, -1, np.int32))
+    return ids, first
+
+
+def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:
+    """Write the codes of each row as one word: uint64[rows]. Rows with the same codes have the same word.
+
+    The parameters are those of `group_columns`.
+    """
+    if len(columns) == 1 and columns[0].dtype.itemsize * 8 == _WORD:
+        return columns[0].astype(np.uint64, copy=False)
+    word = np.zeros(rows, np.uint64)
+    used = 0
+    waiting: list[tuple[NDArray[np.integer], int]] = []
+    for codes, size in zip(columns, sizes, strict=True):
+        bits = max(int(size) - 1, 0).bit_length()
+        if used + bits > _WORD:
+            # Ids of what was packed so far need at most 31 bits and leave room for the next column.
+            _pack_all(word, waiting)
+            ids, first = _distinct(word)
+            word = ids.astype(np.uint64)
+            waiting = []
+            used = max(len(first) - 1, 0).bit_length()
+        if bits:
+            waiting.append((codes, bits))
+            used += bits
+    _pack_all(word, waiting)
+    return word
+
+
+def _pack_all(word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]) -> None:
+    """Append codes of so many bits each to words, block by block and on all cores."""
+    blocks = -(-len(word) // _BLOCK)
+
+    def pack(start: int, stop: int) -> None:
+        for first in range(start * _BLOCK, min(stop * _BLOCK, len(word)), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            block = word[rows]
+            for codes, bits in columns:
+                if bits < _WORD:
+                    block <<= np.uint64(bits)
+                block |= codes[rows].astype(np.uint64, copy=False)
+
+    if columns and blocks:
+        over_ranges(pack, np.minimum(np.arange(blocks + 1) * _BLOCK, len(word)))
+
+
+def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the members of each group, in order; a negative group leaves its row out.
+
+    Returns
+    -------
+    indptr
+        int64[groups + 1]
+    members
+        int64[rows kept]: rows of group g are ``members[indptr[g]:indptr[g + 1]]``.
+    """
+    before, sizes = _sizes_of_runs(group_of, groups)
+    cursor = np.cumsum(sizes, axis=0)
+    indptr = np.append(0, np.cumsum(cursor[-1]))
+    if so_few(len(group_of)):
+        # Rows of no group come first.
+        return indptr, np.argsort(group_of, kind="stable")[len(group_of) - indptr[-1] :]
+    cursor += indptr[:-1] - sizes
+    members = np.empty(indptr[-1], np.int64)
+    over_ranges(_fill_members, before, group_of, before, cursor, members)
+    return indptr, members
+
+
+def group_sizes(group_of: NDArray[np.integer], groups: int) -> NDArray[np.int64]:
+    """Count the members of each group: int64[groups]; a negative group leaves its row out."""
+    return np.asarray(_sizes_of_runs(group_of, groups)[1].sum(axis=0))
+
+
+def _sizes_of_runs(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], ...]:
+    """Cut rows into runs: rows before each, int64[runs + 1], and its groups' sizes, int64[runs, groups]."""
+    if so_few(len(group_of)):
+        return np.array([0, len(group_of)]), np.bincount(group_of[group_of >= 0], minlength=groups)[None]
+    runs = max(min(thread_count(), len(group_of) // (_DENSE * max(groups, 1))), 1)
+    before = np.arange(runs + 1) * len(group_of) // runs
+    sizes = np.zeros((runs, groups), np.int64)
+    over_ranges(_fill_members, before, group_of, before, sizes, np.zeros(0, np.int64))
+    return before, sizes

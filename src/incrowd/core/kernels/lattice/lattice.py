@@ -1,0 +1,343 @@
+"""Rolling groups of keys up to a node of the generalization lattice, and choosing the next node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.core.kernels.grouping.hashing import slot_of
+from incrowd.core.kernels.jit import compiled, inlined, inner
+
+
+@compiled
+def roll_up(keys, weights, codes, tables, offsets, prefix, bits):
+    """Group keys that have the same cells at a node of the lattice.
+
+    Parameters
+    ----------
+    keys
+        int32[groups]: one key of each group of a node below, or every key.
+    weights
+        int64[groups]: records of each group.
+    codes
+        uint[keys, columns]: code of each key's value; a column holds one attribute or several.
+    tables, offsets
+        uint64[...] and int64[columns]: ``tables[offsets[j] + code]`` is the cell's number, in its place of a
+        word of 64 bits.
+    prefix
+        uint64[groups] or empty: bits of the word that are known already.
+    bits
+        Width of the word in use.
+
+    Returns
+    -------
+    ids
+        int32[groups]: the new group of each group, numbered in order of first appearance.
+    first
+        int32[new groups]: one key of each new group.
+    sums
+        int64[new groups]: its records.
+    """
+    n = keys.size
+    columns = offsets.size
+    ids = np.empty(n, np.int32)
+    first = np.empty(n, np.int32)
+    sums = np.empty(n, np.int64)
+    found = 0
+    direct = bits <= 16
+    capacity = 64
+    if direct:
+        capacity = 1 << bits
+    else:
+        while capacity < 2 * n:
+            capacity *= 2
+    mask = np.uint64(capacity - 1)
+    slots = np.full(capacity, -1, np.int32)
+    words = np.empty(1 if direct else n, np.uint64)
+    for i in range(n):
+        word = prefix[i] if prefix.size else np.uint64(0)
+        key = keys[i]
+        for j in range(columns):
+            word |= tables[offsets[j] + codes[key, j]]
+        if direct:
+            slot = word
+            group = slots[slot]
+        else:
+            slot = slot_of(word, mask)
+            group = slots[slot]
+            while group >= 0 and words[group] != word:
+                slot = (slot + np.uint64(1)) & mask
+                group = slots[slot]
+        if group < 0:
+            group = found
+            slots[slot] = group
+            if not direct:
+                words[group] = word
+            first[group] = key
+            sums[group] = 0
+            found += 1
+        sums[group] += weights[i]
+        ids[i] = group
+    return ids, first[:found].copy(), sums[:found].copy()
+
+
+@compiled
+def suppression_gaps(keys, weights, failing, codes, gaps, offsets):
+    """Add up the cost of suppressing some groups on top of their cells: float64[attributes].
+
+    Parameters
+    ----------
+    keys, weights, failing
+        One key and the records of each group, and whether it is suppressed.
+    codes
+        uint[keys, attributes]: rank of each key's value.
+    gaps, offsets
+        ``gaps[offsets[j] + rank]`` is the cost of suppressing a record with that rank, above its cell's.
+    """
+    extra = np.zeros(offsets.size)
+    for group in range(keys.size):
+        if failing[group]:
+            key = keys[group]
+            for j in range(offsets.size):
+                extra[j] += weights[group] * gaps[offsets[j] + codes[key, j]]
+    return extra
+
+
+@inner
+def first_run(at, low, strides):
+    """Begin with the first run of a box of nodes; see `next_run`."""
+    run = 0
+    for j in range(at.size):
+        at[j] = low[j]
+        run += low[j] * strides[j]
+    return run
+
+
+@inner
+def next_run(at, low, high, strides, start):
+    """Go on to the next run of a box of nodes; return where it starts, -1 after the last.
+
+    A run is the nodes of a box that differ in the last attribute alone, which are neighbours.
+
+    Parameters
+    ----------
+    at
+        int64[attributes]: levels of the run, written.
+    low, high
+        int64[attributes]: levels of the box, both included.
+    strides
+        int64[attributes]: distance of nodes that differ by one level.
+    start
+        Where the run starts.
+    """
+    j = at.size - 2
+    while j >= 0 and at[j] == high[j]:
+        start -= (at[j] - low[j]) * strides[j]
+        at[j] = low[j]
+        j -= 1
+    if j < 0:
+        return -1
+    at[j] += 1
+    return start + strides[j]
+
+
+@inner
+def fill_box(values, low, high, strides, value):
+    """Write a value to all nodes of a box; see `next_run`."""
+    at = np.empty(low.size, np.int64)
+    run = first_run(at, low, strides)
+    length = high[-1] - low[-1] + 1
+    while run >= 0:
+        for node in range(run, run + length):
+            values[node] = value
+        run = next_run(at, low, high, strides, run)
+
+
+@inner
+def raise_box(values, low, high, strides, value):
+    """Raise all nodes of a box to a value at least; see `next_run`."""
+    at = np.empty(low.size, np.int64)
+    run = first_run(at, low, strides)
+    length = high[-1] - low[-1] + 1
+    while run >= 0:
+        for node in range(run, run + length):
+            values[node] = max(values[node], value)
+        run = next_run(at, low, high, strides, run)
+
+
+@inner
+def lower_box(values, low, high, strides, value):
+    """Lower all nodes of a box to a value at most; see `next_run`."""
+    at = np.empty(low.size, np.int64)
+    run = first_run(at, low, strides)
+    length = high[-1] - low[-1] + 1
+    while run >= 0:
+        for node in range(run, run + length):
+            values[node] = min(values[node], value)
+        run = next_run(at, low, high, strides, run)
+
+
+@inner
+def add_up_below(values, shape, strides):
+    """Add to the value of each node those of all nodes below it."""
+    for j in range(shape.size):
+        stride = strides[j]
+        block = stride * shape[j]
+        for start in range(0, values.size, block):
+            for node in range(start + stride, start + block, stride):
+                _add(values[node : node + stride], values[node - stride : node])
+
+
+@inner
+def add_up_above(values, shape, strides):
+    """Add to the value of each node those of all nodes above it."""
+    for j in range(shape.size):
+        stride = strides[j]
+        block = stride * shape[j]
+        for start in range(0, values.size, block):
+            for node in range(start + block - 2 * stride, start - 1, -stride):
+                _add(values[node : node + stride], values[node + stride : node + 2 * stride])
+
+
+@inner
+def _add(values, others):
+    """Add others to values; they do not overlap, so several are added at once."""
+    for place in range(values.size):
+        values[place] += others[place]
+
+
+@compiled
+def choose_nodes(order, shape, strides, counts, many, chosen):
+    """Choose nodes whose verdict will settle many others, whatever it is.
+
+    A node that fails settles the nodes below it; one that holds settles those that cannot be better, which
+    stand after it in the order. Where scores are learned from other nodes, the order is only a guess, and a
+    node that holds settles nodes above it: then the geometric mean of both is taken. The harmonic mean of
+    what is settled either way decides. Chosen nodes are neither above nor below each other.
+
+    Parameters
+    ----------
+    order
+        int64[...]: the nodes that are not settled, the most promising first.
+    shape, strides
+        int64[attributes]: number of levels, and the distance of nodes that differ by one level.
+    counts
+        int32[1, nodes] or int32[2, nodes]: scratch; the latter where scores are learned from other nodes.
+    many, chosen
+        How many nodes are wanted, and int64[many] for them.
+
+    Returns
+    -------
+    int
+        How many were chosen; 0 when no node is given.
+    """
+    attributes = shape.size
+    counts[:] = 0
+    for place in range(order.size):
+        counts[:, order[place]] = 1
+    below, above = counts[0], counts[-1]
+    learned = counts.shape[0] > 1
+    add_up_below(below, shape, strides)
+    if learned:
+        add_up_above(above, shape, strides)
+    # Settled nodes have no score. Of equal nodes the last in the order is chosen.
+    scores = np.full(below.size, -1.0)
+    left = order.size
+    waiting = np.empty(left, np.int64)
+    for place in range(left):
+        node = order[left - 1 - place]
+        holds = float(place + 1)
+        if learned:
+            holds = np.sqrt(holds * above[node])
+        scores[node] = holds * below[node] / (holds + below[node])
+        waiting[place] = node
+    found = 0
+    bottom = np.zeros(attributes, np.int64)
+    top = shape - 1
+    levels = np.empty(attributes, np.int64)
+    while found < many:
+        best = -1.0
+        node_of_best = -1
+        kept = 0
+        for place in range(left):
+            node = waiting[place]
+            if scores[node] > best:
+                best = scores[node]
+                node_of_best = node
+            if scores[node] >= 0:
+                waiting[kept] = node
+                kept += 1
+        left = kept
+        if node_of_best < 0:
+            break
+        chosen[found] = node_of_best
+        found += 1
+        for j in range(attributes):
+            levels[j] = node_of_best // strides[j] % shape[j]
+        fill_box(scores, bottom, levels, strides, -1.0)
+        fill_box(scores, levels, top, strides, -1.0)
+    return found
+
+
+@compiled
+def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead):
+    """Mark the nodes at which the class of one key has too few records.
+
+    Two keys are in one class at one node and all above it: that of the levels at which their values meet. So
+    sums over what lies below a node are the sizes of the class at all nodes at once.
+
+    Parameters
+    ----------
+    codes, weights
+        uint[keys, columns] and int64[keys], as in `roll_up`.
+    tables, offsets
+        int64[...] and int64[columns]: ``tables[offsets[j] + code]`` is added to the number of the node at
+        which a key meets the one; negative where they never do.
+    shape, strides
+        int64[attributes]: number of levels, and the distance of nodes that differ by one level.
+    enough
+        How many records are enough.
+    dead
+        bool[nodes]: marked, never unmarked.
+    """
+    nodes = dead.size
+    sizes = np.zeros(nodes, np.int64)
+    for key in range(weights.size):
+        node = _meeting(codes, key, tables, offsets)
+        if node >= 0:
+            sizes[node] += weights[key]
+    add_up_below(sizes, shape, strides)
+    for node in range(nodes):
+        dead[node] |= sizes[node] < enough
+
+
+@compiled
+def count_values(codes, keys, tables, offsets, shape, strides, counts):
+    """Count the values of a sensitive attribute in the class of one key, at every node.
+
+    Parameters
+    ----------
+    codes, tables, offsets, shape, strides
+        As in `mark_too_small`.
+    keys
+        The values of each key; see `kernels.grouping.counting.Counts`.
+    counts
+        int64[nodes, values], 0 before.
+    """
+    for key in range(codes.shape[0]):
+        node = _meeting(codes, key, tables, offsets)
+        if node >= 0:
+            for entry in range(keys.indptr[key], keys.indptr[key + 1]):
+                counts[node, keys.codes[entry]] += keys.counts[entry]
+    add_up_below(counts.reshape(-1), shape, strides * counts.shape[1])
+
+
+@inlined
+def _meeting(codes, key, tables, offsets):
+    """Return the lowest node at which a key meets the one that tables are made for, else -1."""
+    node = 0
+    for j in range(offsets.size):
+        step = tables[offsets[j] + codes[key, j]]
+        if step < 0:
+            return -1
+        node += step
+    return node

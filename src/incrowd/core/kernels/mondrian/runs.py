@@ -1,0 +1,166 @@
+"""The common parts of Mondrian's loops: runs of keys in the order of a rank, and nodes above them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.core.kernels.grouping.sorting import sort_run
+from incrowd.core.kernels.jit import inlined, inner
+
+_FEW = 24
+"""Keys up to which insertion puts values in order sooner than marks do."""
+
+_WORD = 6
+"""Binary logarithm of the bits of a word."""
+
+_MAGIC = np.uint64(0x03F79D71B4CB0A89)
+_PLACES = np.zeros(64, np.int64)
+_PLACES[[((1 << place) * int(_MAGIC) % 2**64) >> 58 for place in range(64)]] = range(64)
+"""The place of a single bit in a word: the upper six bits of its product with a number tell all apart."""
+
+
+@inner
+def ancestor(axes, j, lo, hi):
+    """Lowest common ancestor of leaf ranks lo..hi, as a node number of attribute j."""
+    base = axes.nodes[j]
+    # The ladder's last rung holds the leaves themselves.
+    node = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
+    while axes.node_hi[base + node] <= hi:
+        node = axes.node_parent[base + node]
+    return node
+
+
+@inner
+def widest_first(width, order):
+    """Write the attributes in falling order of width, ties in order of the attributes."""
+    for a in range(width.size):
+        order[a] = a
+    for a in range(1, width.size):
+        j = order[a]
+        b = a - 1
+        while b >= 0 and width[order[b]] < width[j]:
+            order[b + 1] = order[b]
+            b -= 1
+        order[b + 1] = j
+
+
+@inlined
+def share_of(axes, j, node):
+    """Return the loss of a node of attribute j."""
+    node += axes.nodes[j]
+    return (axes.node_hi[node] - axes.node_lo[node] - 1) / max(axes.size[j] - 1, 1)
+
+
+@inlined
+def span_of(axes, j, lo, hi):
+    """Return the loss of ranks lo..hi of an attribute that has no hierarchy."""
+    if lo == hi:
+        return 0.0
+    if hi == axes.missing[j]:
+        # The missing value is joined to others.
+        return 1.0
+    base = axes.offset[j]
+    return (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
+
+
+@inner
+def largest_size(axes):
+    """Ranks of the attribute that has most."""
+    largest = 0
+    for j in range(axes.size.size):
+        largest = max(largest, axes.size[j])
+    return largest
+
+
+@inner
+def most_nodes(axes):
+    """Length of a buffer for the nodes of any attribute."""
+    deepest = 0
+    for j in range(axes.size.size):
+        deepest = max(deepest, axes.nodes[j + 1] - axes.nodes[j])
+    return deepest
+
+
+@inner
+def longest_run(start, stop, parts):
+    """Keys of the longest of some partitions."""
+    longest = 0
+    for p in range(start, stop):
+        longest = max(longest, parts.stops[p] - parts.starts[p])
+    return longest
+
+
+@inner
+def sort_ranks(codes, first, last, j, words):
+    """Sort a run by its ranks; a word has the rank and, in its lower half, the place in the run."""
+    for i in range(last - first):
+        words[i] = (np.int64(codes[first + i, j]) << 32) | i
+    sort_run(words, 0, last - first)
+
+
+@inner
+def room_for_values(axes, longest):
+    """Make room for `values_of` in runs of at most so many keys."""
+    largest = largest_size(axes)
+    words = (largest >> _WORD) + 1
+    return (
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.zeros(largest, np.int64),
+        np.zeros(words, np.uint64),
+        np.zeros((words >> _WORD) + 1, np.uint64),
+    )
+
+
+@inlined
+def values_of(keys, first, last, j, size, room):
+    """Write the ranks that a run has in an attribute, in order, and the records of each; how many.
+
+    `room` is of `room_for_values`: ranks and records, then the records of each of the attribute's `size`
+    ranks, a bit for each rank, and a bit for each word of those bits. The last three are 0 before and after.
+    """
+    codes, weights = keys.codes, keys.weights
+    ranks, records, sums, marks, words = room
+    one, low = np.uint64(1), (1 << _WORD) - 1
+    found = 0
+    if size <= last - first:
+        for i in range(first, last):
+            sums[codes[i, j]] += weights[i]
+        for value in range(size):
+            if sums[value] > 0:
+                ranks[found], records[found] = value, sums[value]
+                sums[value] = 0
+                found += 1
+    elif last - first <= _FEW:
+        for i in range(first, last):
+            rank = np.int64(codes[i, j])
+            v = found
+            while v > 0 and ranks[v - 1] > rank:
+                v -= 1
+            if v > 0 and ranks[v - 1] == rank:
+                records[v - 1] += weights[i]
+                continue
+            for n in range(found, v, -1):
+                ranks[n], records[n] = ranks[n - 1], records[n - 1]
+            ranks[v], records[v] = rank, weights[i]
+            found += 1
+    else:
+        for i in range(first, last):
+            rank = np.int64(codes[i, j])
+            word = rank >> _WORD
+            sums[rank] += weights[i]
+            marks[word] |= one << np.uint64(rank & low)
+            words[word >> _WORD] |= one << np.uint64(word & low)
+        for n in range((size >> _WORD >> _WORD) + 1):
+            while words[n] != 0:
+                others = words[n] & (words[n] - one)
+                place = (n << _WORD) | _PLACES[((words[n] ^ others) * _MAGIC) >> np.uint64(58)]
+                words[n] = others
+                while marks[place] != 0:
+                    others = marks[place] & (marks[place] - one)
+                    least = (place << _WORD) | _PLACES[((marks[place] ^ others) * _MAGIC) >> np.uint64(58)]
+                    marks[place] = others
+                    ranks[found], records[found] = least, sums[least]
+                    sums[least] = 0
+                    found += 1
+    return found

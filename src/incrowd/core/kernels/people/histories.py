@@ -1,0 +1,206 @@
+"""Which classes people have rows in, and how many people share several of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.core.kernels.grouping.grouping import group_members
+from incrowd.core.kernels.jit import compiled, over_ranges
+
+_MOST_WAYS = 30
+"""Classes of a set of which each choice may be tried, if that many other sets begin alike."""
+
+
+@compiled
+def _subsets(start, stop, indptr, classes, size, ends, sets):
+    at = np.empty(size, np.int64)
+    for person in range(start, stop):
+        first, count = indptr[person], indptr[person + 1] - indptr[person]
+        place = ends[person]
+        if ends[person + 1] == place:
+            continue
+        for i in range(size):
+            at[i] = i
+        while True:
+            for i in range(size):
+                sets[place, i] = classes[first + at[i]]
+            place += 1
+            i = size - 1
+            while i >= 0 and at[i] == count - size + i:
+                i -= 1
+            if i < 0:
+                break
+            at[i] += 1
+            for j in range(i + 1, size):
+                at[j] = at[j - 1] + 1
+
+
+@compiled
+def _slot(tree, node, label):
+    """Return where a child stands among the slots, or where it would (linear probing)."""
+    slots, parents, labels, _ = tree
+    mask = np.uint64(slots.size - 1)
+    mixed = ((np.uint64(node) << np.uint64(32)) ^ np.uint64(label)) * np.uint64(0x9E3779B97F4A7C15)
+    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+    while slots[slot] >= 0 and (parents[slots[slot]] != node or labels[slots[slot]] != label):
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@compiled
+def _grow(indptr, ranks, many, tree, ends):
+    """Put the sets into a tree; those that begin with rank r are below node r."""
+    slots, parents, labels, is_leaf = tree
+    nodes = many
+    for one in range(indptr.size - 1):
+        node = ranks[indptr[one]]
+        for i in range(indptr[one] + 1, indptr[one + 1]):
+            slot = _slot(tree, node, ranks[i])
+            if slots[slot] < 0:
+                slots[slot] = nodes
+                parents[nodes], labels[nodes] = node, ranks[i]
+                is_leaf[node] = False
+                nodes += 1
+            node = slots[slot]
+        ends[one] = node
+
+
+@compiled
+def _contains(ranks, at, end, first, last):
+    """Whether the set from `at` has all ranks of the set from `first`."""
+    if end - at < last - first:
+        return False
+    for i in range(first, last):
+        while at < end and ranks[at] < ranks[i]:
+            at += 1
+        if at == end or ranks[at] != ranks[i]:
+            return False
+    return True
+
+
+@compiled
+def _descend(ranks, place, end, amount, tree, met, stack):
+    """Add an amount to every node below a rank whose way has only ranks of a set, which go on at `place`."""
+    nodes, places = stack
+    slots, _, _, is_leaf = tree
+    depth = 0
+    nodes[0], places[0] = ranks[place - 1], place
+    met[nodes[0]] += amount
+    while depth >= 0:
+        if places[depth] == end or is_leaf[nodes[depth]]:
+            depth -= 1
+            continue
+        place = places[depth]
+        places[depth] += 1
+        child = slots[_slot(tree, nodes[depth], ranks[place])]
+        if child >= 0:
+            met[child] += amount
+            depth += 1
+            nodes[depth], places[depth] = child, place + 1
+
+
+@compiled
+def _meet(start, stop, postings, listed, sets, beginning, tree, met):
+    """Let the sets with the ranks `start .. stop - 1` meet those that begin with these."""
+    indptr, ranks, owner, times, ends = sets
+    begins, begun = beginning
+    stack = np.empty(_MOST_WAYS + 1, np.int64), np.empty(_MOST_WAYS + 1, np.int64)
+    for rank in range(start, stop):
+        few = begins[rank + 1] - begins[rank]
+        if few == 0:
+            continue
+        for at in range(postings[rank], postings[rank + 1]):
+            place, one = listed[at], owner[listed[at]]
+            end = indptr[one + 1]
+            if end - place <= _MOST_WAYS and (1 << (end - place)) <= few:
+                _descend(ranks, place + 1, end, times[one], tree, met, stack)
+                continue
+            for other in begun[begins[rank] : begins[rank + 1]]:
+                if _contains(ranks, place, end, indptr[other], indptr[other + 1]):
+                    met[ends[other]] += times[one]
+
+
+def subsets(
+    indptr: NDArray[np.int64], classes: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List every set of so many of each person's classes.
+
+    Parameters
+    ----------
+    indptr, classes
+        int64[people + 1] and int64[...]: the classes of each person, ascending.
+
+    Returns
+    -------
+    sets
+        int64[sets, size], each ascending.
+    counts
+        int64[people]: how many of them are each person's; they stand in the order of the people.
+    """
+    counts = _choose(np.diff(indptr), size)
+    ends = np.concatenate(([0], np.cumsum(counts)))
+    sets = np.empty((int(ends[-1]), size), np.int64)
+    over_ranges(_subsets, ends, indptr, classes, size, ends, sets)
+    return sets, counts
+
+
+def _choose(many: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return how many sets of a size there are of so many things."""
+    found = np.ones(len(many), np.int64)
+    for i in range(size):
+        found = found * np.maximum(many - i, 0) // (i + 1)
+    return found
+
+
+def supersets(
+    indptr: NDArray[np.int64], classes: NDArray[np.int64], times: NDArray[np.int64], many: int
+) -> NDArray[np.int64]:
+    """Count for each of some distinct sets of classes how often it or a larger one of them occurs.
+
+    Parameters
+    ----------
+    indptr, classes
+        int64[sets + 1] and int64[...]: the classes of each set, ascending, at least one.
+    times
+        int64[sets]: how often each occurs.
+    many
+        Number of classes.
+
+    Notes
+    -----
+    The sets are put into a tree, the rarest class first, and sets that begin alike share the way. A short
+    set goes down all ways that have only classes of its own, so it meets what it contains and little else.
+    A long one has too many ways: it is held against each set that begins with a class of its own.
+    """
+    owner = np.repeat(np.arange(len(times)), np.diff(indptr))
+    members = np.bincount(classes, minlength=many)
+    rank_of_class = np.empty(many, np.int64)
+    rank_of_class[np.argsort(members, kind="stable")] = np.arange(many)
+    ranks = np.sort(owner * many + rank_of_class[classes]) - owner * many
+    ends = np.empty(len(times), np.int64)
+    tree = _tree(indptr, ranks, many, ends)
+    met = np.zeros(len(tree[1]), np.int64)
+    postings, listed = group_members(ranks, many)
+    sets, beginning = (indptr, ranks, owner, times, ends), group_members(ranks[indptr[:-1]], many)
+    over_ranges(_meet, postings, postings, listed, sets, beginning, tree, met)
+    return met[ends]
+
+
+def _tree(
+    indptr: NDArray[np.int64], ranks: NDArray[np.int64], many: int, ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Put sets of ascending ranks into a tree, and write the node of each set into `ends`.
+
+    Returns
+    -------
+    slots
+        Nodes, where they are looked up by the node above them and their own rank.
+    parents, labels, is_leaf
+        The node above each, its rank, and whether none is below it.
+    """
+    most = many + len(ranks)
+    slots = np.full(1 << (2 * most).bit_length(), -1, np.int64)
+    tree = (slots, np.full(most, -1, np.int64), np.full(most, -1, np.int64), np.ones(most, np.bool_))
+    _grow(indptr, ranks, many, tree, ends)
+    return tree

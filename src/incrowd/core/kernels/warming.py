@@ -1,0 +1,62 @@
+"""Compile all kernels ahead of their first use: ``python -m incrowd.core.kernels.warming`` for a wheel."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+from incrowd.core.kernels.jit import thread_count
+from incrowd.core.progress import Progress, Silent
+
+
+def warm(progress: Progress, *, ship: bool = False) -> int:
+    """Compile every listed kernel that has no machine code yet, on all cores.
+
+    Parameters
+    ----------
+    progress
+        Receives how many kernels are done.
+    ship
+        Whether to compile for every processor that shipped code is for, and to put the code into the
+        package, from where it goes into a wheel.
+
+    Returns
+    -------
+    int
+        How many kernels are ready.
+    """
+    from incrowd.core.kernels.signatures import listed
+
+    names = [name for name, signatures in listed().items() if signatures]
+    progress.stage("compiling")
+    # Processes, since the threads of one compile one after the other.
+    with ProcessPoolExecutor(thread_count(), mp_context=get_context("spawn")) as pool:
+        try:
+            tasks = [pool.submit(_compile, name, ship) for name in names]
+            for done, task in enumerate(as_completed(tasks), 1):
+                task.result()
+                progress.advance(done, len(names))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return len(names)
+
+
+def _compile(name: str, ship: bool) -> None:
+    """Compile one kernel for all its signatures."""
+    from numba import config
+
+    from incrowd.core.kernels import cache
+    from incrowd.core.kernels.signatures import kernel_named, signatures_of
+
+    if ship:
+        config.CPU_NAME, config.CPU_FEATURES = cache.PORTABLE  # type: ignore[attr-defined]
+    dispatcher = kernel_named(name).made()
+    for signature in signatures_of(name):
+        dispatcher.compile(signature)
+    if ship:
+        dispatcher._cache.ship(dispatcher.targetctx)
+
+
+if __name__ == "__main__":
+    warm(Silent(), ship=True)

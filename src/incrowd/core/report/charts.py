@@ -1,0 +1,512 @@
+"""Charts in Vega-Lite: small multiples of a comparison, classes of a local recoding in two dimensions."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from incrowd.core.errors import ParameterError, require_extra, visible
+from incrowd.core.io.addresses import file_path
+from incrowd.core.lazy import np
+
+if TYPE_CHECKING:
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.report.document import ComparisonRun
+    from incrowd.core.table.frequency import FrequencyTable
+
+Spec: TypeAlias = dict[str, Any]
+"""A chart, or a part of one, as Vega-Lite writes it."""
+
+# Okabe and Ito: told apart by most people with impaired colour vision, and in grey by their order.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+_MOST_TICKS = 10
+_FONT = "Liberation Sans"
+"""The font by which texts are measured; `vl_convert` brings it."""
+_FONTS = f"{_FONT}, Arial, Arimo, Helvetica, sans-serif"
+"""The fonts that a page asks for: the first four have the same widths, the last is the reader's own."""
+_LABEL_SIZE = 9
+_WIDEST = 0.62
+"""Average width of a character, in heights of the font, in the widest font that readers commonly have."""
+_LONGEST_LABEL = 180
+"""Width at which a label is cut, in pixels, as measured in `_FONT`."""
+_WIDER = 1.25
+"""How much wider a text may be in the reader's font."""
+_WIDTH = 420
+"""Width of a picture of a report, in pixels, its texts included."""
+_FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ? '0' : datum.label"}
+"""Settings of an axis of figures: room for its labels in any font, and 0 in place of 0k."""
+
+
+class Measure(NamedTuple):
+    """An axis: its title, and how to get the figure and its spread of a run."""
+
+    title: str
+    of: Callable[[ComparisonRun], tuple[float, float]]
+
+
+def measures(records: int) -> list[Measure]:
+    """Return the measures of the one page: seconds, LM and MD, each summed over records."""
+
+    def utility(name: str, scale: float) -> Callable[[ComparisonRun], tuple[float, float]]:
+        def figure(run: ComparisonRun) -> tuple[float, float]:
+            return run.lost(name) * scale, (run.spread or {}).get(name, 0.0) * scale
+
+        return figure
+
+    return [
+        Measure("seconds", lambda run: (run.seconds, (run.spread or {}).get("seconds", 0.0))),
+        Measure("LM", utility("loss", records)),
+        Measure("MD", utility("distortion", 1.0)),
+    ]
+
+
+_CONFIG: Spec = {
+    "font": _FONT,
+    "background": "white",
+    "padding": {"left": 5, "right": 16, "top": 5, "bottom": 5},
+    "axis": {
+        "labelFontSize": _LABEL_SIZE, "titleFontSize": 10, "titleFontWeight": "normal",
+        "grid": True, "gridColor": "#e6e6e6", "domainColor": "#888888", "tickColor": "#888888",
+    },
+    "view": {"stroke": None},
+    "legend": {
+        "orient": "top", "title": None, "labelFontSize": 10, "symbolSize": 60, "columns": 5,
+        "symbolOpacity": 1,
+    },
+}  # fmt: skip
+
+
+def _themed(**parts: Any) -> Spec:
+    """Return a whole chart, with the look of all."""
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": _CONFIG, **parts}
+
+
+def _number(field: str, **settings: Any) -> Spec:
+    return {"field": field, "type": "quantitative", **settings}
+
+
+def _name(field: str, **settings: Any) -> Spec:
+    return {"field": field, "type": "nominal", **settings}
+
+
+def _title(text: str, size: int = 11, **settings: Any) -> Spec:
+    return {
+        "text": text, "fontSize": size, "anchor": "start", "fontWeight": "bold", "font": _FONT, **settings
+    }  # fmt: skip
+
+
+def for_notebooks(spec: Spec) -> Any:
+    """Return a chart as one of Altair, which notebooks show."""
+    require_extra(["altair", "vl_convert"], "report", "drawing charts")
+    # It loads slowly, and a page of a report does without it.
+    import altair
+
+    chart = altair.Chart.from_dict(spec)
+    if "data" in spec:
+        # Otherwise the rows go to another place, under a name that Altair makes up.
+        chart.data = altair.Data(**spec["data"])  # type: ignore[no-untyped-call]
+    return chart
+
+
+def _room(labels: Iterable[str]) -> int:
+    """Return the pixels that the labels of an axis need in any font that a reader may have."""
+    longest = max(map(len, labels), default=0) * _LABEL_SIZE * _WIDEST
+    return math.ceil(min(longest, _LONGEST_LABEL * _WIDER)) + 8
+
+
+def against(
+    runs: Sequence[ComparisonRun],
+    limit: str,
+    shown: Sequence[Measure],
+    *,
+    width: int = 150,
+    height: int = 105,
+    algorithms: Sequence[str] | None = None,
+) -> Any:
+    """Draw measures against a limit of the grid as an Altair chart: a panel each, a line per algorithm.
+
+    Bands are one standard deviation over runs that differ in the seed. Runs without a release are left out.
+
+    Parameters
+    ----------
+    runs
+        Averages, as `Comparison.averaged` gives them.
+    limit
+        ``k``, ``l`` or ``t``; k has a logarithmic axis.
+    shown
+        At least one.
+    width, height
+        Of a panel, in pixels at 96 to the inch.
+    algorithms
+        All algorithms of a page, so that each has one colour in all of its charts.
+    """
+    return for_notebooks(panels(runs, limit, shown, algorithms, (width, height)))
+
+
+def panels(
+    runs: Sequence[ComparisonRun],
+    limit: str,
+    shown: Sequence[Measure],
+    algorithms: Sequence[str] | None = None,
+    size: tuple[int, int] = (150, 105),
+) -> Spec:
+    """Draw what `against` draws, as plain data for a page."""
+    done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
+    if not done:
+        raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")
+    names = list(dict.fromkeys(algorithms or (run.algorithm for run in done)))
+    found = []
+    for measure in shown:
+        title = f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title
+        panel = _panel(done, limit, measure, names)
+        found.append(panel | {"width": size[0], "height": size[1], "title": _title(title, 10, frame="group")})
+    return _themed(hconcat=found, spacing=14)
+
+
+def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorithms: Sequence[str]) -> Spec:
+    """Draw one measure against a limit: per algorithm a line, its points, and a band of its spread."""
+    present = {run.algorithm for run in runs}
+    legend = {"values": [name for name in algorithms if name in present]}
+
+    def distinguished(marks: Sequence[str]) -> Spec:
+        scale = {"domain": list(algorithms), "range": list(marks[: len(algorithms)])}
+        return _name("algorithm", scale=scale, legend=legend)
+
+    up = _measure_axis(runs, measure)
+    place = {"x": _limit_axis(runs, limit), "color": distinguished(COLOURS)}
+    figure = place | {"y": _number("figure", **up)}
+    return {
+        "data": {"values": _points(runs, limit, measure)},
+        "layer": [
+            {
+                "mark": {"type": "area", "opacity": 0.2},
+                "encoding": place | {"y": _number("low", **up), "y2": {"field": "high"}},
+            },
+            {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": figure},
+            {
+                "mark": {"type": "point", "filled": True, "size": 28, "opacity": 1},
+                "encoding": figure | {"shape": distinguished(SHAPES)},
+            },
+        ],
+    }
+
+
+def _points(runs: Sequence[ComparisonRun], limit: str, measure: Measure) -> list[dict[str, Any]]:
+    """Return a row per run: the limit, the figure and the ends of its band."""
+    # A logarithmic axis has no place for nothing, so a band ends there at half the least figure.
+    floor = min(measure.of(run)[0] for run in runs) / 2 if _spans_magnitudes(runs, measure) else 0.0
+    rows = []
+    for run in runs:
+        figure, spread = measure.of(run)
+        ends = {"low": max(figure - spread, floor), "high": figure + spread}
+        rows.append({"algorithm": run.algorithm, "limit": getattr(run, limit), "figure": figure, **ends})
+    return rows
+
+
+def _spans_magnitudes(runs: Sequence[ComparisonRun], measure: Measure) -> bool:
+    """Tell whether an axis has to be logarithmic: times of algorithms differ by orders of magnitude."""
+    figures = [measure.of(run)[0] for run in runs]
+    return measure.title == "seconds" and max(figures) > 20 * min(figures) > 0
+
+
+def _limit_axis(runs: Sequence[ComparisonRun], limit: str) -> Spec:
+    values = sorted({getattr(run, limit) for run in runs})
+    logarithmic = limit == "k" and values[0] > 0
+    scale = {"type": "log", "base": 2, "nice": False} if logarithmic else {"nice": False, "zero": False}
+    # Many values would be a grid of lines without labels; then the axis chooses its own.
+    marks = {"values": values} if len(values) <= _MOST_TICKS else {"tickCount": 6}
+    axis = {"labelFlush": False, "labelOverlap": "greedy", "labelSeparation": 3, **marks}
+    return _number("limit", scale=scale, axis={"title": limit, "format": "~g", **axis})
+
+
+def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> Spec:
+    """Return scale and axis of a measure, which its line, points and band share."""
+    wide = _spans_magnitudes(runs, measure)
+    ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
+    form = "~g" if measure.title == "seconds" else "~s"
+    return {
+        "scale": {"type": "log"} if wide else {"zero": True},
+        "axis": {"title": None, "format": form, **ticks, **_FIGURES},
+    }
+
+
+class Recoded(Protocol):
+    """A recoded table, as a `Release` has it."""
+
+    @property
+    def recoding(self) -> Recoding:
+        """The chosen recoding."""
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys that were recoded."""
+
+
+def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: int = 320) -> Any:
+    """Draw the classes of a local recoding as an Altair chart: rectangles over two columns of numbers.
+
+    A class is as wide as the smallest and the largest value that its records had, so the picture knows raw
+    values; it is for whoever may see them. Colour tells the records of a class.
+
+    Parameters
+    ----------
+    release
+        A release by a local algorithm, as Mondrian.
+    x, y
+        Two quasi-identifiers that are numbers or dates without a hierarchy.
+
+    Raises
+    ------
+    ParameterError
+        When a column is none, or the recoding has no classes of its own.
+    """
+    from incrowd.core.recoding import Local
+
+    recoding, frequency = release.recoding, release.frequency
+    if not isinstance(recoding, Local):
+        raise ParameterError(f"{recoding.kind} recoding has no classes of its own to draw; use a local one")
+    places = {domain.name: j for j, domain in enumerate(frequency.domains)}
+    for name in (x, y):
+        if name not in places or not frequency.domains[places[name]].ordered:
+            raise ParameterError(f"{name!r} is no quasi-identifier of numbers without a hierarchy")
+    keep = recoding.class_of_key >= 0
+    of_key = recoding.class_of_key[keep]
+    sizes = np.bincount(of_key, frequency.weights[keep], recoding.count)
+    ends = {}
+    for name in (x, y):
+        place = places[name]
+        numbers = frequency.domains[place].numbers[frequency.codes[place][keep]]
+        low, high = np.full(recoding.count, np.inf), np.full(recoding.count, -np.inf)
+        np.fmin.at(low, of_key, numbers)
+        np.fmax.at(high, of_key, numbers)
+        ends[name] = low, high
+    rows = [
+        {"x": float(a), "x2": float(b), "y": float(c), "y2": float(d), "records": int(n)}
+        for a, b, c, d, n in zip(*ends[x], *ends[y], sizes, strict=True)
+        if np.isfinite([a, b, c, d]).all() and n
+    ]
+    tight = {"zero": False, "nice": False}
+    encoding = {
+        "x": _number("x", title=_text(x), scale=tight),
+        "x2": {"field": "x2"},
+        "y": _number("y", title=_text(y), scale=tight, axis=_FIGURES),
+        "y2": {"field": "y2"},
+        "color": _number(
+            "records",
+            title="records",
+            scale={"scheme": "yellowgreenblue", "type": "log"},
+            legend={"orient": "right", "title": "records", "type": "gradient", "columns": 1},
+        ),
+    }
+    area = {"type": "rect", "opacity": 0.85, "stroke": "#333333", "strokeWidth": 0.6}
+    # A class of one value in a column has no area.
+    flat = {"type": "rule", "strokeWidth": 2.5, "strokeCap": "round"}
+    layers = [
+        {"mark": mark, "encoding": encoding, "transform": [{"filter": condition}]}
+        for mark, condition in (
+            (area, "datum.x < datum.x2 && datum.y < datum.y2"),
+            (flat, "datum.x == datum.x2 || datum.y == datum.y2"),
+        )
+    ]
+    return for_notebooks(_themed(data={"values": rows}, layer=layers, width=width, height=height))
+
+
+def save(chart: Any, path: str | os.PathLike[str]) -> None:
+    """Write a chart as ``.svg``, ``.png`` (two pixels to one), ``.pdf`` or ``.json`` (Vega-Lite).
+
+    Parameters
+    ----------
+    chart
+        A chart of Altair, or Vega-Lite as plain data.
+    path
+        Its suffix says the kind of file.
+
+    Raises
+    ------
+    ParameterError
+        For another suffix.
+    """
+    require_extra(["vl_convert"], "report", "drawing charts")
+    import vl_convert
+
+    target = file_path(path)
+    document = _plain(chart)
+    suffix = target.suffix.lower()
+    if suffix == ".svg":
+        target.write_text(vl_convert.vegalite_to_svg(document), encoding="utf-8", newline="\n")
+    elif suffix == ".png":
+        target.write_bytes(vl_convert.vegalite_to_png(document, scale=2))
+    elif suffix == ".pdf":
+        target.write_bytes(vl_convert.vegalite_to_pdf(document))
+    elif suffix == ".json":
+        written = json.dumps(document, indent=2, sort_keys=True)
+        target.write_text(written, encoding="utf-8", newline="\n")
+    else:
+        raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")
+
+
+def _plain(chart: Any) -> Spec:
+    spec: Spec = chart if isinstance(chart, dict) else chart.to_dict()
+    return spec
+
+
+# --- parts of a report --------------------------------------------------------------------------------
+
+_BEFORE, _AFTER = "before", "after"
+_ONE_WIDTH = {"type": "fit-x", "contains": "padding"}
+"""Pictures of one width have texts of one size when a page scales them."""
+
+
+_OF_EVERY_OBJECT = {
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString",
+    "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+}  # fmt: skip
+"""Texts that Vega, which looks texts up as the names of an object, would find."""
+
+
+def _text(text: str) -> str:
+    """Return a text of a table as Vega shows it and does not run into it."""
+    return f"{text} " if text in _OF_EVERY_OBJECT else visible(text)
+
+
+def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Spec:
+    """Draw bars of before and after beside each other, a row per label, in the order given."""
+    present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
+    colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
+    figures = {"format": "~s" if unit == "records" else "~%", "tickCount": 5}
+    return _themed(
+        data={"values": [{**row, "label": _text(row["label"])} for row in rows]},
+        mark={"type": "bar"},
+        encoding={
+            "y": _name(
+                "label",
+                sort=[_text(name) for name in names],
+                title=None,
+                axis={"labelLimit": _LONGEST_LABEL, "minExtent": _room(names)},
+            ),
+            "yOffset": _name("when", sort=present),
+            "x": _number("value", title=unit, axis=figures | {"labelExpr": _FIGURES["labelExpr"]}),
+            "color": _name("when", scale={"domain": present, "range": [colours[name] for name in present]}),
+        },
+        width=width,
+        autosize=_ONE_WIDTH,
+        height={"step": 11 if len(present) > 1 else 14},
+        title=_title(_text(title), limit=width),
+    )
+
+
+def class_sizes(classes: dict[str, Any], *, width: int = _WIDTH) -> Spec:
+    """Draw the records by the size of their class, before and after where both are there."""
+    rows = size_rows(classes)
+    names = list(dict.fromkeys(row["label"] for row in rows))
+    return _pairs("Records by the size of their class", rows, names, width=width, unit="records")
+
+
+def size_rows(classes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return how many records are in classes of each span of sizes, the smallest sizes first."""
+    found = []
+    for when, sizes in classes.items():
+        for each in sizes["distribution"]:
+            least, most = each["least"], each["most"]
+            label = str(least) if least == most else f"{least:,} to {most:,}"
+            found.append((least, {"label": label, "when": when, "value": each["records"]}))
+    return [row for _, row in sorted(found, key=lambda each: each[0])]
+
+
+_RISKS = {
+    ("prosecutor", "max"): "prosecutor, highest",
+    ("prosecutor", "mean"): "prosecutor, average",
+    ("prosecutor", "at_risk"): "records at risk",
+    ("journalist", "max"): "journalist, highest",
+    ("journalist", "mean"): "journalist, average",
+    ("marketer", "expected"): "marketer",
+    ("attribute-disclosure", "mean"): "attribute disclosure",
+}
+
+
+def risks(risk: dict[str, Any], *, width: int = _WIDTH) -> Spec:
+    """Draw the figures of the risk models, before and after where both are there."""
+    return _pairs("Risk", risk_rows(risk), list(_RISKS.values()), width=width, unit="probability")
+
+
+def risk_rows(risk: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the figures of the risk models that are shares, each before and after where it is there."""
+    return [
+        {"label": label, "when": when, "value": figures[model][figure]}
+        for (model, figure), label in _RISKS.items()
+        for when, figures in risk.items()
+        if figure in figures.get(model, {})
+    ]
+
+
+def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Spec:
+    """Draw the distribution of a quasi-identifier before and after."""
+    rows = [
+        {"label": each["label"], "when": when, "value": each[when]}
+        for each in attribute["bins"]
+        for when in (_BEFORE, _AFTER)
+    ]
+    return _pairs(
+        attribute["name"], rows, [each["label"] for each in attribute["bins"]], width=width, unit="records"
+    )
+
+
+def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Spec:
+    """Draw the front of loss and mean risk of a lattice; the chosen node is filled."""
+    rows = [
+        {"score": node["score"], "risk": node["risk"], "node": "chosen" if node["chosen"] else "other"}
+        for node in nodes
+    ]
+    domain = ["chosen", "other"]
+    place = {
+        "x": _number("score", title="loss"),
+        "y": _number("risk", title="mean risk", axis={"format": "~%", **_FIGURES}),
+    }
+    marks = {
+        "color": _name("node", scale={"domain": domain, "range": [COLOURS[1], "#999999"]}),
+        "shape": _name("node", scale={"domain": domain, "range": ["diamond", "circle"]}),
+    }
+    line = {"type": "line", "strokeWidth": 1.2, "color": "#999999", "interpolate": "step-before"}
+    point = {"type": "point", "filled": True, "size": 55, "opacity": 1}
+    return _themed(
+        data={"values": rows},
+        layer=[{"mark": line, "encoding": place}, {"mark": point, "encoding": place | marks}],
+        width=width,
+        autosize=_ONE_WIDTH,
+        height=height,
+        title=_title("Recodings that none beats in both"),
+    )
+
+
+def svg_for_pages(chart: Any) -> str:
+    """Return an SVG for a page with light and dark colours: ink and lines take the page's text colour."""
+    require_extra(["vl_convert"], "report", "drawing charts")
+    import vl_convert
+
+    document = deepcopy(_plain(chart))
+    document["background"] = None
+    config = document["config"]
+    config["background"] = None
+    config["view"]["stroke"] = None
+    ink = "#010203"
+    for part in ("axis", "legend", "title"):
+        config.setdefault(part, {})
+        config[part] |= {"labelColor": ink, "titleColor": ink}
+    config["axis"] |= {"gridColor": ink, "gridOpacity": 0.12, "domainColor": ink, "tickColor": ink}
+    config["title"]["color"] = ink
+    text: str = vl_convert.vegalite_to_svg(document)
+    return text.replace(ink, "currentColor").replace(f'"{_FONT}"', f'"{_FONTS}"')

@@ -1,0 +1,276 @@
+"""Attribute: one column of a table, its role, and how its values are read and written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal, TypeGuard
+
+from incrowd.core.errors import ParameterError, SchemaError, open_roles
+from incrowd.core.io.addresses import file_path
+from incrowd.core.lazy import np
+from incrowd.core.parameters import Parameter, check_fields
+from incrowd.core.reading.spellings import Spelling, check_spelling
+from incrowd.core.table.grids import ENDS, Ends, check_grid
+from incrowd.core.table.parts import check_parts
+from incrowd.core.table.treatment_rules import check_key, check_missing, check_treatment
+from incrowd.core.treatments.base import Treatment
+
+if TYPE_CHECKING:
+    from incrowd.core.hierarchy import Builder, Hierarchy
+
+Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
+Kind = Literal["auto", "number", "date", "category"]
+Party = Literal["person", "household"]
+Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
+
+ROLES: tuple[Role, ...] = (
+    "identifying",
+    "person",
+    "household",
+    "weight",
+    "quasi",
+    "sensitive",
+    "insensitive",
+)
+KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
+PARTIES: tuple[Party, ...] = ("person", "household")
+STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
+"""The roles of columns that never leave."""
+OPEN_ROLE: Literal["?"] = "?"
+"""The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
+STYLE = Parameter(str, "output style", choices=STYLES)
+WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One column of the table and how it is to be treated.
+
+    Attributes
+    ----------
+    name
+        The column's name, exactly as in the table.
+    role
+        ``identifying`` (never released), ``person`` (never released; rows of the same value are rows of the
+        same person), ``household`` (never released; who finds one member has found all), ``weight`` (never
+        released; how many people of the population the row stands for), ``quasi`` (generalized),
+        ``sensitive`` (released as it is and protected by the privacy models) or ``insensitive`` (released as
+        it is).
+    kind
+        How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
+    hierarchy
+        A generalization hierarchy or the recipe of one.
+    output
+        Output style of this column where it differs from that of the release.
+    weight
+        How much the column's loss counts where an algorithm minimizes one, >= 0. It has nothing to do with
+        the role ``weight``.
+    levels
+        Least and largest level of full-domain recoding, both included; None for the largest is the top.
+    format
+        How dates and times are written in texts, as `datetime.strptime` takes it: ``%d.%m.%Y``.
+    decimal, thousands
+        How numbers are written in texts: the sign before decimals (``.`` or ``,``), and what groups digits in
+        threes. A sign of a currency or of percent that all numbers have is left out.
+    treatment
+        What becomes of its values besides recoding, e.g. ``ic.Round(500)``. A column that says whose row it
+        is leaves where it has one.
+    ends
+        Ends of the ranges of this quasi-identifier where they differ from those of the release: ``outward``
+        or ``exact``.
+    grid
+        What the ends of its ranges, and its means, are rounded to: a number whose multiples they are, or
+        ``day``, ``month`` or ``year``. The ends are then ``outward``. Without it, ends have two significant
+        digits, are multiples of five where the values are 20 or more apart, and are the ends of months.
+    parts
+        The text between the parts of a cell, where the cells of a sensitive column hold lists: ``";"`` for
+        ``F32;E11``. Models then judge a class by the parts, too. The cells leave as they are.
+    key_of
+        Whose name the column is a part of, besides its role: ``person``, ``household`` or both. A region and
+        a number may name a household together while the region is a quasi-identifier. People and households
+        are told apart by the raw values.
+    missing
+        Texts that mean missing in this column, besides the `null_values` of the schema: ``("9", "99")``. They
+        mean the numbers and days, too. The column is one that is released.
+    """
+
+    name: str
+    role: Role
+    kind: Kind = "auto"
+    hierarchy: Hierarchy | Builder | None = None
+    output: Style | None = None
+    weight: float = WEIGHT.field(1.0)
+    levels: tuple[int, int | None] | None = None
+    format: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    treatment: Treatment | None = None
+    ends: Ends | None = None
+    grid: float | str | None = None
+    parts: str | None = None
+    key_of: tuple[Party, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            check_fields(self, f"column {self.name!r}")
+        except ParameterError as error:
+            raise SchemaError(str(error)) from None
+        if str(self.role) == OPEN_ROLE:
+            raise SchemaError(open_roles([self.name]))
+        _check_levels(self.name, self.levels)
+        for what, value, allowed in (
+            ("role", self.role, ROLES),
+            ("kind", self.kind, KINDS),
+            ("output", self.output, (None, *STYLES)),
+            ("ends", self.ends, (None, *ENDS.choices)),
+        ):
+            if value not in allowed:
+                known = ", ".join(str(item) for item in allowed if item)
+                raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+        if self.role == "weight" and self.weight != 1:
+            raise SchemaError(
+                f"column {self.name!r} has the role weight, so its numbers are sampling weights; a weight of "
+                "its own says how much the loss of a quasi-identifier counts, so leave that out"
+            )
+        if self.grid is not None:
+            check_grid(self.name, self.grid)
+            if self.ends == "exact":
+                raise SchemaError(f"column {self.name!r}: exact ends have no grid; leave one of them out")
+        if self.role != "quasi" and (self.ends is not None or self.grid is not None):
+            raise SchemaError(
+                f"column {self.name!r}: ends and grid are about the ranges of a quasi-identifier; to round "
+                "other values, use a treatment"
+            )
+        check_spelling(self.name, self.spelling, self.kind)
+        if self.parts is not None:
+            beside = {
+                "hierarchy": self.hierarchy is not None,
+                "format, decimal or thousands": bool(self.spelling),
+                "treatment": self.treatment is not None,
+            }
+            others = [what for what, declared in beside.items() if declared]
+            check_parts(self.name, self.role, self.kind, self.parts, others)
+        check_key(self.name, self.role, self.key_of, treated=self.treatment is not None)
+        check_missing(self.name, self.role, self.missing, names_people=bool(self.key_of))
+        if self.treatment is not None:
+            check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
+
+    def nulls(self, common: tuple[str, ...]) -> tuple[str, ...]:
+        """Return all texts that mean missing in it, given those that do so in every column."""
+        return (*common, *self.missing)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether the ends of its ranges are rounded outward."""
+        return self.ends == "outward" or self.grid is not None
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the column is released; a column that names people is, if a treatment hides the names."""
+        return self.role not in UNRELEASED or self.treatment is not None
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether equal values may be released as different ones, so that models judge the values before."""
+        return self.treatment is not None and self.treatment.perturbs
+
+    def as_counted(self) -> Attribute:
+        """Return how its values are read once they are treated; perturbed ones are counted as they came."""
+        if self.treatment is None or self.perturbed or self.treatment.gives == self.treatment.reads != "text":
+            return replace(self, treatment=None)
+        return replace(self.unspelled(), kind="auto", treatment=None)
+
+    @property
+    def spelling(self) -> Spelling:
+        """How its texts are written, where that is declared."""
+        return Spelling(self.format, self.decimal, self.thousands)
+
+    def as_released(self) -> Attribute:
+        """Return how its cells in a release are read: those of a quasi-identifier are texts."""
+        if self.role != "quasi":
+            return self
+        plain = self.as_texts().unspelled()
+        if not self.commas:
+            return plain
+        return WithCommas(**{each.name: getattr(plain, each.name) for each in fields(plain)})
+
+    @property
+    def commas(self) -> bool:
+        """Whether its released cells have decimal commas; a hierarchy that names values has its own texts."""
+        ours = self.hierarchy is None or not getattr(self.hierarchy, "names_values", True)
+        return self.decimal == "," and self.kind != "category" and ours
+
+    def unspelled(self) -> Attribute:
+        """Return it for values that are written plainly: ``2020-03-05``, ``1234.5``."""
+        return replace(self, format=None, decimal=None, thousands=None)
+
+    def as_sensitive(self) -> Attribute:
+        """Return it as a sensitive column, of which nothing is recoded."""
+        return replace(
+            self, role="sensitive", levels=None, output=None, weight=1.0, ends=None, grid=None, key_of=()
+        )
+
+    def names(self, party: Party) -> bool:
+        """Say whether the column names people, or households, alone or with others."""
+        return self.role == party or party in self.key_of
+
+    def as_texts(self) -> Attribute:
+        """Return it untreated, without kind and hierarchy: values are told apart by their text."""
+        return replace(self, kind="category", hierarchy=None, treatment=None, ends=None, grid=None)
+
+
+def _is_level(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _check_levels(name: str, levels: object) -> None:
+    """Refuse bounds of levels that are no pair of whole numbers in their order; the largest may be open."""
+    match levels:
+        case None:
+            return
+        case [low, high] if _is_level(low) and (high is None or (_is_level(high) and high >= low)):
+            return
+    raise SchemaError(f"column {name!r}: levels must be [least, largest], whole numbers from 0 up")
+
+
+@dataclass(frozen=True, slots=True)
+class WithCommas(Attribute):
+    """A column of a release, the cells of which have decimal commas; see `Attribute.as_released`."""
+
+
+def attribute_of(name: str, role: Role, spec: object) -> Attribute:
+    """Make an attribute of a schema's entry for a column: a hierarchy, a recipe, a file or a kind.
+
+    Raises
+    ------
+    SchemaError
+        For anything else.
+    """
+    from incrowd.core.hierarchy import Builder, Hierarchy
+
+    if not isinstance(name, str):
+        raise SchemaError(f"column names are texts; {role} names a {type(name).__name__}")
+    if isinstance(spec, Attribute):
+        if spec.name != name or spec.role != role:
+            raise SchemaError(f"column {name!r}: its Attribute says {spec.name!r} as {spec.role}")
+        return spec
+    if spec is None:
+        return Attribute(name, role)
+    if isinstance(spec, Hierarchy | Builder):
+        return Attribute(name, role, hierarchy=spec)
+    for kind in KINDS:
+        if spec == kind:
+            return Attribute(name, role, kind=kind)
+    if isinstance(spec, str | os.PathLike):
+        path = file_path(spec)
+        if not path.suffix:
+            raise SchemaError(
+                f"column {name!r}: {str(spec)!r} is neither a kind ({', '.join(KINDS)}) nor a hierarchy file"
+            )
+        return Attribute(name, role, hierarchy=Hierarchy.read(path))
+    raise SchemaError(
+        f"column {name!r}: give a hierarchy, a builder, a file, a kind or None, not a {type(spec).__name__}"
+    )

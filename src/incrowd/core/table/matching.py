@@ -1,0 +1,408 @@
+"""Equivalence classes that count the records that their cells match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.table.classes import EquivalenceClasses, Singles
+from incrowd.core.table.frequency import FrequencyTable, People
+from incrowd.core.table.parts import Parts
+from incrowd.core.table.sensitive import SensitiveCounts
+
+if TYPE_CHECKING:
+    from incrowd.core.kernels.grouping.counting import Counts
+
+
+def are_wildcards(texts: Sequence[str | None]) -> NDArray[np.bool_]:
+    """Say which cells are `*` or missing: bool[texts]."""
+    return np.array([text is None or text == "*" for text in texts], np.bool_)
+
+
+def matched(
+    classes: EquivalenceClasses, wildcards: str, texts: Sequence[Sequence[str | None]] | None = None
+) -> EquivalenceClasses:
+    """Return the classes as they are counted where `*` and missing cells match as `wildcards` says.
+
+    Example: four records have the cells (30, M), (30, M), (30, *) and (*, M). By ``value`` the classes have
+    2, 1 and 1 records. By ``matches-any`` they have 4, 4 and 4, since each record could be any other. By
+    ``conservative`` they have 2, 1 and 1; of two records (30, *) each would count alone.
+
+    Parameters
+    ----------
+    classes
+        Classes whose cells are known, as those of a table as it stands.
+    wildcards
+        One of `WILDCARDS`.
+    texts
+        The cells of each quasi-identifier, where they are not the values of its domain.
+
+    Notes
+    -----
+    ``matches-any`` is how sdcMicro counts missing values (`freqCalc`) and ARX samples with wildcards
+    (`RiskModelSampleWildcard`). ``conservative`` is how SQL compares missing values: they equal nothing. A
+    column of which nothing but such cells is left tells nobody apart, so it is passed over there.
+
+    A suppressed record is in no class and matches none, whatever is asked for.
+    """
+    if wildcards == "value" or classes.codes is None:
+        return classes
+    if texts is None:
+        values = {domain.name: domain.values for domain in classes.frequency.domains}
+        texts = [values[name] for name in classes.names]
+    columns = [
+        _Column(codes, len(cells), are_wildcards(cells))
+        for cells, codes in zip(texts, classes.codes, strict=True)
+    ]
+    if not any(column.hidden[column.codes].any() for column in columns):
+        return classes
+    if wildcards == "conservative":
+        columns = [column.without_wildcards_alone() for column in columns]
+    return WildcardClasses(classes, wildcards, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A quasi-identifier's cells: the code of each class, how many codes there are, and which match all."""
+
+    codes: NDArray[np.unsignedinteger]
+    size: int
+    hidden: NDArray[np.bool_]
+
+    def without_wildcards_alone(self) -> _Column:
+        """Return the column, without wildcards where it has nothing else."""
+        return self if not self.hidden[self.codes].all() else replace(self, hidden=np.zeros_like(self.hidden))
+
+    def of(self, chosen: NDArray[np.integer]) -> _Column:
+        """Return the column of some classes."""
+        return replace(self, codes=self.codes[chosen])
+
+
+class WildcardClasses(EquivalenceClasses):
+    """Equivalence classes that count the records that their cells match; see `matched`.
+
+    There is a class for each class of `own`, in the same order. Sizes and counts of values are of the records
+    that the class matches. How many records (or people) some classes hold is as in `own`.
+
+    Attributes
+    ----------
+    wildcards
+        ``matches-any`` or ``conservative``.
+    """
+
+    def __init__(self, own: EquivalenceClasses, wildcards: str, columns: Sequence[_Column]) -> None:
+        super().__init__(own.frequency, own.indptr, own.members)
+        self.codes, self.code_sizes, self.names = own.codes, own.code_sizes, own.names
+        self.known, self.rows, self._people = own.known, own.rows, own._people
+        self._own = own
+        self.wildcards = wildcards
+        self._columns = tuple(columns)
+
+    @property
+    def own(self) -> EquivalenceClasses:
+        """The classes by their cells alone."""
+        return self._own
+
+    @cached_property
+    def counted(self) -> EquivalenceClasses:
+        """The classes with people where people count, else themselves."""
+        counted = self.own.counted
+        return self if counted is self.own else WildcardClasses(counted, self.wildcards, self._columns)
+
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """Classes of which each record counts alone: bool[classes]."""
+        alone = np.zeros(len(self), np.bool_)
+        if self.wildcards == "conservative":
+            for column in self._columns:
+                alone |= column.hidden[column.codes]
+        return alone
+
+    @cached_property
+    def _wide(self) -> EquivalenceClasses:
+        """Classes that hold all that is matched; their keys are made for them."""
+        return self.own if self._matches is None else self._matches.classes(self.own)
+
+    @cached_property
+    def _matches(self) -> _Matches | None:
+        return None if self.wildcards == "conservative" else _Matches.of(self._columns, len(self))
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Records that each class matches, or people: int64[classes]."""
+        return np.where(self.alone, 1, self._wide.sizes)
+
+    def reach(self, least: int) -> NDArray[np.bool_]:
+        """Say which classes match at least so many records, or people: bool[classes]."""
+        return self.sizes >= least
+
+    @property
+    def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """People of the population whom each class covers. To cover any, `*` needs no wildcard.
+
+        An estimate by sampling weights is of the records that match. A record that counts alone stands for
+        one person at most.
+        """
+        people = self.own.population
+        if self._counted_population().weights is not None:
+            people = self.matched_sums(people)
+        return np.where(self.alone, np.minimum(people, 1), people)
+
+    @property
+    def represented(self) -> NDArray[np.float64] | None:
+        """People whom the records of each class stand for, an estimate: float64[classes].
+
+        None where no column holds sampling weights, or where some records count alone: their own weights are
+        not known any more.
+        """
+        people = self.own.represented
+        return None if people is None or self.alone.any() else self.matched_sums(people)
+
+    def matched_sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Add up an amount of each class over the classes that it matches."""
+        return amounts if self._matches is None else self._matches.sums(amounts)
+
+    @property
+    def outside(self) -> int:
+        """People of the population who are in no class."""
+        return self.own.outside
+
+    @property
+    def records(self) -> int:
+        """Records that are in a class, each once."""
+        return self.own.records
+
+    def within(self, chosen: NDArray[np.bool_]) -> int:
+        """Return the records in some of the classes by their cells, each once."""
+        return self.own.within(chosen)
+
+    def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
+        """Return the mean, over all records, of the figure of their class by cells."""
+        return self.own.mean(values, values * self.own.sizes)
+
+    def mean_and_share(
+        self, values: NDArray[np.float64], sums: NDArray[Any], above: float
+    ) -> tuple[float, float]:
+        """Return the mean figure of classes by cells, and the share of records with more."""
+        return self.own.mean_and_share(values, values * self.own.sizes, above)
+
+    def counts(self, attribute: int) -> Counts:
+        """Count a sensitive attribute's values among the records that each class matches.
+
+        Where each record counts alone, it is one with the class's most frequent value.
+        """
+        counts = self._wide.counts(attribute)
+        return _of_one(counts, self.alone) if self.alone.any() else counts
+
+    def part_counts(self, attribute: int, parts: Parts | None = None) -> Counts:
+        """Count the parts of a sensitive attribute's lists among the records that each class matches."""
+        counts = self._wide.part_counts(attribute, parts)
+        return _of_one(counts, self.alone) if self.alone.any() else counts
+
+    def most_frequent(self, attribute: int) -> NDArray[np.int64]:
+        """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
+        return np.where(self.alone, 1, self._wide.most_frequent(attribute))
+
+    def occurrences(self, attribute: int) -> NDArray[np.int64]:
+        """Add up the counts of a sensitive attribute in each class: int64[classes]."""
+        return np.where(self.alone, 1, self._wide.occurrences(attribute))
+
+    def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
+        """Split the matches of the classes by the values of all sensitive attributes but one."""
+        return self._wide.joined(attribute)
+
+    def singles(self, attribute: int) -> Singles | None:
+        """Return the records that count alone although their class has more; None where there are none."""
+        if not self.alone.any():
+            return None
+        counts = self.own.counts(attribute)
+        chosen = np.repeat(self.alone, np.diff(counts.indptr))
+        codes = counts.codes[chosen]
+        each = np.arange(len(codes) + 1, dtype=np.int64)
+        ones = np.ones(len(codes), np.int64)
+        single = replace(self.frequency.sensitive[attribute], keys=type(counts)(each, codes, ones), rows=None)
+        found = EquivalenceClasses(FrequencyTable((), (), ones, (single,)), each, each[:-1])
+        lengths = np.diff(counts.indptr)[self.alone]
+        return Singles(self.alone, found, np.cumsum(lengths) - lengths)
+
+    def subset_groups(self, subset: Sequence[int]) -> tuple[NDArray[np.int32], EquivalenceClasses]:
+        """Merge the classes that have the same cells in some quasi-identifiers, and match them anew."""
+        group, merged = self.own.subset_groups(subset)
+        _, first = np.unique(group, return_index=True)
+        assert self.codes is not None
+        merged.set_codes([self.codes[j][first] for j in subset], [self.code_sizes[j] for j in subset])
+        merged.names = tuple(self.names[j] for j in subset)
+        columns = [self._columns[j].of(first) for j in subset]
+        return group, WildcardClasses(merged, self.wildcards, columns)
+
+
+def counts_by_number(
+    classes: EquivalenceClasses, attribute: int, ranks: NDArray[np.int32], size: int
+) -> Counts:
+    """Count the people of each class who have each number: once, however they write it.
+
+    Parameters
+    ----------
+    ranks
+        int32[values]: number of the number that each value of the sensitive attribute is.
+    size
+        How many numbers there are.
+    """
+    from incrowd.core.kernels.grouping.counting import Counts as PerKey
+    from incrowd.core.kernels.grouping.grouping import group_columns
+    from incrowd.core.kernels.people.people import Entries, add_distinct
+
+    if isinstance(classes, WildcardClasses):
+        counts = counts_by_number(classes._wide, attribute, ranks, size)
+        return _of_one(counts, classes.alone) if classes.alone.any() else counts
+    counted, listed = classes.frequency.sensitive[attribute], classes.frequency.people.listed
+    assert listed is not None
+    pairs, first = group_columns(
+        [listed.person, ranks[listed.values[attribute]]], [listed.numbers, size], len(listed.person)
+    )
+    keys = PerKey(counted.keys.indptr, ranks[counted.keys.codes], counted.keys.counts)
+    entries = Entries(listed.indptr, pairs[listed.entry], len(first))
+    of_entry = ranks[listed.listed_values(attribute)]
+    return add_distinct(classes.indptr, classes.members, keys, entries, of_entry, size)
+
+
+def _of_one(counts: Counts, alone: NDArray[np.bool_]) -> Counts:
+    """Leave in some classes their most frequent value alone, once."""
+    lengths = np.diff(counts.indptr)
+    owner = np.repeat(np.arange(len(alone)), lengths)
+    # The last of a class when its entries are sorted by their counts.
+    order = np.lexsort((counts.counts, owner))
+    most = order[counts.indptr[1:] - 1]
+    kept = ~alone[owner]
+    kept[most[alone]] = True
+    amounts = np.where(alone[owner], 1, counts.counts)
+    indptr = np.concatenate(([0], np.cumsum(np.where(alone, 1, lengths)))).astype(np.int64)
+    return type(counts)(indptr, counts.codes[kept], amounts[kept])
+
+
+class _Matches(NamedTuple):
+    """Which classes each class matches, as two lists: groups of classes, and the groups of each class.
+
+    Attributes
+    ----------
+    members
+        The bounds and the classes of each group: int64[groups + 1], int64[...].
+    groups
+        The bounds and the groups of each class: int64[classes + 1], int64[...].
+    """
+
+    members: tuple[NDArray[np.int64], NDArray[np.int64]]
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, columns: Sequence[_Column], classes: int) -> _Matches:
+        """Find them.
+
+        Classes that tell the same columns are looked at together. Those of one such pattern match those of
+        another when they agree in the columns that both tell. Classes that agree there are a group. So a
+        class has at most a group for each pattern, however many classes it matches.
+        """
+        group, member, holder, held = [], [], [], []
+        groups = 0
+        patterns = _patterns(columns, classes)
+        for shown, here in patterns:
+            for other, there in patterns:
+                shared = [j for j in range(len(columns)) if shown[j] and other[j]]
+                mine, theirs = _meet([columns[j] for j in shared], here, there)
+                meets = np.isin(mine, theirs)
+                found, numbers = np.unique(mine[meets], return_inverse=True)
+                holder.append(here[meets])
+                held.append(groups + numbers)
+                taken = np.isin(theirs, found)
+                member.append(there[taken])
+                group.append(groups + np.searchsorted(found, theirs[taken]))
+                groups += len(found)
+        return cls(
+            _listed(np.concatenate(group), np.concatenate(member), groups),
+            _listed(np.concatenate(holder), np.concatenate(held), classes),
+        )
+
+    def sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Add up an amount of each class over the classes that each matches."""
+        from incrowd.core.kernels.grouping.counting import class_sums
+
+        return class_sums(*self.groups, class_sums(*self.members, amounts))
+
+    def classes(self, own: EquivalenceClasses) -> EquivalenceClasses:
+        """Return classes that hold the keys of every class that matches; the keys are made for them."""
+        table = own.as_keys()
+        table = replace(table, people=replace(table.people, table=None), population=None)
+        merged = _parted(table, *self.members)
+        return _parted(merged.as_keys(), *self.groups)
+
+
+def _listed(
+    owner: NDArray[np.int64], item: NDArray[np.int64], owners: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    from incrowd.core.kernels.grouping.grouping import group_members
+
+    indptr, order = group_members(owner, owners)
+    return indptr, item[order]
+
+
+def _parted(table: FrequencyTable, indptr: NDArray[np.int64], keys: NDArray[np.int64]) -> EquivalenceClasses:
+    """Return classes of keys that may be in several; each class has a copy of its own of its keys."""
+    return EquivalenceClasses(_taken(table, keys), indptr, np.arange(len(keys), dtype=np.int64))
+
+
+def _patterns(columns: Sequence[_Column], classes: int) -> list[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
+    """Sort classes by the columns that they tell: which columns, and the classes, a pattern each."""
+    shown = np.array([~column.hidden[column.codes] for column in columns]).reshape(len(columns), classes).T
+    patterns, which = np.unique(shown, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return [(pattern, np.flatnonzero(which == number)) for number, pattern in enumerate(patterns)]
+
+
+def _meet(
+    columns: Sequence[_Column], here: NDArray[np.int64], there: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Give the cells of two sets of classes in some columns numbers, equal cells equal ones."""
+    from incrowd.core.kernels.grouping.grouping import group_columns
+
+    both = np.concatenate((here, there))
+    ids, _ = group_columns(
+        [column.codes[both] for column in columns], [column.size for column in columns], len(both)
+    )
+    return ids[: len(here)], ids[len(here) :]
+
+
+def _taken(table: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
+    """Return some keys of a table, some of them several times. Totals stay those of the whole table."""
+
+    def rows(counts: Counts) -> Counts:
+        indptr, entries = _entries(counts.indptr, keys)
+        return type(counts)(indptr, counts.codes[entries], counts.counts[entries])
+
+    def counted(one: SensitiveCounts) -> SensitiveCounts:
+        return replace(one, keys=rows(one.keys), rows=None)
+
+    listed = table.people.listed
+    if listed is not None:
+        indptr, entries = _entries(listed.indptr, keys)
+        listed = replace(listed, indptr=indptr, entry=listed.entry[entries])
+    return FrequencyTable(
+        (),
+        (),
+        table.weights[keys],
+        tuple(map(counted, table.sensitive)),
+        table.suppressed,
+        joint=None if table.joint is None else replace(table.joint, keys=rows(table.joint.keys)),
+        people=People(listed=listed),
+    )
+
+
+def _entries(
+    indptr: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bounds and the places of the entries of some rows of compressed sparse rows."""
+    lengths = np.diff(indptr)[rows]
+    bounds = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])

@@ -1,0 +1,134 @@
+"""Cells that hold lists: the parts of each value of a sensitive attribute.
+
+Example: with the separator ``;`` the cell ``F32; E11`` has the parts ``E11`` and ``F32``. So has
+``E11;F32;F32;``: parts are stripped, empty ones are left out, and order and repetition do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from incrowd.core.errors import SchemaError
+from incrowd.core.lazy import NDArray, np
+
+if TYPE_CHECKING:
+    from incrowd.core.kernels.grouping.counting import Counts
+
+
+def parts_of(cell: str | None, separator: str) -> frozenset[str | None]:
+    """Return the parts of a cell; a cell without any has the part None, which is missing.
+
+    Examples
+    --------
+    >>> sorted(parts_of("F32; E11;F32;", ";"))
+    ['E11', 'F32']
+    >>> parts_of(" ; ", ";")
+    frozenset({None})
+    """
+    stripped = (part.strip() for part in (cell or "").split(separator))
+    return frozenset(part for part in stripped if part) or frozenset([None])
+
+
+def check_parts(name: str, role: str, kind: str, separator: object, others: Sequence[str]) -> None:
+    """Refuse a separator that is none, or that a column cannot have.
+
+    Parameters
+    ----------
+    others
+        What else is declared of the column that a list cannot have, in words.
+
+    Raises
+    ------
+    SchemaError
+    """
+    where = f"column {name!r}: parts"
+    if not isinstance(separator, str) or not separator:
+        raise SchemaError(f"{where} must be the text between the parts of a cell, e.g. ';'")
+    if role != "sensitive":
+        raise SchemaError(
+            f"{where} are judged in a sensitive column, and this one has the role {role}; leave parts out"
+        )
+    if kind in ("number", "date"):
+        raise SchemaError(f"{where} are texts, and the kind {kind} reads cells whole; leave one of them out")
+    if others:
+        raise SchemaError(
+            f"{where} go with no {' and no '.join(others)}, which see cells whole; leave it out"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of the values of a domain, as compressed sparse rows.
+
+    Attributes
+    ----------
+    names
+        The text of each part, ascending; None, the missing part, is the last where a value has no other.
+    indptr, codes
+        int64[values + 1] and int32[...]: value v has the parts ``codes[indptr[v]:indptr[v + 1]]``, ascending.
+    """
+
+    names: tuple[str | None, ...]
+    indptr: NDArray[np.int64]
+    codes: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return f"Parts({len(self.names):,} parts of {len(self.indptr) - 1:,} values)"
+
+    @classmethod
+    def of(cls, values: Sequence[str | None], separator: str) -> Parts:
+        """Take values apart; None is the missing value."""
+        each = [parts_of(value, separator) for value in values]
+        known = frozenset[str | None]().union(*each)
+        names = (*sorted(name for name in known if name is not None), *([None] if None in known else []))
+        place = {name: code for code, name in enumerate(names)}
+        codes = [sorted(place[name] for name in parts) for parts in each]
+        return cls(
+            names,
+            np.concatenate(([0], np.cumsum([len(row) for row in codes]))).astype(np.int64),
+            np.array([code for row in codes for code in row], np.int32),
+        )
+
+    @cached_property
+    def distinct(self) -> tuple[list[frozenset[int]], NDArray[np.int64]]:
+        """The distinct sets of parts, and which of them each value has: int64[values]."""
+        place: dict[frozenset[int], int] = {}
+        bounds, codes = self.indptr.tolist(), self.codes.tolist()
+        of_value = [
+            place.setdefault(frozenset(codes[start:stop]), len(place))
+            for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
+        return list(place), np.array(of_value, np.int64)
+
+    def spread(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Replace values by their parts.
+
+        Parameters
+        ----------
+        codes
+            int[n]: a value each.
+
+        Returns
+        -------
+        entry, parts
+            int64[...] and int32[...]: the place in `codes` that each part comes from, and the part.
+        """
+        lengths = np.diff(self.indptr)[codes]
+        entry = np.repeat(np.arange(len(codes), dtype=np.int64), lengths)
+        first = np.repeat(self.indptr[codes] - np.cumsum(lengths) + lengths, lengths)
+        return entry, self.codes[first + np.arange(len(entry))]
+
+    def spread_counts(self, counts: Counts) -> Counts:
+        """Replace counted values by their parts; a part may stand several times in a row."""
+        entry, codes = self.spread(counts.codes)
+        ends = np.concatenate(([0], np.cumsum(np.diff(self.indptr)[counts.codes]))).astype(np.int64)
+        return type(counts)(ends[counts.indptr], codes, counts.counts[entry])
+
+    def totals(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add up totals of values, int64[values], for each part: int64[parts]. Each counts a record once."""
+        found = np.zeros(len(self.names), np.int64)
+        np.add.at(found, self.codes, np.repeat(totals, np.diff(self.indptr)))
+        return found

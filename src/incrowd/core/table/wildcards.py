@@ -1,0 +1,29 @@
+"""Meanings of a `*` or a missing cell where records of a table are compared with each other.
+
+A table tells nothing about such a cell. So what it matches is a matter of definition: see `WILDCARDS`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from incrowd.core.parameters import Parameter
+
+Wildcards = Literal["value", "matches-any", "conservative"]
+
+WILDCARDS: tuple[Wildcards, ...] = ("value", "matches-any", "conservative")
+"""What a `*` or a missing cell matches: itself alone, anything, or nothing."""
+
+WILDCARD = Parameter(str, "what a * or a missing cell matches", choices=WILDCARDS)
+
+_SENTENCES: dict[str, str] = {
+    "value": "A * or a missing cell counts as a value.",
+    "matches-any": "A * or a missing cell matches any: a class counts every record that could be in it. "
+    "Somebody who knows a suppressed value may find that one record alone fits.",
+    "conservative": "A * or a missing cell matches nothing: a record that has one counts alone.",
+}
+
+
+def wildcard_sentence(wildcards: str) -> str:
+    """Describe the meaning of a `*` or a missing cell, one of `WILDCARDS`."""
+    return _SENTENCES[wildcards]

@@ -1,0 +1,3 @@
+"""`incrowd.works.course`, by its documented name."""
+
+from incrowd.works.course import *

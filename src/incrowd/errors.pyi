@@ -1,0 +1,3 @@
+"""`incrowd.core.errors`, by its documented name."""
+
+from incrowd.core.errors import *

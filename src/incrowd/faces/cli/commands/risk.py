@@ -1,0 +1,209 @@
+"""`incrowd risk`: how easily people are found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from incrowd.core.lazy import pl
+from incrowd.core.presentation.documents import envelope
+from incrowd.faces.cli import option_groups, options, outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from incrowd.core.progress import Progress
+    from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.measures.risk import Identifying, Suda, Uniqueness
+    from incrowd.release.jobs.assess import Assessment
+
+_SETS = 10
+
+
+def risk(
+    data: options.Data,
+    source: option_groups.CsvOptions,
+    columns: option_groups.MeasuredColumns,
+    population: options.People = None,
+    suppressed_as: options.SuppressedAs = None,
+    size: Annotated[
+        int | None,
+        typer.Option("--population-size", min=1, help="How many people the table is a sample of."),
+    ] = None,
+    max_size: Annotated[
+        int, typer.Option("--max-size", min=1, help="Columns of the largest sets that are looked at.")
+    ] = 3,
+    distinction: Annotated[
+        float, typer.Option("--distinction", help="From which share of distinct records a set identifies.")
+    ] = 0.9,
+    json: options.Json = False,
+) -> None:
+    """Measure how easily people are found again.
+
+    The figures are risk models, special uniques, and the columns that identify.
+
+    With --population-size also how many people are unique in the population, estimated; with --weights the
+    individual risk of the rows of a survey, estimated; with --household the risk of households.
+    """
+    from incrowd.core.recoding.suppression_marks import with_stars
+    from incrowd.engines import read_classes
+    from incrowd.faces.cli.tables import console, progress
+
+    with progress() as shown:
+        shown.stage("read")
+        table, _ = source.read(data)
+        schema = columns.policy_for(table.columns, lenient=True).written
+        table = with_stars(table, [each.name for each in schema.quasi], suppressed_as or ())
+        shown.stage("risk models")
+        classes = read_classes(table, schema, population=population)
+        names = [attribute.name for attribute in schema.quasi]
+        found = _measured(
+            table, names, classes, shown, max_size=max_size, distinction=distinction, population=size
+        )
+    if json:
+        outputs.print_json({**envelope("risk"), **found.to_dict()})
+    else:
+        _show(console(), found)
+
+
+class _Found(NamedTuple):
+    """The figures of a table; None or nothing where they do not apply."""
+
+    records: int
+    assessment: Assessment
+    special: Suda
+    sets: list[Identifying]
+    unique: Uniqueness | None
+    individual: Mapping[str, float]
+    households: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        estimates = self.assessment.estimates
+        return {
+            "risks": self.assessment.risk,
+            **({} if estimates is None else {"estimated": estimates.to_dict()}),
+            "special_uniques": self.special.to_dict(),
+            "quasi_identifiers": [entry.to_dict() for entry in self.sets],
+            **({} if self.unique is None else {"population_uniqueness": self.unique.to_dict()}),
+            **({"individual_risk": self.individual} if self.individual else {}),
+            **({"household_risk": self.households} if self.households else {}),
+        }
+
+
+def _measured(
+    table: pl.DataFrame,
+    names: Sequence[str],
+    classes: EquivalenceClasses,
+    shown: Progress,
+    *,
+    max_size: int,
+    distinction: float,
+    population: int | None,
+) -> _Found:
+    from incrowd.measures.risk import (
+        household_figures,
+        individual_figures,
+        population_uniqueness,
+        quasi_identifiers,
+        suda2,
+    )
+    from incrowd.release.jobs.assess import assess_classes
+
+    assessment = assess_classes(classes)
+    largest = min(max_size, len(names))
+    shown.stage("special uniques")
+    share = 0.01 if population is None else min(len(table) / population, 1.0)
+    special = suda2(table, names, max_size=largest, fraction=share)
+    shown.stage("quasi-identifiers")
+    sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
+    unique = None if population is None else population_uniqueness(table, names, population=population)
+    individual, households = individual_figures(classes), household_figures(classes)
+    return _Found(len(table), assessment, special, sets, unique, individual, households)
+
+
+def _show(out: Console, found: _Found) -> None:
+    from incrowd.faces.cli.tables import risk_table
+
+    out.print(risk_table(found.assessment.risk))
+    out.print()
+    _show_special(out, found.records, found.special)
+    out.print()
+    _show_sets(out, found.sets)
+    if found.unique is not None:
+        out.print()
+        _show_estimates(out, found.unique)
+    if found.individual:
+        out.print()
+        _show_individual(out, found.individual)
+    if found.assessment.estimates is not None:
+        out.print(str(found.assessment.estimates), markup=False)
+    if found.households:
+        _show_households(out, found.households)
+
+
+def _show_special(out: Console, records: int, special: Suda) -> None:
+    from incrowd.faces.cli.tables import number, percent
+
+    figures = special.to_dict()
+    found = ", ".join(
+        f"{count:,} of {size} columns" for size, count in enumerate(figures["minimal_sample_uniques"], 1)
+    )
+    out.print(
+        f"{figures['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
+        f"largest score {number(figures['largest_score'])}, DIS-SUDA {number(figures['largest_dis_score'])}"
+    )
+    shares = sorted(figures["contributions"].items(), key=lambda item: -item[1])
+    out.print("share of the scores: " + ", ".join(f"{name} {percent(share)}" for name, share in shares))
+
+
+def _show_sets(out: Console, sets: Sequence[Identifying]) -> None:
+    from rich.text import Text
+
+    from incrowd.faces.cli.tables import number, titled
+
+    title = "Columns that tell records apart (* the smallest sets that identify)"
+    table = titled(title, ("", "columns"), ("distinction", "separation", "unique"))
+    shown = [entry for entry in sets if entry.minimal]
+    shown += [entry for entry in sets if not entry.minimal][: max(_SETS - len(shown), 0)]
+    for entry in shown:
+        shares = (entry.distinction, entry.separation, entry.unique)
+        table.add_row("*" if entry.minimal else "", Text(", ".join(entry.columns)), *map(number, shares))
+    out.print(table)
+
+
+def _show_estimates(out: Console, unique: Uniqueness) -> None:
+    from incrowd.faces.cli.tables import number, percent
+
+    found = {
+        "pitman": unique.pitman,
+        "zayatz": unique.zayatz,
+        "snb": unique.snb,
+        "poisson-gamma": unique.poisson_gamma,
+    }
+    estimates = ", ".join(f"{name} {number(value)}" for name, value in found.items() if value is not None)
+    out.print(
+        f"unique in the population, estimated: {percent(unique.dankar)} ({unique.chosen}; {estimates}); "
+        f"in the table {percent(unique.sample)}"
+    )
+
+
+def _show_individual(out: Console, individual: Mapping[str, float]) -> None:
+    from incrowd.faces.cli.tables import number
+
+    out.print(
+        f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
+        f"{number(individual['max'])}, {number(individual['expected'])} records expected to be found"
+    )
+
+
+def _show_households(out: Console, homes: Mapping[str, float]) -> None:
+    from incrowd.faces.cli.tables import number, percent
+
+    out.print(
+        f"household risk: mean {number(homes['mean'])}, largest {number(homes['max'])}, "
+        f"{percent(homes['at_risk'])} of {homes['households']:,} households at risk, "
+        f"{number(homes['expected'])} records expected to be found"
+    )

@@ -1,0 +1,55 @@
+"""`incrowd suggest`: changes that help where a table cannot satisfy its policy."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from incrowd.faces.cli import option_groups, options, outputs
+from incrowd.faces.cli.flattening import Without
+
+
+def suggest(
+    data: options.FileOrAddress,
+    source: option_groups.TableOptions,
+    columns: option_groups.ColumnOptions,
+    limits: Annotated[option_groups.ModelOptions, Without("wildcards")],
+    search: option_groups.SearchOptions,
+    population: options.People = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Changes to look for.")] = 3,
+    json: options.Json = False,
+) -> None:
+    """Try what would help where a policy is infeasible.
+
+    Single changes are tried, each with a search of its own: another algorithm, more suppression, longer
+    lists in a cell, a looser limit, a column less. Of each kind the mildest that helps is printed. Nothing is
+    released.
+
+    The exit status is 1 when none of them helps.
+    """
+    from incrowd.faces.cli.tables import console, progress
+    from incrowd.release.jobs.suggest import suggest as found_for
+
+    with progress() as shown:
+        shown.stage("read")
+        rows, csv_format, names = source.open(data, shown)
+        policy = search.override(limits.applied_to(columns.policy_for(names)))
+        if levels := search.fixed_levels():
+            policy = policy.with_levels(levels)
+        found = found_for(
+            rows, policy, population=population, csv_format=csv_format, most=most, progress=shown
+        )
+    out = console()
+    if json:
+        outputs.print_json(found.to_dict())
+    elif found.feasible:
+        out.print("The table satisfies the policy as it is.")
+    elif found.found:
+        out.print("Each of these changes alone is enough:")
+        for each in found.found:
+            out.print(f"  {each.text}")
+    else:
+        out.print("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
+    if not found.feasible and not found.found:
+        raise typer.Exit(1)

@@ -1,0 +1,128 @@
+"""Commands whose options come in groups: each group is a dataclass, flattened for the command line."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import typer
+from typer.main import get_command
+
+from incrowd.core.dialects.addresses import BEGINNINGS
+from incrowd.core.errors import ParameterError, options_taken
+from incrowd.core.io.addresses import looks_like_address
+from incrowd.faces.cli.helping import HELP_ALL
+from incrowd.faces.cli.logs import UNSHOWN
+
+_EVERYWHERE = {**UNSHOWN, "help_all": (HELP_ALL, False)}
+"""Options that every command has; their callbacks do all there is to do."""
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Without:
+    """Names the options of a group that a command does not have; they keep their defaults.
+
+    Examples
+    --------
+    >>> Annotated[Columns, Without("hierarchies")]  # doctest: +SKIP
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+class _Group(NamedTuple):
+    """A parameter that is a group: its dataclass, and the fields that the command has as options."""
+
+    make: Callable[..., Any]
+    options: tuple[str, ...]
+
+
+class Commands(typer.Typer):
+    """Commands that take groups of options, and no address where a file belongs."""
+
+    def command(self, name: str | None = None, **kwargs: Any) -> Callable[[_Command], _Command]:
+        """Register a command; its groups become options, and its paths are checked before it begins."""
+        register = super().command(name, **kwargs)
+        return lambda function: register(_flat(function))
+
+    @functools.cached_property
+    def described(self) -> Any:
+        """All commands with their options, made once: that takes longer than most refused calls."""
+        return get_command(self)
+
+
+def _flat(function: _Command) -> _Command:
+    """Return the function with an option for each field of its groups."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, _Group] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        cls, left_out = _group_of(hints[name])
+        if cls is None:
+            parameters.append(_option(name, hints[name], parameter.default))
+            continue
+        own = [each for each in fields(cls) if each.name not in left_out]
+        groups[name] = _Group(cls, tuple(each.name for each in own))
+        parameters += [_option(each.name, _hints(cls)[each.name], _default(each)) for each in own]
+
+    parameters += [_option(name, hint, default) for name, (hint, default) in _EVERYWHERE.items()]
+
+    @functools.wraps(function)
+    def run(**given: Any) -> Any:
+        for name in _EVERYWHERE:
+            del given[name]
+        _refuse_addresses(given)
+        refused = [group.options for group in groups.values() if "policy" in group.options]
+        beside = given.get("policy") is not None
+        options_taken(name for name in given if not (beside and any(name in each for each in refused)))
+        made = {
+            name: group.make(**{option: given.pop(option) for option in group.options})
+            for name, group in groups.items()
+        }
+        for group in made.values():
+            # A mistake is reported before the table is read.
+            getattr(group, "check", lambda: None)()
+        return function(**given, **made)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return cast("_Command", run)
+
+
+def _group_of(hint: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the dataclass of a group and the options that are left out; None where it is one option."""
+    cls: Any
+    cls, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    if not (isinstance(cls, type) and is_dataclass(cls)):
+        return None, ()
+    return cls, tuple(name for note in notes if isinstance(note, Without) for name in note.names)
+
+
+def _option(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _default(option: Field[Any]) -> Any:
+    return inspect.Parameter.empty if option.default is MISSING else option.default
+
+
+@functools.cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
+def _refuse_addresses(given: dict[str, Any]) -> None:
+    """Refuse the address of a database where a file belongs, whatever the option is called."""
+    for name, value in given.items():
+        for path in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(path, Path) and looks_like_address(path):
+                # The address itself may have a password.
+                raise ParameterError(
+                    f"{name.replace('_', ' ')}: an address stands where a file belongs; a database is "
+                    f"taken by assess, anonymize, lattice and verify alone, as DATA ({', '.join(BEGINNINGS)})"
+                )

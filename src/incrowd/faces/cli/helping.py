@@ -1,0 +1,157 @@
+"""The help of the command line: commands by purpose, and options under headings."""
+
+from __future__ import annotations
+
+import re
+from textwrap import fill
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from incrowd.faces.cli.commands import ELSEWHERE, PURPOSES
+
+HEADINGS = {
+    "Most used": ("--output", "--policy", "--qi", "--sensitive", "--hierarchy", "-k", "--algorithms"),
+    "Roles of columns": (
+        "--identifying", "--person", "--household", "--weights", "--linked", "--insensitive", "--unlisted",
+        "--hierarchies", "--null-value", "--treat",
+    ),
+    "Privacy": (
+        "-l", "-t", "--model", "--max-suppression", "--suppressed", "--wildcards", "--judge", "--ends",
+        "--population",
+    ),
+    "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
+    "Reading": (
+        "--table", "--sheet", "--header-row", "--delimiter", "--encoding", "--names", "--stream", "--memory",
+    ),
+    "Verdict": ("--accept", "--unanswered"),
+    "Ledger": ("--ledger", "--recipient", "--ledger-keys", "--ledger-new-people"),
+    "Writing": (
+        "--into", "--keep-order", "--row-map", "--by", "--aligned", "--recoding", "--save-policy", "--report",
+        "--internal", "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv",
+        "--json",
+    ),
+}  # fmt: skip
+"""Options that several commands have. What one command has alone stands under a heading of its own."""
+_OWN = "Of this command"
+_HEADING = {name: heading for heading, names in HEADINGS.items() for name in names}
+_VALUES = {
+    "path": "FILE", "int": "N", "int range": "N", "float": "X", "str": "TEXT", "list[str]": "TEXT",
+}  # fmt: skip
+"""What stands for the value of an option, by its type."""
+_FEW = 16
+"""Options up to which a command's help tells of all."""
+_SHORT = ("Arguments", "Most used", _OWN)
+"""What is told of a command with more; of its other options there are the names."""
+_ALL = "incrowd.help.all"
+_TYPE = re.compile(r"<([^<>]*)>$")
+_PLACE = {name: place for place, name in enumerate(_HEADING)}
+
+
+def with_all_options(context: Any) -> Any:
+    """Let the help of a command tell of every option, however many there are."""
+    context.meta[_ALL] = True
+    return context
+
+
+def _help_all(context: typer.Context, given: bool) -> None:
+    if given:
+        typer.echo(with_all_options(context).get_help())
+        raise typer.Exit
+
+
+HELP_ALL = Annotated[
+    bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show every option and exit.")
+]
+
+
+class CommandHelp(TyperCommand):
+    """A command whose options stand under headings, those first that most people need."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; if one is not known, name the option of a similar name.
+
+        Example: `verify --raw` is told of `--against RAW`.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            given = str(getattr(error, "option_name", "")).lstrip("-")
+            taking = [each.opts[0] for each in self.params if each.metavar == given.upper() != ""]
+            if len(taking) == 1 and hasattr(error, "possibilities"):
+                error.possibilities = taking
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options by heading; of many options only the usual ones."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for parameter in sorted(self.get_params(ctx), key=_place):
+            row = parameter.get_help_record(ctx)
+            if row is None or parameter.name == "help_all":
+                continue
+            row = (_TYPE.sub(lambda found: _VALUES.get(found[1], ""), row[0]).strip(), row[1])
+            if parameter.param_type_name == "argument":
+                heading = "Arguments"
+                row = (parameter.metavar or str(parameter.name), row[1])
+            elif parameter.name == "help":
+                heading = "Writing"
+            else:
+                heading = next((_HEADING[name] for name in parameter.opts if name in _HEADING), _OWN)
+            rows.setdefault(heading, []).append(row)
+        is_short = _ALL not in ctx.meta and sum(map(len, rows.values())) > _FEW
+        for heading in ("Arguments", "Most used", _OWN, *list(HEADINGS)[1:]):
+            if heading in rows and not (is_short and heading not in _SHORT):
+                with formatter.section(heading):
+                    formatter.write_dl(rows[heading])
+        if is_short:
+            with formatter.section("More options (--help-all explains them)"):
+                for heading in HEADINGS:
+                    if heading in rows and heading not in _SHORT:
+                        formatter.write(_names(heading, rows[heading], formatter.width))
+
+
+def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
+    """Name the options of a heading in lines of a width, without their values."""
+    names = (name.replace(",", " ").split() for name, _ in rows)
+    # Of `-o, --output FILE` the long name, of `-l N` the short one.
+    listed = [next((word for word in words if word.startswith("--")), words[0]) for words in names]
+    shown = ", ".join(name for name in listed if name != "--help")
+    return fill(f"  {heading}: {shown}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
+
+
+def _place(parameter: Any) -> int:
+    """Return the place of an option under its heading; others keep their order."""
+    return next((_PLACE[name] for name in parameter.opts if name in _PLACE), len(_PLACE))
+
+
+class GroupHelp(TyperGroup):
+    """A group whose commands are listed by purpose."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; of a word that is none, name the command that does it."""
+        word = args[0].lower() if args else ""
+        if self.get_command(ctx, word) is None and (
+            instead := ELSEWHERE.get(word) or ELSEWHERE.get(word + "s")
+        ):
+            ctx.fail(f"There is no command {args[0]!r}; {instead}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under headings by their purpose."""
+        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(map(len, known), default=0)
+        room = formatter.width - 6 - width
+        for purpose, names in PURPOSES.items():
+            rows = [
+                (name.ljust(width), command.get_short_help_str(room))
+                for name in names
+                if (command := known.pop(name, None)) is not None and not command.hidden
+            ]
+            if rows:
+                with formatter.section(purpose):
+                    formatter.write_dl(rows)
+        rest = [(name, command.get_short_help_str(room)) for name, command in known.items() if command]
+        if rest:
+            with formatter.section("Commands"):
+                formatter.write_dl(rest)

@@ -1,0 +1,195 @@
+"""Messages on standard error, as lines for people or as JSON for programs, and how many of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from copy import copy
+from datetime import UTC, datetime
+from typing import Annotated, Any, get_args
+
+import typer
+
+from incrowd.core.errors import ParameterError, quoted, visible
+from incrowd.core.io.addresses import without_secrets
+
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("text", "json")
+_EVERY = 1.0
+"""Seconds between two records of how far a stage is."""
+
+
+class Log:
+    """Writes records to standard error: from `level` on, each a line.
+
+    No value of the table is ever in a record: messages are those of errors, which name columns and places,
+    and figures are times and counts.
+
+    Attributes
+    ----------
+    level
+        The least of `LEVELS` that is written.
+    form
+        ``text`` or ``json``.
+    quiet
+        Whether summaries for people are left out, on standard output as well.
+    """
+
+    def __init__(self) -> None:
+        self.begin(())
+
+    def begin(self, arguments: Sequence[str]) -> None:
+        """Begin anew, with the arguments that are needed before they are all read: how to write errors."""
+        self.level, self.quiet = "warning", False
+        self.started = time.perf_counter()
+        form = os.environ.get("INCROWD_LOG_FORMAT", "")
+        for place, each in enumerate(arguments):
+            name, _, value = each.partition("=")
+            if name == "--log-format":
+                form = value or "".join(arguments[place + 1 : place + 2])
+        self.form = form if form in FORMATS else "text"
+
+    def write(self, level: str, event: str, message: str, **fields: Any) -> None:
+        """Write a record, if its level is asked for."""
+        if self.takes(level):
+            sys.stderr.write(self.line(level, event, message, **fields))
+            sys.stderr.flush()
+
+    def takes(self, level: str) -> bool:
+        """Say whether records of a level are written."""
+        return LEVELS.index(level) >= LEVELS.index(self.level)
+
+    def line(self, level: str, event: str, message: str, **fields: Any) -> str:
+        """Return a record as it is written, with its end of line."""
+        message = without_secrets(message)
+        if self.form == "text":
+            return f"incrowd: {visible(message)}\n"
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        record = {"time": now, "level": level, "event": event, "message": message, **fields}
+        return json.dumps(record, ensure_ascii=False) + "\n"
+
+    def say(self, text: str, *, err: bool = False) -> None:
+        """Tell people something, unless the run is quiet; programs that read records get none of it."""
+        if not self.quiet and not (err and self.form == "json"):
+            typer.echo(visible(text), err=err)
+
+    def failed(self, error: BaseException, message: str, status: int) -> None:
+        """Write the reason why the run ended."""
+        self.write("error", "error", message, error=type(error).__name__, exit_status=status)
+
+    def take_warnings(self) -> None:
+        """Write warnings of Python as records, where they are not simply lines."""
+        if self.form == "json" or not self.takes("warning"):
+            warnings.showwarning = lambda message, *_, **__: self.write("warning", "warning", str(message))
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+        return round(time.perf_counter() - self.started, 3)
+
+
+LOG = Log()
+"""The one of this run."""
+
+
+def _quiet(given: bool) -> bool:
+    LOG.quiet = LOG.quiet or given
+    return given
+
+
+def _one_of(field: str, option: str, allowed: Sequence[str]) -> Callable[[str | None], str | None]:
+    def take(given: str | None) -> str | None:
+        if given is None:
+            return None
+        if given not in allowed:
+            raise ParameterError(f"{option}: must be one of {', '.join(allowed)}, got {quoted(given)}")
+        setattr(LOG, field, given)
+        LOG.take_warnings()
+        return given
+
+    return take
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "-q",
+        "--quiet",
+        is_eager=True,
+        callback=_quiet,
+        help="Print no summary and no progress: only warnings, errors and what --json asks for.",
+    ),
+]
+LogLevel = Annotated[
+    str | None,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        is_eager=True,
+        callback=_one_of("level", "--log-level", LEVELS),
+        envvar="INCROWD_LOG_LEVEL",
+        help="What standard error shows: debug, info (stages and their times), warning (default) or error.",
+    ),
+]
+LogFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--log-format",
+        metavar="FORMAT",
+        is_eager=True,
+        callback=_one_of("form", "--log-format", FORMATS),
+        envvar="INCROWD_LOG_FORMAT",
+        help="Standard error as text, or as json: a record in each line.",
+    ),
+]
+
+
+def _unshown(option: Any) -> Any:
+    kind, info = get_args(option)
+    info = copy(info)
+    info.hidden = True
+    return Annotated[kind, info]
+
+
+UNSHOWN = {
+    "quiet": (_unshown(Quiet), False),
+    "log_level": (_unshown(LogLevel), None),
+    "log_format": (_unshown(LogFormat), None),
+}
+"""The same options behind a command, with their defaults: the help of the bare command tells of them."""
+
+
+class LoggedProgress:
+    """Writes stages as records: when each begins and how long it took, and at level debug how far it is."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._stage: str | None = None
+        self._began = self._reported = 0.0
+
+    def stage(self, name: str) -> None:
+        """End the stage before, and begin one."""
+        self.finish()
+        self._stage, self._began = name, time.perf_counter()
+        self._reported = self._began
+        self._log.write("info", "stage", f"{name} ...", stage=name)
+
+    def advance(self, done: int, total: int) -> None:
+        """Say how far the stage is, once a second."""
+        now = time.perf_counter()
+        if now - self._reported >= _EVERY or done == total:
+            self._reported = now
+            message = f"{self._stage}: {done:,} of {total:,}"
+            self._log.write("debug", "progress", message, stage=self._stage, done=int(done), total=int(total))
+
+    def finish(self) -> None:
+        """End the last stage."""
+        if self._stage is not None:
+            seconds = round(time.perf_counter() - self._began, 3)
+            message = f"{self._stage} took {seconds:.3f} s"
+            self._log.write("info", "stage-end", message, stage=self._stage, seconds=seconds)
+            self._stage = None

@@ -1,0 +1,146 @@
+"""Documents that are made from the code: pages, the schema of the policy file, and the public names."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from incrowd.core.parameters import Registry
+from incrowd.core.treatments import TREATMENTS, Treatment
+from incrowd.measures.privacy import MODELS, PrivacyModel
+from incrowd.measures.risk import RISKS
+from incrowd.measures.utility import METRICS, Metric
+from incrowd.search import ALGORITHMS
+
+_REFERENCE = """\
+This page lists everything that is built in, with its parameters and its source. Look here for the
+names that a policy, `--model`, `--algorithm` and `--treat` take. [What each model
+stops](explanation/models.md) explains the models, [How the algorithms decide](algorithms.md) the
+algorithms, [What the figures mean](definitions.md) the metrics and the risks, and
+[Treatments](treatments.md) the treatments. The page is made from the code by `make docs`, and a
+test keeps it true."""
+
+_COMMANDS = """\
+This page has the help of every command, as `--help-all` prints it. `--help` tells of the options that
+most people need, and names the others. [Tasks](how-to/tasks.md) has
+examples for each task. The page is made from the code by `make docs`, and a test keeps it true."""
+
+
+def markdown() -> str:
+    """Return every registered entry with its parameters and its source, as Markdown."""
+    lines = ["# Models, algorithms, metrics and treatments", "", *_wrapped(_REFERENCE)]
+    lists: tuple[tuple[str, Registry[Any]], ...] = (
+        ("Privacy models", MODELS),
+        ("Algorithms", ALGORITHMS),
+        ("Metrics", METRICS),
+        ("Risk models", RISKS),
+        ("Treatments", TREATMENTS),
+    )
+    for title, registry in lists:
+        lines += ["", f"## {title}"]
+        for entry in registry:
+            lines += ["", f"### {entry.name}", "", *_wrapped(f"{_capital(entry.summary)}.")]
+            lines += ["", *_wrapped(f"Source: {entry.paper}.{_in_python(entry)}")]
+            if issubclass(entry, PrivacyModel):
+                generalization, suppression = entry.monotone_words()
+                lines += ["", f"- Monotone under generalization: {generalization}."]
+                lines += [f"- Monotone under suppression: {suppression}."]
+            if issubclass(entry, Metric):
+                lines += ["", *_wrapped(f"Scale: {entry.scale}.")]
+            if issubclass(entry, Treatment) and entry.no_promise:
+                lines += ["", *_wrapped(entry.no_promise)]
+            if entry.parameters():
+                lines += ["", "| parameter | meaning | allowed |", "| --- | --- | --- |"]
+                lines += [
+                    f"| `{name}` | {declared.meaning} | {declared.describe()} |"
+                    for name, declared in entry.parameters().items()
+                ]
+    return "\n".join(lines) + "\n"
+
+
+def _in_python(entry: type) -> str:
+    import incrowd
+
+    return f" In Python: `ic.{entry.__name__}`." if hasattr(incrowd, entry.__name__) else ""
+
+
+def _capital(sentence: str) -> str:
+    word = sentence.split(maxsplit=1)[0].rstrip(":,")
+    # Names such as k-anonymity keep their small letter.
+    return sentence[0].upper() + sentence[1:] if word.isalpha() else sentence
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    return textwrap.wrap(paragraph, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def counted(page: str) -> str:
+    """Return a page with the numbers of entries that it states, as in ``21 metrics``, as they are now."""
+    numbers = {"relatives": len(MODELS) - 3, "treatments": len(TREATMENTS), "metrics": len(METRICS)}
+    return re.sub(rf"\d+ ({'|'.join(numbers)})\b", lambda found: f"{numbers[found[1]]} {found[1]}", page)
+
+
+def command_line() -> str:
+    """Return the help of every command, as Markdown."""
+    import typer
+
+    from incrowd.faces.cli import app
+    from incrowd.faces.cli.helping import with_all_options
+
+    lines = ["# Command line", "", *_wrapped(_COMMANDS)]
+
+    def add(command: Any, name: str) -> None:
+        context = command.context_class(command, info_name=name, terminal_width=88, max_content_width=88)
+        with_all_options(context)
+        lines.extend(["", f"## {name}", "", "```text", command.get_help(context), "```"])
+        for each in getattr(command, "commands", {}).values():
+            add(each, f"{name} {each.name}")
+
+    add(typer.main.get_command(app), "incrowd")
+    return "\n".join(lines) + "\n"
+
+
+def public_names() -> str:
+    """Return ``__init__.pyi`` with a line for every registered privacy model, algorithm and treatment."""
+    import incrowd
+
+    text = Path(incrowd.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    imports = [line for line in lines if line.startswith("from ")]
+    made = {
+        f"from .{place} import {entry.__name__} as {entry.__name__}"
+        for place, registry in (
+            ("search", ALGORITHMS),
+            ("measures.privacy", MODELS),
+            ("core.treatments", TREATMENTS),
+        )
+        for entry in registry
+    }
+    first = lines.index(imports[0])
+    rest = lines[first + len(imports) :]
+    return "\n".join([*lines[:first], *sorted({*imports, *made}, key=_place), *rest]) + "\n"
+
+
+def policy_file_schema() -> str:
+    """Return the JSON schema of a policy file, as text."""
+    from incrowd.release.policy.policy_schema import policy_schema
+
+    return json.dumps(policy_schema(), indent=2) + "\n"
+
+
+def _place(line: str) -> tuple[str, int, str]:
+    """Return where an import stands: by module; constants, then classes, then functions."""
+    _, module, _, name, *_ = line.split()
+    kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
+    return module, kind, name.lower()
+
+
+if __name__ == "__main__":
+    import sys
+
+    pages = {"cli": command_line, "names": public_names, "policy-schema": policy_file_schema}
+    pages["counted"] = lambda: counted(sys.stdin.read())
+    sys.stdout.write(pages.get("".join(sys.argv[1:]), markdown)())

@@ -1,0 +1,173 @@
+"""Downloads of the page: the release, and the means to make it again without the page."""
+
+from __future__ import annotations
+
+import shlex
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.io.kinds.files import usual_suffix
+from incrowd.core.io.seals import is_seal
+from incrowd.core.io.streams import is_scan
+from incrowd.core.io.targets import INTERNAL
+from incrowd.faces.studio.tables import called
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.progress import Progress
+    from incrowd.faces.studio.work import Work
+    from incrowd.release.jobs.release import Release
+
+_POLICY = "policy.toml"
+_RELEASE = "release"
+
+
+def command(work: Work) -> str:
+    """Return the command line that makes the release again, beside the policy file."""
+    assert work.source is not None
+    named = {
+        "policy": _POLICY,
+        "output": release_name(work),
+        **(given := _format(work.csv_format)),
+        "names": ",".join(given.get("names", ())) or None,
+        "population": work.population,
+        "table": work.source.table,
+    }
+    words = ["incrowd", "anonymize", work.source.name, *_options(named)]
+    return shlex.join([*words, *(f"--{flag}" for flag in ("stream",) if _opened(work))])
+
+
+def check(work: Work) -> str:
+    """Return the command line that checks the release in the unpacked archive of `published_file`."""
+    named = {
+        "policy": f"{_RELEASE}/{_POLICY}",
+        "account": f"{_RELEASE}/release.json",
+        **{name: value for name, value in _format(work.csv_format).items() if name not in ("sheet", "names")},
+        "population": work.population,
+    }
+    return shlex.join(["incrowd", "verify", f"{_RELEASE}/{release_name(work)}", *_options(named)])
+
+
+def _options(named: dict[str, str | None]) -> list[str]:
+    """Return options with their values as words; those without a value are left out."""
+    return [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
+
+
+def script(work: Work) -> str:
+    """Return the Python script that makes the release again, beside the policy file."""
+    assert work.source is not None
+    csv_format, name = _format(work.csv_format), repr(work.source.name)
+    lines = ["import incrowd as ic", "", f"policy = ic.Policy.read({_POLICY!r})"]
+    table, beside = name, ""
+    if csv_format:
+        inner = ", ".join(f"{option}={value!r}" for option, value in csv_format.items())
+        lines.append(f"csv_format = ic.CsvFormat({inner})")
+        beside = ", csv_format=csv_format"
+    if work.source.table is not None:
+        table = f"database.table({work.source.table!r})"
+    elif _opened(work):
+        table, beside = f"ic.scan({name}{beside})", ""
+    if work.population is not None:
+        beside += f", population={work.population!r}"
+    made = f"release = ic.anonymize({table}, policy{beside})"
+    release = [made, f"release.write({release_name(work)!r})"]
+    if work.source.table is not None:
+        lines.append(f"with ic.Database({name}) as database:")
+        release = [f"    {line}" for line in release]
+    return "\n".join([*lines, *release, "print(*release.sentences(), sep='\\n')"]) + "\n"
+
+
+def _opened(work: Work) -> bool:
+    """Say whether a single file is opened to stream; folders always are."""
+    assert work.source is not None
+    return work.source.database is None and work.streams and not is_scan(work.source.path)
+
+
+def _format(csv_format: CsvFormat | None) -> dict[str, Any]:
+    """Return how the file is written, where it is not plain."""
+    if csv_format is None:
+        return {}
+    found = {
+        "delimiter": csv_format.delimiter,
+        "encoding": csv_format.encoding,
+        "names": csv_format.names,
+        "sheet": None if csv_format.kept is None else csv_format.kept.sheet,
+    }
+    return {name: value for name, value in found.items() if value not in (None, ",", "utf-8", ())}
+
+
+def _released(work: Work) -> Release:
+    """Return the release, once its verdict holds."""
+    assert work.release is not None
+    work.release.verdict.refuse()
+    return work.release
+
+
+def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
+    """Write the release, checked as it is written, among the window's files. Return it with its name."""
+    release, name = _released(work), release_name(work)
+    path = work.place(Path(name).suffix)
+    progress.stage("write and check")
+    with called(path, name):
+        release.write(path, progress=progress)
+    return path, name
+
+
+def release_name(work: Work) -> str:
+    """Return the file name of the release: a CSV, or of the same kind as the file it comes from.
+
+    It is another one than the name of that file, which no command replaces.
+    """
+    kept = None if work.csv_format is None else work.csv_format.kept
+    name = f"release{usual_suffix(kept)}"
+    assert work.source is not None
+    return f"new-{name}" if Path(work.source.name).name.casefold() == name else name
+
+
+def published_file(work: Work, progress: Progress) -> tuple[Path, str]:
+    """Write an archive of release, published policy and account, as `save` does. Return it with its name."""
+    release, folder = _released(work), work.place("")
+    folder.mkdir(0o700)
+    saved = folder / _RELEASE
+    with called(saved, _RELEASE):
+        release.save(saved, name=release_name(work), progress=progress)
+    progress.stage("pack")
+    inside = [file for file in saved.rglob("*") if not file.is_relative_to(saved / INTERNAL)]
+    return _packed(folder / "release.zip", inside)
+
+
+def report_file(work: Work, suffix: str) -> tuple[Path, str]:
+    """Write the report that may be published; a PDF needs an extra. Return it with its name."""
+    path = work.place(suffix)
+    _released(work).report(path)
+    return path, f"report{suffix}"
+
+
+def policy_file(work: Work) -> tuple[Path, str]:
+    """Write the policy; with hierarchies that stand in files, an archive of all. Return it with its name."""
+    assert work.release is not None
+    folder = work.place("")
+    folder.mkdir(0o700)
+    path = folder / _POLICY
+    work.release.policy.write(path)
+    beside = list((folder / "hierarchies").glob("*"))
+    return _packed(folder / "policy.zip", [path, *beside]) if beside else (path, _POLICY)
+
+
+def _packed(archive: Path, files: Iterable[Path]) -> tuple[Path, str]:
+    """Pack files into an archive beside them. Return it with its name."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted(files, key=lambda file: (len(file.parts), file)):
+            if file.is_file() and not is_seal(file.name):
+                packed.write(file, file.relative_to(archive.parent))
+    return archive, archive.name
+
+
+def script_file(work: Work) -> tuple[Path, str]:
+    """Write the script. Return it with its name."""
+    path = work.place(".py")
+    path.write_text(script(work), encoding="utf-8", newline="\n")
+    return path, "release.py"

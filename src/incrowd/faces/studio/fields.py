@@ -1,0 +1,73 @@
+"""Buttons and fields of the page; tests find each by a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.core.errors import InputError
+from incrowd.faces.studio.parts import marked
+
+
+def button(text: str, mark: str, on_click: Any = None, kind: str = "outline", **given: Any) -> Any:
+    """Show a button. Its kind is a word of Quasar; the main button of a step has none."""
+    return marked(ui.button(text, on_click=on_click, **given), mark).props(f"no-caps {kind}")
+
+
+def text_field(label: str, field: str, value: Any = "", hint: str = "", **given: Any) -> Any:
+    """Show a field for a text; tests find it by the name of the field."""
+    found = ui.input(label, value=value, **given).props(f"outlined dense data-field={field}")
+    return hinted(found, hint) if hint else found
+
+
+def choice_field(options: Any, label: str, field: str, value: Any = None, **given: Any) -> Any:
+    """Show a list to choose from; tests find it by the name of the field."""
+    found = ui.select(options, label=label, value=value, **given)
+    return found.props(f"outlined dense options-dense data-field={field}")
+
+
+def path_field(label: str, field: str, value: str, hint: str, take: Callable[[str], None]) -> Any:
+    """Show a field for a path. `take` is called when it is written; an error stands below."""
+    found = text_field(label, field, value, hint)
+
+    def written() -> None:
+        try:
+            take((found.value or "").strip())
+        except InputError as error:
+            found.error = str(error)
+        else:
+            found.error = None
+
+    return found.on("change", written)
+
+
+def several_of(options: list[str], label: str, field: str, value: list[str], on_change: Any) -> None:
+    """Show a list to choose at least one from."""
+    found = choice_field(options, label, field, value, multiple=True, on_change=on_change)
+    found.validation = lambda chosen: None if chosen else "choose at least one"
+
+
+def hinted(element: Any, hint: str) -> Any:
+    """Give a field a line below it. The text is no markup, so it does not go through `props`."""
+    element.props["hint"] = hint
+    return element
+
+
+def dropping(mark: str, uploaded: Callable[[Any], Any], text: str = "Drop a file here, or click") -> None:
+    """Show where a file can be dropped, and a button for the keyboard. A file may come again.
+
+    `uploaded` is called with the event that has the file. The text in the zone is no text of a table.
+    """
+    upload = ui.upload(on_upload=uploaded, auto_upload=True).classes("w-full")
+    marked(upload, mark).props("flat bordered").add_slot(
+        "header",
+        '<label class="drop"><q-spinner v-if="props.isUploading"></q-spinner>'
+        f'<q-icon v-else name="upload_file"></q-icon><span>{text}</span>'
+        "<q-uploader-add-trigger></q-uploader-add-trigger></label>",
+    )
+    # It refuses a file that it has, so it keeps none. The button stands in place of their list.
+    upload.on("finish", upload.reset, args=[])
+    with upload.add_slot("list"):
+        button("Choose a file", f"pick-{mark}", lambda: upload.run_method("pickFiles"))

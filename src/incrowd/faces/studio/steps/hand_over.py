@@ -1,0 +1,80 @@
+"""Step 8: the downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.faces.studio import export
+from incrowd.faces.studio.cancelling import Watched
+from incrowd.faces.studio.gate import Gate, show_verdict
+from incrowd.faces.studio.job import Job
+from incrowd.faces.studio.parts import box, emptied, heading, marked, note, words
+from incrowd.faces.studio.steps.step import Step
+
+
+class HandOver(Step):
+    """Download the release, its report, and the means to make it again without the page."""
+
+    name = "Hand over"
+    of_release = True
+
+    def draw(self) -> None:
+        """Show the downloads, once the verdict holds."""
+        self._place = ui.column().classes("w-full")
+        self._show()
+
+    def _show(self) -> None:
+        with emptied(self._place):
+            verdict = self.work.release.verdict
+            if verdict.holds:
+                show_verdict(verdict)
+                self._all()
+            else:
+                # The gate shows the other points, each with what removes it.
+                show_verdict(verdict, [point.sentence() for point in verdict.accepted])
+                Gate(self.page, self._show).draw()
+
+    def _all(self) -> None:
+        work = self.work
+        heading("Take it with you")
+        note("Save what may be published, and what makes the same release again without this page.")
+        with ui.element("div").classes("halves"):
+            with box("To publish"):
+                note("What is written is read back and measured once more. The archive is for checking it.")
+                self._button("Release", "get-release", export.release_file)
+                self._button("Report (HTML)", "get-report", lambda work, _: export.report_file(work, ".html"))
+                self._button("Report (PDF)", "get-pdf", lambda work, _: export.report_file(work, ".pdf"))
+                self._button("Archive to check", "get-archive", export.published_file)
+            with box("For you"):
+                note(
+                    "What makes it again without this page. Hierarchies may hold raw values: keep the policy."
+                )
+                self._button("Policy", "get-policy", lambda work, _: export.policy_file(work))
+                self._button("Python script", "get-script", lambda work, _: export.script_file(work))
+                if work.source.sample:
+                    sample = work.source.path, "people.csv"
+                    self._button("The sample itself (CSV)", "get-sample", lambda *_: sample)
+        heading("The same by a command", 3)
+        note(
+            "Put the policy into the folder where you run it, unpacked if it is an archive. Write the path "
+            "of your table where it differs."
+        )
+        marked(words("pre", export.command(work)), "command")
+        heading("Check the release", 3)
+        note("Unpack release.zip, the archive. A second implementation checks what is in it:")
+        marked(words("pre", export.check(work)), "check")
+        heading("The same by a script", 3)
+        marked(words("pre", export.script(work)), "script")
+        if not work.release.policy.keep_order:
+            note(
+                "Rows come in a random order, which has no seed, so that their places tell nothing. The same "
+                "rows come out each time, in another order."
+            )
+
+    def _button(self, title: str, mark: str, make: Callable[[Any, Watched], tuple[Path, str]]) -> None:
+        """Show a button that writes a file and gives it to the browser; a large one takes its time."""
+        Job(self.page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

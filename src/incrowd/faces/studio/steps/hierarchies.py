@@ -1,0 +1,296 @@
+"""Step 3: the trees by which values are generalized, over the values of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.core.errors import InputError
+from incrowd.core.hierarchy import Hierarchy
+from incrowd.faces.studio.bars import histogram
+from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
+from incrowd.faces.studio.parts import box, cut, emptied, heading, marked, note, tell, words
+from incrowd.faces.studio.steps.step import Step
+from incrowd.faces.studio.tables import called, path_of
+from incrowd.faces.studio.trees import Line, TreeEditor
+
+_FORMATS = {".csv": "CSV, as ARX has it", ".json": "JSON", ".yaml": "YAML", ".txt": "text, depth by tabs"}
+_CHILDREN = 100
+"""Values below one group that are shown; others are chosen by their name."""
+_DEPTH = 100
+"""Levels that are shown below each other."""
+_BARS = 60
+_NAMED = 8
+
+
+class Hierarchies(Step):
+    """See a column's hierarchy over its values, change it, and take it along."""
+
+    name = "Hierarchies"
+    optional = True
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        self.column: str | None = None
+        # It is there once a tree was built.
+        self._editor: TreeEditor
+        self._first: Any = None
+        self._open: set[str] = set()
+        self._chosen: set[int] = set()
+        self._dragged: int | None = None
+
+    def draw(self) -> None:
+        """Show the columns that may have a hierarchy, and the tree of one."""
+        heading("How are values generalized?")
+        note(
+            "A hierarchy says what a value may become: 34 becomes 30-39, then 20-39, then *. The drafts of "
+            "the step before are recipes; here they are trees over the values of your table. You may leave "
+            "this step out."
+        )
+        names = self.work.choices.having("quasi", "sensitive")
+        if not names:
+            note("No column is a quasi-identifier or sensitive yet.")
+            return
+        if self.column not in names:
+            self.column = names[0]
+        chosen = choice_field(names, "Column", "column", self.column, on_change=lambda e: self._take(e.value))
+        chosen.style("min-width: 260px")
+        self._problems = ui.column().classes("w-full")
+        self._place = ui.column().classes("w-full")
+        ui.timer(0, self._load, once=True)
+
+    async def _take(self, name: str) -> None:
+        self.column = name
+        await self._load()
+
+    async def _load(self) -> None:
+        """Build the tree of the column's recipe, and show it."""
+        with emptied(self._place):
+            ui.spinner(size="lg")
+        work, name = self.work, self.column
+        found = await self.page.doing(self._wrong, None, work.editor, name)
+        self._place.clear()
+        if found is None or name != self.column:
+            return
+        self._editor, self._first = found, work.choices.columns[name].get("hierarchy")
+        self._open, self._chosen = {found.tree.labels[0]}, set()
+        with self._place:
+            self._unknown = ui.column().classes("w-full")
+            self._tools()
+            self._problem = ui.column().classes("w-full")
+            self._tree = marked(ui.element("div").classes("tree"), "tree")
+            self._levels = ui.column().classes("w-full")
+            self._files()
+        self._draw_tree()
+
+    # --- the tree ---------------------------------------------------------------------------------
+
+    def _draw_tree(self) -> None:
+        editor = self._editor
+        self._tell_unknown(editor)
+        with emptied(self._tree):
+            self._draw_node(editor.root())
+        self._targets.set_options(editor.groups(), value=0)
+        self._back.set_enabled(editor.steps > 0)
+        self._draw_levels(editor)
+
+    def _draw_node(self, line: Line, depth: int = 0) -> None:
+        opened = line.label in self._open
+        with ui.element("div").classes("tree-row") as row:
+            row.props["data-node"] = str(line.node)
+            self._draw_row(row, line, opened=opened)
+        if line.leaf or not opened:
+            return
+        if depth == _DEPTH:
+            note(f"... more than {_DEPTH} levels; choose what is below by its name")
+            return
+        below = self._editor.below(line.node)
+        with ui.element("div").classes("tree-below"):
+            for child in below[:_CHILDREN]:
+                self._draw_node(child, depth + 1)
+            if len(below) > _CHILDREN:
+                note(f"... and {len(below) - _CHILDREN:,} more; choose them by their name")
+
+    def _draw_row(self, row: Any, line: Line, *, opened: bool) -> None:
+        if line.leaf:
+            ui.element("span").classes("tree-leaf")
+        else:
+            icon, turn = ("expand_more", "Close") if opened else ("chevron_right", "Open")
+            fold = ui.button(icon=icon, on_click=lambda: self._turn(line.label))
+            fold.props("flat round dense size=sm").props["aria-label"] = f"{turn} {line.label}"
+            fold.props["aria-expanded"] = str(opened).lower()
+            # What is dropped on a group goes below it.
+            row.props["ondragover"] = "event.preventDefault()"
+            row.on("drop.prevent", lambda: self._drop(line.node))
+        if line.node:
+            chosen = line.node in self._chosen
+            choose = ui.checkbox(value=chosen, on_change=lambda e: self._choose(line.node, chosen=e.value))
+            choose.props("dense").props["aria-label"] = f"Choose {line.label}"
+            row.props["draggable"] = "true"
+            row.on("dragstart", lambda: self._drag(line.node))
+        words("span", cut(line.label), "tree-label" if line.leaf else "tree-label name")
+        words("span", f"{line.share:.1%}", "muted")
+        bar = ui.element("div").classes("bar after").props("aria-hidden=true")
+        bar.style(f"width: {120 * line.share:.1f}px")
+
+    def _turn(self, label: str) -> None:
+        self._open ^= {label}
+        self._draw_tree()
+
+    def _choose(self, node: int, *, chosen: bool) -> None:
+        (self._chosen.add if chosen else self._chosen.discard)(node)
+
+    def _drag(self, node: int) -> None:
+        self._dragged = node
+
+    def _drop(self, target: int) -> None:
+        node, self._dragged = self._dragged, None
+        if node is not None:
+            self._step(lambda editor: editor.move([node], target))
+
+    def _tell_unknown(self, editor: TreeEditor) -> None:
+        unknown = editor.unknown()
+        more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+        with emptied(self._unknown):
+            if not unknown:
+                return
+            problem = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
+            marked(words("div", problem, "problem"), "unknown")
+            title = "Put them below the group chosen at Move to"
+            self._action(title, "add-unknown", lambda tree: tree.add_unknown(int(self._targets.value)))
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def _tools(self) -> None:
+        """Show the actions on the chosen nodes."""
+        note(
+            "Choose values or groups, then what becomes of them. Put into one group: a group among their "
+            "like. Split off: a group of their own beside the one that they are in. They can also be dragged "
+            "onto a group."
+        )
+        with ui.element("div").classes("fields box"):
+            find = text_field("Choose by name", "find", hint="write a value or group, then Enter")
+            find.on("keydown.enter", lambda: self._find(find))
+            label = text_field("Name of the group", "label", hint="for a new group, or to rename one")
+            self._targets = choice_field({0: ""}, "Move to", "target", 0)
+            act = self._action
+            act("Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or ""))
+            act("Split off", "split", lambda e: e.split(self._chosen, label.value or ""))
+            act("Rename", "rename", lambda e: e.rename(self._one(), label.value or ""))
+            act("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value)))
+            act("Dissolve", "dissolve", lambda e: e.dissolve(self._one()))
+            self._back = button("Undo", "undo", lambda: self._step(TreeEditor.undo), "flat", icon="undo")
+
+    def _action(self, title: str, mark: str, do: Callable[[TreeEditor], None]) -> None:
+        button(title, mark, lambda: self._step(do))
+
+    def _one(self) -> int:
+        if len(self._chosen) != 1:
+            raise InputError("choose one group")
+        return next(iter(self._chosen))
+
+    def _find(self, field: Any) -> None:
+        """Choose a node by its name, and open the way to it."""
+        tree = self._editor.tree
+        label = (field.value or "").strip()
+        if label not in tree.labels:
+            field.error = "no value or group of the tree is called so"
+            return
+        field.error = None
+        node = tree.find(label)
+        self._chosen.add(node)
+        while node >= 0:
+            node = int(tree.parents[node])
+            self._open.add(tree.labels[node])
+        field.set_value("")
+        self._draw_tree()
+
+    def _step(self, do: Callable[[TreeEditor], None]) -> None:
+        """Change the tree, and keep it as the column's hierarchy."""
+        editor, name = self._editor, self.column
+        assert name is not None
+        self._problem.clear()
+        before = editor.steps
+        try:
+            do(editor)
+            if editor.steps:
+                self.work.keep_tree(name, editor.tree)
+            else:
+                self.work.keep_recipe(name, self._first)
+        except InputError as error:
+            if editor.steps > before:
+                editor.undo()
+            tell(self._problem, str(error))
+            return
+        self._chosen = set()
+        self.page.changed()
+        self._draw_tree()
+
+    # --- levels -----------------------------------------------------------------------------------
+
+    def _draw_levels(self, editor: TreeEditor) -> None:
+        """Show how many records every cell of a level would have."""
+        height = editor.tree.height
+        with emptied(self._levels):
+            heading("Records by level", 3)
+            note("Level 0 is the values as they are. A level that has few records in a cell protects little.")
+
+            def draw(level: int) -> None:
+                cells = editor.level(level)
+                with emptied(shown):
+                    marked(histogram(f"Records at level {level}", cells[:_BARS]), "histogram")
+                    if len(cells) > _BARS:
+                        note(f"The first {_BARS} of {len(cells):,} cells.")
+
+            first = min(1, height)
+            levels = list(range(height + 1))
+            chosen = choice_field(levels, "Level", "level", first, on_change=lambda e: draw(e.value))
+            chosen.style("width: 120px")
+            shown = ui.column().classes("w-full")
+            draw(first)
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _files(self) -> None:
+        heading("Hierarchy files", 3)
+        with ui.element("div").classes("halves"):
+            with box("Take it along"):
+                kind = choice_field(_FORMATS, "Format", "format", ".csv").classes("w-full")
+                button("Save as a file", "save-tree", lambda: self._save(kind.value), icon="download")
+            with box("Bring one"):
+                path = text_field("Path of a hierarchy file", "tree-file").classes("w-full")
+                path.on("keydown.enter", lambda: self._read(path.value or ""))
+                dropping("tree-upload", self._uploaded)
+
+    def _save(self, suffix: str) -> None:
+        path = self.work.place(suffix)
+        self._problem.clear()
+        try:
+            with called(path, f"hierarchy{suffix}"):
+                self._editor.tree.write(path)
+        except InputError as error:
+            tell(self._problem, str(error))
+            return
+        ui.download.file(path, f"hierarchy{suffix}")
+
+    def _read(self, text: str, name: str | None = None) -> None:
+        """Take the tree of a file in place of the one that is shown; a step like others."""
+
+        def read(editor: TreeEditor) -> None:
+            path = path_of(text)
+            with called(path, name or str(path)):
+                tree = Hierarchy.read(path)
+            editor.replace(tree)
+            self._open = {tree.labels[0]}
+
+        self._step(read)
+
+    async def _uploaded(self, event: Any) -> None:
+        name = Path(event.file.name.replace("\\", "/")).name
+        suffix = Path(name).suffix.lower()
+        path = self.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
+        await event.file.save(path)
+        self._read(str(path), name)

@@ -1,0 +1,182 @@
+"""Step 1: which table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.core.dialects.addresses import EXAMPLES, either
+from incrowd.core.errors import EncodingError
+from incrowd.core.io.files import CsvFormat
+from incrowd.core.io.kinds.files import suffixes
+from incrowd.faces.studio.cancelling import Watched
+from incrowd.faces.studio.fields import button, choice_field, dropping, text_field
+from incrowd.faces.studio.parts import cut, fold, frame, grid, heading, marked, note, words
+from incrowd.faces.studio.steps.step import Step
+from incrowd.faces.studio.tables import ENCODINGS, Source, guessed, in_database, path_of
+
+_ROWS = 10
+_COLUMNS = 40
+"""Columns of the first rows that are shown; the list below has all."""
+_USUAL = {"delimiter": "", "encoding": "utf-8", "names": "", "sheet": ""}
+
+
+class Table(Step):
+    """Choose a table, and look at its contents."""
+
+    name = "Table"
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        self._last: Any = None
+        self._settings = dict(_USUAL)
+        self._used = dict(_USUAL)
+
+    def ready(self) -> bool:
+        """Say whether the step can be gone to."""
+        return True
+
+    def draw(self) -> None:
+        """Show the ways to choose a table, and the one that was chosen."""
+        work = self.work
+        heading("Choose a table about people")
+        with ui.column().classes("first w-full"):
+            dropping("upload", self._uploaded, "Drop a table here, or choose a file")
+        note(
+            f"CSV (also .csv.gz), Parquet, {suffixes()}. Everything stays on this machine. A copy is kept in "
+            "a private folder, for half an hour after this window is closed."
+        )
+        self._messages = ui.column().classes("w-full")
+        self._problems = ui.column().classes("w-full")
+        with ui.row().classes("items-center w-full"):
+            path = text_field("Or the path of a file or folder", "path").classes("grow")
+
+            async def read() -> None:
+                text = (path.value or "").strip()
+                place = await self.page.doing(self._wrong, None, path_of, text)
+                if not text:
+                    self._wrong("Write the path of a file, as /home/me/people.csv.")
+                elif place is not None:
+                    await self.open(Source(place.absolute(), str(place.absolute())))
+
+            path.on("keydown.enter", read)
+            button("Open", "open", read, "")
+            button("Try the built-in sample", "sample", lambda: self._open_found(work.sample))
+        with fold("A table of a database"):
+            self._database()
+        with fold("Begin from a policy"):
+            note("Drop policy.toml (or policy.zip, with hierarchies) above, or write its path in the field.")
+            note("It gives the roles and limits of a table that has its columns.")
+        self._reading = fold("If a file is read wrongly")
+        with self._reading:
+            self._formats()
+        if work.policy_name is not None:
+            origin = f"from {work.policy_name}" if work.choices is None else work.choices.origin
+            marked(words("p", f"Roles and limits: {origin}."), "policy")
+        if work.table is not None:
+            self._show_table()
+
+    def _database(self) -> None:
+        hint = f"{either([each.replace(':///', ':////') for each in EXAMPLES])}; no password"
+        address = text_field("Address of the database", "address", hint=hint).classes("w-full")
+        table = text_field("Name of the table", "table").classes("w-full")
+
+        async def read() -> None:
+            named = (address.value or "").strip(), (table.value or "").strip(), self.work.place("")
+            await self._open_found(in_database, *named)
+
+        button("Open the table", "open-table", read)
+        note("Its rows are copied into the private folder to be looked at. The search asks the database.")
+
+    def _formats(self) -> None:
+        with ui.element("div").classes("fields"):
+            self._field("delimiter", "Delimiter", "found out if empty; \\t is a tab")
+            choice_field(ENCODINGS, "Encoding", "encoding").bind_value(self._settings, "encoding")
+            self._field("names", "Names of the columns", "of a file without a header; commas between")
+            self._field("sheet", "Sheet", "of a workbook that has several")
+        again = button("Read again", "read-again", lambda: self.open(self._last))
+        again.bind_enabled_from(self, "_last", bool)
+
+    def _field(self, name: str, label: str, hint: str) -> None:
+        text_field(label, name, hint=hint).bind_value(self._settings, name)
+
+    def _show_table(self) -> None:
+        work = self.work
+        heading(f"{work.height:,} rows, {len(work.columns):,} columns", 3)
+        heading("The first rows", 3)
+        if len(work.columns) > _COLUMNS:
+            note(f"The first {_COLUMNS} of {len(work.columns):,} columns.")
+        frame("The first rows", work.rows(0, _ROWS)[:, :_COLUMNS])
+        heading("The columns", 3)
+        distinct = "distinct values, about" if work.streams else "distinct values"
+        rows = [(c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}") for c in work.columns]
+        grid("Columns", ("column", "type", distinct, "missing values"), rows, numbers=(2, 3))
+
+    async def _open_found(self, find: Any, *given: Any) -> None:
+        source = await self.page.doing(self._wrong, None, find, *given)
+        if source is not None:
+            await self.open(source)
+
+    async def _uploaded(self, event: Any) -> None:
+        source = self.work.upload(event.file.name)
+        await event.file.save(source.path)
+        await self.open(source)
+
+    async def open(self, source: Source) -> None:
+        """Read a table, or a policy; show it or the error."""
+        if source.path.suffix.lower() in (".toml", ".zip"):
+            if await self.page.doing(self._wrong, None, self.work.begin_from, source.path, source.name):
+                self._show()
+            return
+        # Settings are for the file for which they were made.
+        if self._last is not None and self._last.name != source.name and self._settings == self._used:
+            self._settings.update(_USUAL)
+        self._last, self._used = None if source.database else source, dict(self._settings)
+        watched = Watched()
+        with self._messages, ui.row().classes("items-center") as waiting:
+            ui.spinner(size="lg")
+            words("span", f"Opening {cut(source.name)}").props("role=status")
+            button("Cancel", "cancel-open", watched.cancel, icon="stop")
+        found = await self.page.doing(self._wrong, watched, self._read, source, watched)
+        if not waiting.is_deleted:
+            waiting.delete()
+        if found is True:
+            self._show()
+        elif found:
+            self._ask(source, *found)
+        else:
+            self._reading.set_value(source.path.exists())
+
+    def _show(self) -> None:
+        self.page.enable()
+        self.page.redraw(self)
+
+    def _read(self, source: Source, watched: Watched) -> Any:
+        """Open a table; return the encoding in which it probably is where it is in another one."""
+        mark, encoding, names, sheet = self._used.values()
+        listed = tuple(name.strip() for name in names.split(",") if name.strip())
+        csv_format = CsvFormat(mark.replace("\\t", "\t") or None, encoding, listed, sheet=sheet or None)
+        try:
+            self.work.open(source, csv_format, watched)
+        except EncodingError:
+            if not source.path.is_file() or (guess := guessed(source.path, encoding)) is None:
+                raise
+            return guess
+        return True
+
+    def _ask(self, source: Source, encoding: str, lines: list[str]) -> None:
+        """Ask whether a file is in an encoding, and show some lines as it reads them."""
+
+        async def read() -> None:
+            self._settings["encoding"] = encoding
+            await self.open(source)
+
+        with self._problems, ui.column().classes("box"):
+            used = ENCODINGS[self._used["encoding"]]
+            text = f"{source.name} is not {used}. Read it as {ENCODINGS[encoding]}?"
+            marked(words("p", text, "text-bold").props("role=alert"), "question")
+            marked(words("pre", "\n".join(map(cut, lines))), "lines")
+            with ui.row():
+                button("Yes", "yes", read, "autofocus")
+                button("Another encoding", "another", lambda: self._reading.set_value(True))

@@ -1,0 +1,563 @@
+"""The work of one browser window: a table, a policy in the making, and their results."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from incrowd.core.errors import InfeasibleError, InputError, SchemaError, TableError, named
+from incrowd.core.hierarchy import Hierarchy, builder_from_spec
+from incrowd.core.hierarchy.formats import kept_as
+from incrowd.core.io.columns import columns_named
+from incrowd.core.io.files import CsvFormat, note_names_of_line, was_read, write_table
+from incrowd.core.io.kinds import KINDS
+from incrowd.core.io.kinds.files import kind_of
+from incrowd.core.io.scratch import PrivateFolder
+from incrowd.core.io.streams import Files, is_scan
+from incrowd.core.lazy import np, pl
+from incrowd.core.progress import Silent, Within
+from incrowd.core.table.schema import OPEN_ROLE
+from incrowd.engines import first_rows, open_table
+from incrowd.faces.studio.exploring import compared
+from incrowd.faces.studio.sampling import leaving, sampled, sliced
+from incrowd.faces.studio.tables import (
+    Column,
+    Source,
+    called,
+    copied,
+    counted,
+    path_of,
+    plain_name,
+    read_policy,
+)
+from incrowd.faces.studio.trees import TreeEditor
+from incrowd.faces.studio.values import counts_of, refuse_prompts
+from incrowd.release.policy.policy import Policy
+from incrowd.release.profiles import Attestation
+
+if TYPE_CHECKING:
+    from incrowd.attacks import Attack
+    from incrowd.core.progress import Progress
+    from incrowd.core.report.document import ComparisonRun
+    from incrowd.measures.risk import Identifying
+    from incrowd.release.gate.accepted import Accepted
+    from incrowd.release.jobs.assess import Assessment
+    from incrowd.release.jobs.draft import Draft
+    from incrowd.release.jobs.fidelity import Fidelity
+    from incrowd.release.jobs.release import Release
+    from incrowd.release.jobs.suggest import Suggestion
+    from incrowd.search.lattice.space import SolutionSpace
+
+__all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "policy_settings"]
+
+_MADE = "the choices of this page"
+_SAMPLE_ROWS = 2_000
+_STREAMED = 128 * 2**20
+"""Bytes of a file from which its rows stream."""
+_LOOKED_AT = 30
+"""Columns of which all pairs are measured."""
+ATTACKED = 20_000
+"""Rows that are attacked of a table that is not in memory."""
+DRAFTED = 100_000
+"""Rows that a draft looks at."""
+_UNDONE = 50
+"""Changes that can be undone."""
+_PLAIN = (".csv.gz", ".csv", ".tsv", ".txt", ".toml", ".zip", ".parquet")
+_SUFFIXES = (*_PLAIN, *(suffix for kind in KINDS for suffix in kind.suffixes))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A policy file in the making, as plain data, and where it came from.
+
+    Attributes
+    ----------
+    document
+        What a policy file holds; the page changes it.
+    folder
+        Where the hierarchy files are that it names.
+    origin
+        Where it came from, in words.
+    reasons
+        Why each column has its role, and its recipe; of a draft.
+    ways
+        How the numbers or dates of a column may be written, where its texts do not tell; of a draft.
+    together
+        Questions about several columns that look alike, each with its columns.
+    """
+
+    document: dict[str, Any]
+    folder: Path
+    origin: str
+    reasons: Mapping[str, str]
+    ways: Mapping[str, list[dict[str, str]]]
+    together: Mapping[str, Sequence[str]]
+
+    def policy(self) -> Policy:
+        """Read it as a policy."""
+        return Policy.from_dict(self.document, self.folder, _MADE)
+
+    @property
+    def columns(self) -> dict[str, dict[str, Any]]:
+        """The columns and their settings."""
+        return cast("dict[str, dict[str, Any]]", self.document["columns"])
+
+    @property
+    def models(self) -> list[dict[str, Any]]:
+        """The models and their settings."""
+        return cast("list[dict[str, Any]]", self.document.setdefault("models", []))
+
+    @property
+    def algorithm(self) -> dict[str, Any]:
+        """The algorithm and its parameters."""
+        return cast("dict[str, Any]", self.document.setdefault("algorithm", {}))
+
+    def having(self, *roles: str) -> list[str]:
+        """Name the columns of some roles."""
+        return [name for name, settings in self.columns.items() if settings["role"] in roles]
+
+
+class Work:
+    """Everything that one window knows. Nothing of it is shared with another window.
+
+    Whatever reads a table, a policy or a file raises `InputError`; a search raises any `IncrowdError`.
+
+    Parameters
+    ----------
+    given
+        A policy file as plain data and its path, where the command named one.
+    """
+
+    def __init__(self, given: tuple[dict[str, Any], Path] | None = None) -> None:
+        self._given = given
+        self.policy_name = None if given is None else str(given[1])
+        self._private = PrivateFolder()
+        self._number = 0
+        self.source: Source | None = None
+        self.table: Any = None
+        self.streams = False
+        self.height = 0
+        self._rows: pl.LazyFrame | None = None
+        self.csv_format: CsvFormat | None = None
+        self.columns: list[Column] = []
+        self.choices: Choices | None = None
+        self.assessment: Assessment | None = None
+        self.release: Release | None = None
+        self.account: dict[str, Any] = {}
+        self.infeasible = False
+        self.population: str | None = None
+        self._session = ExitStack()
+        self.past: deque[tuple[dict[str, dict[str, Any]], Any]] = deque(maxlen=_UNDONE)
+
+    def close(self) -> None:
+        """Forget everything, and remove the window's files."""
+        self.table = self._rows = self.release = self.assessment = None
+        self._session.close()
+        self._private.remove()
+
+    @property
+    def chosen(self) -> Choices:
+        """The choices, which are there once a table is open."""
+        assert self.choices is not None
+        return self.choices
+
+    # --- the table --------------------------------------------------------------------------------
+
+    def place(self, suffix: str) -> Path:
+        """Return a new path among the window's files."""
+        self._number += 1
+        return self._private.path / f"{self._number:04d}{suffix}"
+
+    def upload(self, name: str) -> Source:
+        """Return where an uploaded file is to go. Its name is shown, and is no part of the path."""
+        suffix = next((each for each in _SUFFIXES if name.lower().endswith(each)), ".csv")
+        return Source(self.place(suffix), plain_name(name, suffix))
+
+    def sample(self) -> Source:
+        """Make the built-in sample."""
+        from incrowd.works.samples import hospital
+
+        path = self.place(".csv")
+        write_table(hospital(_SAMPLE_ROWS), path, path, CsvFormat())
+        return Source(path, "people.csv", sample=True)
+
+    def begin_from(self, path: Path, name: str) -> bool:
+        """Take roles and limits from a policy file, or its archive, that its owner calls by a name."""
+        with called(self._private.path, name), called(path, name):
+            self._given, self.policy_name = read_policy(path, self.place("")), name
+        if self.source is not None and self._rows is not None:
+            self.choices = self._choices(self.table, self.height, self.source, self.csv_format)
+            self.changed()
+        return True
+
+    def open(
+        self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
+    ) -> None:
+        """Read a table and draft its policy; the table before is forgotten if that works.
+
+        Rows of folders, patterns and large files stream: they are read when they are needed.
+        """
+        if source.database is not None:
+            copied(source, progress or Silent())
+        many = is_scan(source.path)
+        large = source.path.is_file() and source.path.stat().st_size > _STREAMED
+        streams = many or (large and kind_of(source.path) is None)
+        with called(source.path, source.name):
+            table, csv_format = open_table(source.path, csv_format, stream=streams, progress=progress)
+        lazy = table.frame if isinstance(table, Files) else table.lazy()
+        height, columns = counted(lazy, estimate=streams)
+        if not height:
+            raise TableError(f"{source.name}: the table has no rows")
+        choices = self._choices(table, height, source, csv_format)
+        self.source, self.table, self.csv_format = source, table, csv_format
+        self.streams, self._rows, self.height = streams, lazy, height
+        self.columns, self.choices = columns, choices
+        self.assessment = self.release = None
+        self._session.close()
+        self.past.clear()
+
+    def _choices(
+        self, whole: pl.DataFrame | Files, height: int, source: Source, csv_format: CsvFormat | None
+    ) -> Choices:
+        """Take the policy that was given where it fits, else draft one."""
+        from incrowd.release.jobs.draft import draft_policy
+
+        rows = first_rows(whole, DRAFTED)
+        table = rows.head(DRAFTED)
+        if was_read(rows):
+            note_names_of_line(table)
+        of = "" if height <= DRAFTED else f" in the first {DRAFTED:,} rows"
+        origin = f"drafted from the names and values of the columns{of}, as incrowd init does"
+        if self._given is not None:
+            document, path = self._given
+            unknown = [name for name in document["columns"] if name not in table.columns]
+            if not unknown:
+                document = deepcopy(document)
+                groups = _groups(document)
+                return Choices(document, path.parent, f"from {self.policy_name}", {}, {}, groups)
+            origin = f"drafted, since this table lacks {named(unknown, 5)} of {self.policy_name}"
+        labels = None if csv_format is None else csv_format.labels
+        codes = None if csv_format is None else csv_format.missing_codes
+        draft = draft_policy(table, source.name, labels=labels, missing_codes=codes)
+        document = tomllib.loads(draft.text)
+        _groups(document)
+        if not draft.having("sensitive"):
+            # The page offers this model as soon as a column is called sensitive.
+            document["models"] = [each for each in document["models"] if each["model"] != "l-diversity"]
+        together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
+        return Choices(document, self._private.path, origin, _reasons(draft), _ways(draft), together)
+
+    def rows(self, start: int, count: int) -> pl.DataFrame:
+        """Return some rows of the table as they came in."""
+        assert self._rows is not None
+        return self._rows.slice(start, count).collect(engine="streaming")
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Count the values of a column as its hierarchy meets them; see `counts_of`."""
+        return counts_of(self.table, self.chosen.document, self.chosen.folder, name)
+
+    def remember(self, *names: str) -> None:
+        """Keep the settings of some columns, or of all, before they change; see `undo`."""
+        columns = self.chosen.columns
+        kept = deepcopy({name: columns[name] for name in names or columns})
+        self.past.append((kept, self.chosen.document.get("linked")))
+
+    def undo(self) -> list[str]:
+        """Restore the columns that were remembered last, and name them."""
+        columns, linked = self.past.pop()
+        self.chosen.columns.update(columns)
+        if linked is not None:
+            self.chosen.document.setdefault("linked", linked)
+        return list(columns)
+
+    # --- hierarchies ------------------------------------------------------------------------------
+
+    def editor(self, name: str) -> TreeEditor:
+        """Return the hierarchy of a column over its values, to be edited.
+
+        A column that has none begins with the value or ``*``. It is an error when the recipe does not fit
+        the values, or when these cannot be read.
+        """
+        counts = self.counts(name)
+        spec = self.chosen.columns[name].get("hierarchy")
+        if isinstance(spec, str):
+            return TreeEditor(Hierarchy.read(self.chosen.folder / path_of(spec)), counts)
+        builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
+        return TreeEditor(builder.build(list(counts), name), counts)
+
+    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the cells of the most frequent value of each column, level by level.
+
+        Columns whose tree is only known later are left out.
+        """
+        found = {}
+        for name in names:
+            with suppress(InputError):
+                if (path := self.editor(name).most_frequent()) is not None:
+                    found[name] = path
+        return found
+
+    def keep_tree(self, name: str, tree: Hierarchy) -> None:
+        """Make a tree the hierarchy of a column; it is kept among the window's files."""
+        path = self.place(kept_as(tree))
+        with called(path, "the tree"):
+            tree.write(path)
+        self.keep_recipe(name, str(path))
+
+    def keep_recipe(self, name: str, spec: Any) -> None:
+        """Make a recipe, or the path of a file, the hierarchy of a column; None takes it away."""
+        settings = self.chosen.columns[name]
+        if spec is None:
+            settings.pop("hierarchy", None)
+        else:
+            settings["hierarchy"] = spec
+
+    def is_edited(self, spec: Any) -> bool:
+        """Say whether a hierarchy is one that was edited on this page."""
+        return isinstance(spec, str) and Path(spec).is_relative_to(self._private.path)
+
+    # --- what is done with it ---------------------------------------------------------------------
+
+    @contextmanager
+    def _asked(self) -> Iterator[Any]:
+        """Open the table that is searched: the loaded one, or that of the database, of which `table` is a
+        copy.
+        """
+        assert self.source is not None
+        if self.source.database is None:
+            yield self.table
+            return
+        from incrowd.engines.sql.databases import Database
+
+        assert self.source.table is not None
+        with Database(self.source.database) as database:
+            yield database.table(self.source.table)
+
+    @property
+    def _beside(self) -> dict[str, Any]:
+        """The common arguments of every search beside table and policy."""
+        return {"population": self.population, "csv_format": self.csv_format}
+
+    def policy(self) -> Policy:
+        """Return the policy as it stands. A treatment that would ask for its key is refused."""
+        found = self.chosen.policy()
+        refuse_prompts(found.schema)
+        return found
+
+    def set_population(self, path: str) -> None:
+        """Take the file of a population, which has to be there; an empty text takes none."""
+        place = path_of(path).absolute()
+        if path and not place.is_file():
+            raise TableError(f"{path}: there is no such file")
+        self.population = str(place) if path else None
+        self.changed()
+
+    def changed(self) -> None:
+        """Forget the results of the choices before."""
+        self.release = self.assessment = None
+        self.infeasible = False
+        self._session.close()
+
+    def assess(self, progress: Progress) -> Assessment:
+        """Measure the table as it stands against the models."""
+        from incrowd.release.jobs.assess import assess
+
+        policy = self.policy()
+        with self._asked() as table:
+            found = assess(
+                table,
+                policy.written,
+                policy.models,
+                population=self.population,
+                progress=progress,
+                wildcards=policy.wildcards,
+            )
+        self.assessment = found
+        return found
+
+    def anonymize(self, progress: Progress) -> Release:
+        """Make the release."""
+        from incrowd.release.jobs.anonymize import anonymize
+
+        self.infeasible = False
+        self._session.close()
+        with ExitStack() as session:
+            table = session.enter_context(self._asked())
+            try:
+                found = anonymize(table, self.policy(), progress=progress, unanswered="write", **self._beside)
+            except InfeasibleError:
+                self.infeasible = True
+                raise
+            # The release of a database is written from the snapshot that was counted.
+            self._session = session.pop_all()
+        # Figures are measured when they are first asked for: here, and not while the page waits.
+        progress.stage("report")
+        self.account = found.document()
+        self.release = found
+        return found
+
+    def accept(self, answers: Sequence[Accepted], attested: Sequence[dict[str, str]] = ()) -> Release:
+        """Accept points of the verdict: in policy and account, and whenever the release is made again.
+
+        Parameters
+        ----------
+        attested
+            Answers to clauses of the profile, each as a policy file has it.
+        """
+        assert self.release is not None
+        found = self.release.accepting(answers, map(Attestation.of, attested))
+        self.account = found.document()
+        self.release = found
+        document = self.chosen.document
+        document.setdefault("accepted", []).extend(answer.to_dict() for answer in answers)
+        if attested:
+            document["profile"].setdefault("attested", []).extend(attested)
+        return found
+
+    def advise(self, progress: Progress) -> list[Suggestion]:
+        """Find single changes of the policy with which there is a release, by trying them."""
+        from incrowd.release.jobs.suggest import helping
+
+        def feasible(change: Suggestion) -> bool:
+            return self.is_feasible(change.policy, Within(progress, change.text))
+
+        return list(helping(self.policy(), feasible))
+
+    def is_feasible(self, policy: Policy, progress: Progress) -> bool:
+        """Say whether a run under a policy gives a release."""
+        from incrowd.release.jobs.anonymize import anonymize
+
+        with suppress(InfeasibleError, InputError), self._asked() as table:
+            anonymize(table, policy, progress=progress, unanswered="write", **self._beside).verdict.refuse(
+                only_broken=True
+            )
+            return True
+        return False
+
+    def explore(self, progress: Progress) -> SolutionSpace:
+        """Search the lattice of full-domain recodings."""
+        from incrowd.release.jobs.anonymize import explore
+
+        with self._asked() as table:
+            return explore(table, self.policy(), progress=progress, **self._beside)
+
+    def fidelity(self) -> Fidelity:
+        """Compare distributions and associations in the release with those in the table."""
+        from incrowd.release.jobs.fidelity import fidelity
+
+        assert self.release is not None
+        return fidelity(self.release)
+
+    def attack(self, progress: Progress) -> list[Attack]:
+        """Try the attacks that the table allows, and count how often they work.
+
+        Of a table that streams, or is in a database, some rows are attacked; see `attacked`.
+        """
+        from incrowd.attacks import attack
+
+        release = self.release
+        assert release is not None
+        schema = release.policy.schema
+        if isinstance(self.table, Files):
+            assert self._rows is not None
+            progress.stage("draw rows")
+            raw = sampled(self._rows, self.height, ATTACKED)
+            return attack(*leaving(release, raw), schema, aligned=True, progress=progress)
+        kept = release.policy.keep_order and not release.left_out
+        rows = None if kept else release.row_map()
+        return attack(self.table, release.texts, schema, aligned=kept, row_map=rows, progress=progress)
+
+    @property
+    def attacked(self) -> int:
+        """How many rows are attacked."""
+        return min(self.height, ATTACKED) if isinstance(self.table, Files) else self.height
+
+    def identifying(self) -> list[Identifying]:
+        """Measure which columns, and which pairs of them, tell most records apart."""
+        from incrowd.measures.risk import quasi_identifiers
+
+        names = self.chosen.having("quasi", "insensitive", OPEN_ROLE)[:_LOOKED_AT]
+        if not names:
+            raise SchemaError(
+                "no column is a quasi-identifier, insensitive or still open; there is nothing to compare"
+            )
+        return quasi_identifiers(self.table, names, max_size=min(2, len(names)))
+
+    def compare(self, names: Sequence[str], sizes: Sequence[int], progress: Progress) -> list[ComparisonRun]:
+        """Run algorithms under several class sizes, each as `anonymize` would, and measure the losses."""
+        with self._asked() as table:
+            return compared(table, self.policy(), list(product(names, sizes)), self.population, progress)
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether rows before and after are the same: in a database they have no order to tell it by.
+
+        There each row is found by its quasi-identifiers, unless columns are treated.
+        """
+        assert self.source is not None
+        in_database = self.source.database is not None
+        return not in_database or self.release is None or not self.release.policy.schema.treated
+
+    def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return some rows of the table, and the same rows of the release; columns that stay last."""
+        assert self.release is not None
+        before = self.rows(start, count)
+        texts = self.release.texts
+        if not self.same_rows:
+            return before, sliced(texts.batches(), start, count)
+        assert self.source is not None
+        places = self.release.places
+        if places is not None:
+            # Rows that are left out are not in the release.
+            there = slice(*np.searchsorted(places, (start, start + before.height)).tolist())
+            before = before[places[there] - start]
+            start = there.start
+        if self.source.database is not None:
+            before, after = leaving(self.release, before)
+        elif isinstance(texts, Files):
+            # In their order before they were put in a random one.
+            if texts.shuffled is None:
+                after = texts.frame.slice(start, before.height).collect(engine="streaming")
+            else:
+                after = texts.shuffled.before(start, before.height)
+        elif self.release.order is None:
+            after = texts.slice(start, before.height)
+        else:
+            place = np.argsort(self.release.order.rows(texts.height))[start : start + before.height]
+            after = texts[place.tolist()]
+        left_out = [name for name in before.columns if name not in after.columns]
+        return before.select(columns_named([*after.columns, *left_out])), after
+
+
+def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the columns that a policy file asks about together, and make each a question of its own."""
+    groups: dict[str, list[str]] = {}
+    for name, settings in document["columns"].items():
+        mark = str(settings.get("role"))
+        if mark.startswith(OPEN_ROLE) and mark != OPEN_ROLE:
+            settings["role"] = OPEN_ROLE
+            groups.setdefault(f"Columns of question {mark}", []).append(name)
+    return groups
+
+
+def _reasons(draft: Draft) -> dict[str, str]:
+    return {
+        guess.name: guess.reason + (f"; {guess.recipe}" if guess.recipe else "") for guess in draft.guesses
+    }
+
+
+def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
+    return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
+
+
+def policy_settings(names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """Return the declared parameters of a policy by name, each with its default."""
+    known = {field.name: field for field in fields(Policy)}
+    return {name: (known[name].metadata["parameter"], known[name].default) for name in names}

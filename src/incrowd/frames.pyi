@@ -1,0 +1,3 @@
+"""`incrowd.faces.frames`, by its documented name."""
+
+from incrowd.faces.frames import *

@@ -1,9 +1,0 @@
-"""Value generalization hierarchies: the tree, recipes that make one, and file formats."""
-
-from __future__ import annotations
-
-from incrowd.hierarchy.builders import BUILDERS, Builder, builder_from_spec, builders_of_texts
-from incrowd.hierarchy.find import find_files
-from incrowd.hierarchy.tree import Hierarchy
-
-__all__ = ["BUILDERS", "Builder", "Hierarchy", "builder_from_spec", "builders_of_texts", "find_files"]

@@ -1,0 +1,3 @@
+"""`incrowd.works.importers`, by its documented name."""
+
+from incrowd.works.importers import *

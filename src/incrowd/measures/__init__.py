@@ -1,0 +1,1 @@
+"""How private and how useful classes are: privacy models, loss metrics and risks, one a file."""

@@ -1,0 +1,37 @@
+"""The base class of risk models."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.parameters import Configured, Parameter
+
+if TYPE_CHECKING:
+    from incrowd.core.table.classes import EquivalenceClasses
+
+
+THRESHOLD = Parameter(float, "risk above which a record is at risk", low=0, high=1)
+FRACTION = Parameter(float, "share of the population that the table is", low=0, high=1, optional=True)
+
+
+class RiskModel(Configured, ABC):
+    """The probability that an attacker identifies a released record or learns a sensitive value."""
+
+    def applies(self, classes: EquivalenceClasses) -> bool:
+        """Return whether the table has the inputs of the model."""
+        return True
+
+    @abstractmethod
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return named figures, each a probability in [0, 1] and 0 without classes."""
+
+
+def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:
+    """Return the people covered by each class, at least its records: float64[classes], or None if unknown."""
+    if classes.frequency.population is not None:
+        return np.maximum(classes.population, classes.sizes).astype(np.float64)
+    if fraction:
+        return np.asarray(classes.sizes / fraction, np.float64)
+    return None

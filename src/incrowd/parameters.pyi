@@ -1,0 +1,3 @@
+"""`incrowd.core.parameters`, by its documented name."""
+
+from incrowd.core.parameters import *

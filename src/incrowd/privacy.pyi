@@ -1,0 +1,3 @@
+"""`incrowd.measures.privacy`, by its documented name."""
+
+from incrowd.measures.privacy import *

@@ -1,0 +1,3 @@
+"""`incrowd.release.profiles`, by its documented name."""
+
+from incrowd.release.profiles import *

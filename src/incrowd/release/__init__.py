@@ -1,0 +1,1 @@
+"""Releases: their policies, their verdict, and the verbs that users call."""

@@ -1,0 +1,139 @@
+"""Figures of every equivalence class, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import ParameterError, listed
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.presentation.documents import plain
+from incrowd.core.presentation.markup import InNotebooks
+from incrowd.release.accounts.results import identity, unasked
+
+if TYPE_CHECKING:
+    from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.measures.privacy import PrivacyModel
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMeasure:
+    """A quantity that is measured of every class; the fields are those of `ModelResult`."""
+
+    model: str
+    quantity: str
+    settings: dict[str, Any]
+    attribute: str | None
+
+    def __str__(self) -> str:
+        how = ", ".join(f"{name}={value}" for name, value in self.settings.items() if value is not None)
+        of = "" if self.attribute is None else f" of {self.attribute}"
+        return f"{self.model} {self.quantity}{f' ({how})' if how else ''}{of}"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFigures(InNotebooks):
+    """Every equivalence class with its size and the value of each measure, in the order of its cells.
+
+    Attributes
+    ----------
+    cells
+        Per quasi-identifier the cell of each class; None is the missing value. They are values of the table.
+    records
+        int64[classes]: sizes.
+    measures
+        What was measured, a model and a sensitive attribute each.
+    values
+        Per measure the value of each class: int64[classes] or float64[classes]; infinite where a model says
+        so.
+    """
+
+    _shown = ("measures",)
+
+    cells: dict[str, list[str | None]] = field(repr=False)
+    records: NDArray[np.int64] = field(repr=False)
+    measures: tuple[ClassMeasure, ...]
+    values: tuple[NDArray[Any], ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"ClassFigures({len(self.records):,} classes, {len(self.measures)} measures)"
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def of(self, model: str, attribute: str | None = None) -> NDArray[Any]:
+        """Return the values of a model's first measure, for one sensitive attribute if named.
+
+        Raises
+        ------
+        ParameterError
+            When nothing of the kind was measured.
+        """
+        for measure, values in zip(self.measures, self.values, strict=True):
+            if measure.model == model and attribute in (None, measure.attribute):
+                return values
+        of = "" if attribute is None else f" of {attribute!r}"
+        known = listed(dict.fromkeys(measure.model for measure in self.measures))
+        raise ParameterError(f"model: no {model!r}{of} was measured; there are {known}")
+
+    def frame(self) -> pl.DataFrame:
+        """Return a Polars frame: the cells, ``records``, and a column per measure, named in full."""
+        records = "records"
+        while records in self.cells:
+            records += " of the class"
+        figures = {str(measure): values for measure, values in zip(self.measures, self.values, strict=True)}
+        texts = {name: pl.Series(cells, dtype=pl.String) for name, cells in self.cells.items()}
+        return pl.DataFrame({**texts, records: self.records, **figures})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: the measures, and per class its cells, records and values."""
+        figures = ([plain(value) for value in values.tolist()] for values in self.values)
+        rows = zip(
+            zip(*self.cells.values(), strict=True),
+            self.records.tolist(),
+            zip(*figures, strict=True),
+            strict=True,
+        )
+        return {
+            "measures": [
+                {"model": each.model, "quantity": each.quantity, "settings": each.settings}
+                | ({} if each.attribute is None else {"attribute": each.attribute})
+                for each in self.measures
+            ],
+            "classes": [
+                {"cells": dict(zip(self.cells, cells, strict=True)), "records": size, "values": list(values)}
+                for cells, size, values in rows
+            ],
+        }
+
+
+def figures_by_class(
+    classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str
+) -> ClassFigures:
+    """Measure every class by the models asked for, and by the others that are measured unasked."""
+    from incrowd.core.table.matching import matched
+
+    seen = matched(classes, wildcards).counted
+    frequency = classes.frequency
+    # Of a table as it stands every class is one key.
+    keys = classes.members
+    order = np.lexsort([codes[keys] for codes in reversed(frequency.codes)])
+    figures: dict[tuple[object, ...], tuple[ClassMeasure, NDArray[Any]]] = {}
+    for number, model in enumerate((*models, *unasked(frequency, wildcards))):
+        if not model.by_class:
+            continue
+        for part, attribute, settings in model.aspects(frequency.counted, asked=number < len(models)):
+            name = None if attribute is None else frequency.sensitive[attribute].name
+            measure = ClassMeasure(model.name, part.limit_name, settings, name)
+            if identity(measure) not in figures:
+                figures[identity(measure)] = measure, part.values(seen, attribute)[order]
+    return ClassFigures(
+        {
+            domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        },
+        classes.sizes[order],
+        tuple(measure for measure, _ in figures.values()),
+        tuple(values for _, values in figures.values()),
+    )

@@ -1,0 +1,153 @@
+"""The people of a table in figures and in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from incrowd.measures.privacy.km_anonymity import KMAnonymity, lone_histories
+from incrowd.release.accounts.class_sizes import SizeBin, size_distribution
+from incrowd.release.gate.wording import percent
+
+if TYPE_CHECKING:
+    from incrowd.core.table.classes import EquivalenceClasses
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFigures:
+    """How many people share a whole history, which is all equivalence classes with rows of theirs.
+
+    Attributes
+    ----------
+    fewest
+        The fewest people who have rows in all classes of somebody; 0 where there is no class.
+    alone
+        People who have rows in all classes of theirs alone.
+    """
+
+    fewest: int
+    alone: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleFigures:
+    """How many people a table has, and how many each equivalence class.
+
+    Attributes
+    ----------
+    columns
+        The columns that name a person.
+    people
+        People of the table.
+    unnamed
+        Rows without a person; each counts as a person of its own.
+    suppressed
+        People of whom every row is suppressed.
+    smallest, largest, mean_size
+        Class sizes in people; 0 where there is no class.
+    alone
+        People who are alone in an equivalence class.
+    distribution
+        Classes by their number of people. A person counts in each class that they have a row in.
+    histories
+        What whoever knows all rows of a person faces, where rows can be joined; else None.
+    """
+
+    columns: tuple[str, ...]
+    people: int
+    unnamed: int
+    suppressed: int
+    smallest: int
+    largest: int
+    mean_size: float
+    alone: int
+    distribution: tuple[SizeBin, ...]
+    histories: HistoryFigures | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "columns": list(self.columns),
+            "people": self.people,
+            "unnamed": self.unnamed,
+            "suppressed": self.suppressed,
+            "smallest": self.smallest,
+            "largest": self.largest,
+            "mean": self.mean_size,
+            "alone": self.alone,
+            "distribution": [
+                {"least": each.least, "most": each.most, "classes": each.classes, "people": each.records}
+                for each in self.distribution
+            ],
+            **({} if self.histories is None else {"histories": asdict(self.histories)}),
+        }
+
+
+def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> PeopleFigures | None:
+    """Count the people of a table's classes; None where no column names a person.
+
+    Parameters
+    ----------
+    linked
+        Whether rows of a person can be joined.
+    """
+    people, counted = classes.frequency.people, classes.counted
+    if not people.columns:
+        return None
+    sizes, many = counted.sizes, len(classes)
+    return PeopleFigures(
+        columns=people.columns,
+        people=people.number,
+        unnamed=people.unnamed,
+        suppressed=people.number - counted.records,
+        smallest=int(sizes.min()) if many else 0,
+        largest=int(sizes.max(initial=0)),
+        mean_size=float(sizes.mean()) if many else 0.0,
+        alone=counted.within(sizes == 1),
+        distribution=size_distribution(sizes),
+        histories=_histories(counted) if linked else None,
+    )
+
+
+def _histories(classes: EquivalenceClasses) -> HistoryFigures:
+    if not len(classes):
+        return HistoryFigures(0, 0)
+    return HistoryFigures(int(KMAnonymity(1, 0).values(classes).min()), lone_histories(classes))
+
+
+def of_people(people: PeopleFigures | None) -> str:
+    """Say whose records they are, as the end of a phrase; nothing where no column says so."""
+    return "" if people is None else f" of {people.people:,} people"
+
+
+def people_entry(**when: PeopleFigures | None) -> dict[str, Any]:
+    """Return the people before and after as reports have them; nothing where no column names a person."""
+    known = {name: people.to_dict() for name, people in when.items() if people is not None}
+    return {"people": known} if known else {}
+
+
+def people_sentences(people: PeopleFigures | None) -> list[str]:
+    """Say how many people stand alone, and how far the table does not say whose row it is."""
+    if people is None:
+        return []
+    there = max(people.people - people.suppressed, 1)
+    found = [
+        f"People are told apart by {', '.join(people.columns)}, and every model counts people in place of "
+        f"records. {people.alone:,} people ({percent(people.alone / there)}) are alone in an equivalence "
+        "class."
+    ]
+    if people.histories is not None:
+        shared = people.histories
+        found.append(
+            "Released rows of a person can be joined. Whoever knows the quasi-identifiers of all rows "
+            "of a person, and nothing else, finds at least "
+            f"{shared.fewest:,} {'person' if shared.fewest == 1 else 'people'} with rows like all of these. "
+            f"{shared.alone:,} people ({percent(shared.alone / there)}) share their whole history with "
+            "nobody."
+        )
+    if people.unnamed:
+        found.append(
+            f"{people.unnamed:,} rows do not say whose they are. Each counts as a person of its own, so a "
+            "class may have fewer people than it seems."
+        )
+    return found

@@ -1,0 +1,195 @@
+"""Columns that tell others: a zip tells its town, a date of birth the age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from incrowd.core.io.columns import column_named
+from incrowd.core.lazy import NDArray, np, pl
+
+_ROWS = 100_000
+_FIRST = 1_000
+_IDS = 20
+"""Ids with several rows that it takes to believe that they are of people."""
+_LOOKED = 12
+_COMPARED = 8
+"""Pairs of rows by which most pairs of columns are told apart."""
+_CHANCE = 50.0
+"""Pairs of rows that would be alike by chance, from which it tells something that none are."""
+_PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
+"""Parts of a date that a column of its own may have."""
+_TIMES = 2
+"""How often the values of a telling column occur on average, at least: what is unique tells all others."""
+
+
+def determined(
+    table: pl.DataFrame, names: Sequence[str], others: Sequence[str] | None = None
+) -> list[tuple[str, str]]:
+    """Return the pairs of columns of which the first tells the second: one value of it has one of the other.
+
+    If one of two such columns is treated or generalized and the other one leaves as it is, the other one may
+    tell what was hidden. Of a large table the first 100,000 rows are looked at. Columns that are nearly
+    unique tell every other one, and are left out; so are columns of one value.
+
+    Parameters
+    ----------
+    names, others
+        Columns. Pairs are of two of `names`, or of one of each, in both directions. Time grows with the
+        number of pairs, of which a few rows of each column are compared.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"zip": ["1", "1", "2", "2", "3", "3"], "town": ["A", "A", "A", "A", "B", "B"]})
+    >>> determined(table, ["zip", "town"])
+    [('zip', 'town')]
+    >>> determined(table, ["town"], ["zip"])
+    [('zip', 'town')]
+    """
+    rows = table.head(_ROWS)
+    every = list(dict.fromkeys([*names, *(others or ())]))
+    codes = _codes_of(rows, every)
+    sizes = np.array([int(each.max(initial=-1)) + 1 for each in codes], np.int64)
+    # A column for each row, so that two rows are compared over all columns at once.
+    head = np.array([each[:_FIRST] for each in codes], np.int64).T
+    is_first = np.arange(len(every)) < len(set(names))
+    is_other = is_first if others is None else ~is_first
+    found = []
+    for place, one in enumerate(every):
+        if not 1 < sizes[place] * _TIMES <= rows.height:
+            continue
+        near = (sizes > 1) & (sizes <= sizes[place]) & (is_other if is_first[place] else is_first)
+        near[place] = False
+        places = np.flatnonzero(near)
+        # Most pairs are seen not to be one by the first rows that are alike.
+        for above, below in _alike(codes[place][:_FIRST]):
+            # Only the columns that are left are gathered: all of them would be many rows of a wide table.
+            places = places[(head[above[:, None], places] == head[below[:, None], places]).all(axis=0)]
+        found += [(one, every[other]) for other in places if _tells(codes[place], codes[other])]
+    return found
+
+
+def _alike(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return pairs of rows with the same value, some first and then all others."""
+    order = np.argsort(codes, kind="stable")
+    same = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
+    for part in (same[:_COMPARED], same[_COMPARED:]):
+        yield order[part], order[part + 1]
+
+
+def columns_of_ids(
+    table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
+) -> list[str]:
+    """Return the columns of which each id has one value in all its rows, missing ones aside.
+
+    An id that repeats and always has the same birth year or sex is one of a person.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"id": [*range(30)] * 2, "sex": [*"mfmfmf"] * 10, "wave": [*range(60)]})
+    >>> columns_of_ids(table, "id", ["sex", "wave"])
+    ['sex']
+    """
+    found = []
+    for name in others:
+        first = table.head(_ROWS)
+        pairs = first.select(id=column_named(ids), value=column_named(name).cast(pl.String, strict=False))
+        pairs = pairs.drop_nulls().filter(~pl.col("value").is_in(list(null_values)))
+        several = (
+            pairs.group_by("id").agg(pl.col("value").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)
+        )
+        if several.height >= _IDS and (several["value"] == 1).all() and pairs["value"].n_unique() > 1:
+            found.append(name)
+    return found
+
+
+def ids_of_panels(table: pl.DataFrame, ids: Sequence[str], periods: Sequence[str]) -> dict[str, list[str]]:
+    """Return the ids that have no value of a period twice, although by chance many would; and these periods.
+
+    An id that repeats and has one row in each year, wave or visit is one of a panel. The first twelve
+    periods are looked at.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"nr": [*range(40)] * 5, "year": [year for year in range(5) for _ in range(40)]})
+    >>> ids_of_panels(table, ["nr"], ["year"])
+    {'nr': ['year']}
+    """
+    rows = table.head(_ROWS)
+    of_period = {name: _codes(rows[name]) for name in periods[:_LOOKED]}
+    found: dict[str, list[str]] = {}
+    for name in ids if of_period else ():
+        codes = _codes(rows[name])
+        once = [period for period, each in of_period.items() if period != name and _are_once(codes, each)]
+        if once:
+            found[name] = once
+    return found
+
+
+def _are_once(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Say whether no two rows have the same values, although by chance many would."""
+    pairs = one * (int(other.max(initial=0)) + 1) + other
+    # Most pairs are seen to come twice by the first rows.
+    if any(len(np.unique(part)) < len(part) for part in (pairs[:_FIRST], pairs)):
+        return False
+    squares = [float((np.bincount(each).astype(np.float64) ** 2).sum()) for each in (one, other)]
+    return squares[0] * squares[1] / max(len(pairs), 1) ** 2 / 2 >= _CHANCE
+
+
+def part_of(part: pl.Series, whole: pl.Series) -> bool:
+    """Say whether a column is part of another one in every row: of a date, or a text's beginning or end.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> born = pl.Series(["1980-05-17", "1991-12-03"])
+    >>> part_of(pl.Series([5, 12]), born), part_of(pl.Series([1, 2]), born)
+    (True, False)
+    """
+    rows = pl.DataFrame({"part": _texts(part), "whole": _texts(whole)}).drop_nulls()
+    if rows["part"].n_unique() < 2 or rows["whole"].n_unique() <= rows["part"].n_unique():
+        return False
+    text, shown = pl.col("whole"), pl.col("part")
+    tests = [text.str.starts_with(shown), text.str.ends_with(shown)]
+    days = rows["whole"].str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    if not days.null_count():
+        plain = shown.str.strip_chars_start("0")
+        tests += [plain == pl.lit(days).dt.strftime(form).str.strip_chars_start("0") for form in _PARTS]
+    return any(rows.select(test.all()).item() for test in tests)
+
+
+def _texts(series: pl.Series) -> pl.Series:
+    try:
+        return series.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return pl.Series([None] * len(series), dtype=pl.String)
+
+
+def _codes_of(table: pl.DataFrame, names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Give equal values of each column the same number, in one query where every column can be read."""
+    # Polars takes a minute to select ten thousand series.
+    frame = pl.DataFrame([table[name].alias(f"{place}") for place, name in enumerate(names)])
+    try:
+        ranks = frame.select(pl.all().cast(pl.String, strict=False).fill_null("\0").rank("dense"))
+    except pl.exceptions.PolarsError:
+        return [_codes(table[name]) for name in names]
+    return [np.asarray(rank.to_numpy(), np.int64) - 1 for rank in ranks]
+
+
+def _codes(series: pl.Series) -> NDArray[np.int64]:
+    """Give equal values of a column the same number, from 0 without gaps; missing is a value."""
+    try:
+        frame = pl.DataFrame({"value": series.cast(pl.String, strict=False)})
+        ranks = frame.select(pl.col("value").fill_null("\0").rank("dense")).to_series()
+        return np.asarray(ranks.to_numpy(), np.int64) - 1
+    except pl.exceptions.PolarsError:
+        return np.zeros(len(series), np.int64)
+
+
+def _tells(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Say whether each value of one column goes with one value of the other."""
+    of_value = np.full(int(one.max(initial=-1)) + 1, -1, np.int64)
+    of_value[one] = other
+    return bool((of_value[one] == other).all())

@@ -1,0 +1,376 @@
+"""Profiles of columns: how many values there are, how they are spread, and which form they have.
+
+A profile has counts and forms. It never leaves the process with a value in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import InputError
+from incrowd.core.io.columns import nameless
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.reading.exact import NUMBER
+from incrowd.core.reading.recognition import Recognized, recognize, recognize_digits
+from incrowd.core.reading.texts import shape_of
+from incrowd.core.table.fillers import probable_fillers
+from incrowd.core.table.schema import Attribute
+from incrowd.release.drafting.answers import Answers, answers_in
+from incrowd.release.drafting.rounding import Rounding, rounding_of
+from incrowd.release.drafting.text_forms import (
+    contacts_in,
+    day_formats_of,
+    diagnosis_codes,
+    pairs_of_numbers,
+    separator_of,
+)
+from incrowd.release.drafting.value_forms import is_postal, reaching
+from incrowd.release.drafting.words import says, tokens
+
+if TYPE_CHECKING:
+    from incrowd.core.reading.spellings import Spelling
+    from incrowd.core.table.domain import Domain
+
+_SAMPLE = 2_000
+"""Distinct texts whose form is looked at."""
+_CODE = re.compile(r"(?=[^\s]*[0-9])[A-Za-z0-9_./:#-]{2,40}")
+_WORDY = 5
+"""Words from which a text is a sentence."""
+_LONG_TEXT = 40
+_PHRASE = 3
+"""Words from which a text may be one that somebody typed."""
+_SHORT_LABEL = 6
+"""Words up to which a label says what a column is, as a name does; a longer one is a question of a survey."""
+_SHAPES = 3
+_PERIODS = 60
+"""Different days or numbers up to which they may be the periods of a panel."""
+_CHECKED = 9
+"""Digits from which whole numbers may have check digits."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A column by its values.
+
+    Attributes
+    ----------
+    name
+    rows
+        Rows of the table.
+    known
+        Rows with a value.
+    distinct
+        Different values, the missing one left out.
+    kind
+        ``number``, ``date``, ``category``, or None for what is neither text, number nor date.
+    whole
+        Whether all numbers are whole.
+    codes
+        Whether the texts have the form of codes: digits in all of them, no blanks, two lengths at most.
+    digits
+        Whether the texts are digits (and dashes) alone.
+    reaches
+        What most texts look like that reaches or names a person, such as addresses of mail; else empty.
+    postal
+        Whether the texts have a form that postal codes alone have.
+    prose
+        Whether the texts are long or of several words, and mostly distinct.
+    phrases
+        Whether some of the texts are of several words.
+    contacts
+        The contacts that stand among other words in the texts, such as numbers of phones; else empty.
+    lists
+        The sign between the items where cells are lists, such as ``;``; else empty.
+    pairs
+        Whether the texts are two numbers with a slash, as a blood pressure is.
+    diagnoses
+        Whether the texts, or the items of lists, have the form of codes of diagnoses.
+    formats
+        The formats of days, where the texts have two or three of them; else none.
+    sequence
+        Whether the numbers are 1, 2, 3, ... without a gap, each once.
+    spread
+        For numbers: the values below which 1 % and 99 % of the records lie.
+    width
+        Digits of whole numbers if nearly all have as many, as those of codes have; else 0.
+    mixed
+        Whether nearly all of the texts, but not all, are numbers.
+    words
+        The distinct texts in small letters, where there are few; for comparisons only.
+    answers
+        Whether the values answer yes or no, in one spelling or in several; see `answers_in`.
+    top
+        Share of the most frequent value among the rows that have one.
+    bits
+        Shannon entropy of the values, in bits: what a value tells of its record on average.
+    fillers
+        Probable fillers with their share.
+    ways
+        How its numbers or dates are written, where not plainly; several where the texts do not tell.
+    label
+        What the file says that the column is, as files of SPSS and Stata do; else empty.
+    shapes
+        The shapes of the most frequent values, such as ``AA-999``; see `shape_of`.
+    mean, least
+        Of numbers; 0 where there are none.
+    rounding
+        The rounding that numbers need, so that hardly any record is told by its own; None where there is no
+        need.
+    roundings
+        Of numbers that may be written in several ways: the rounding of each way.
+    """
+
+    name: str
+    rows: int
+    known: int
+    distinct: int
+    kind: str | None
+    whole: bool = False
+    codes: bool = False
+    digits: bool = False
+    reaches: str = ""
+    postal: bool = False
+    prose: bool = False
+    phrases: bool = False
+    contacts: str = ""
+    lists: str = ""
+    pairs: bool = False
+    diagnoses: bool = False
+    formats: tuple[str, ...] = ()
+    sequence: bool = False
+    spread: tuple[float, float] = (0.0, 0.0)
+    width: int = 0
+    mixed: bool = False
+    words: frozenset[str] = frozenset()
+    answers: Answers = ""
+    top: float = 0.0
+    bits: float = 0.0
+    fillers: tuple[tuple[str, float], ...] = ()
+    ways: tuple[Spelling, ...] = ()
+    label: str = ""
+    shapes: tuple[str, ...] = ()
+    mean: float = 0.0
+    least: float = 0.0
+    rounding: Rounding | None = None
+    roundings: tuple[Rounding | None, ...] = ()
+
+    @property
+    def titles(self) -> tuple[tuple[str, str], ...]:
+        """The name, and the label where it is short: each with the word for it."""
+        label = self.label if len(tokens(self.label)) <= _SHORT_LABEL else ""
+        return (("name", self.name), *([("label", label)] if label else []))
+
+    @property
+    def is_postal_by_name(self) -> bool:
+        """Whether the name or the label says that it holds postal codes."""
+        return any(says("postal", title) for _, title in self.titles)
+
+    @property
+    def share(self) -> float:
+        """Distinct values per row that has one."""
+        return self.distinct / max(self.known, 1)
+
+    @property
+    def counted(self) -> str:
+        """Distinct values, rows and entropy in words."""
+        values = "value" if self.distinct == 1 else "distinct values"
+        entropy = f", entropy {self.bits:.1f} bits" if self.distinct > 1 and self.bits else ""
+        return f"{self.distinct:,} {values} in {self.rows:,} rows{entropy}"
+
+
+def is_of_periods(series: pl.Series, column: Profile) -> bool:
+    """Say whether a column has few days, or whole numbers without a gap, as the years or waves of a panel."""
+    if not 2 <= column.distinct <= _PERIODS:
+        return False
+    if column.kind == "date":
+        return True
+    if column.kind != "number" or not column.whole:
+        return False
+    numbers = nameless(series).drop_nulls().cast(pl.Float64, strict=False)
+    least, most = numbers.min(), numbers.max()
+    return isinstance(least, float) and isinstance(most, float) and most - least == column.distinct - 1
+
+
+def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label: str = "") -> Profile:
+    """Look at the values of a column."""
+    from incrowd.core.table.domain import Domain
+    from incrowd.engines.distinct import dictionary
+
+    rows = len(series)
+    try:
+        found, places = dictionary(series, name, null_values)
+        domain, ranks = Domain.build(Attribute(name, "quasi"), found)
+        totals = np.bincount(ranks[places], minlength=domain.size)
+        fillers = dict(probable_fillers(domain, totals))
+        shapes = _shapes_of(domain, totals, set(fillers))
+        seen = _recognized(domain)
+        ways: tuple[Spelling, ...] = ()
+        if seen is not None:
+            # Among numbers and dates a filler is one however few records have it.
+            rank = {value: place for place, value in enumerate(domain.values)}
+            fillers |= {text: int(totals[rank[text]]) / rows for text in seen.fillers}
+            ways = seen.ways
+            if len(ways) == 1 and not seen.fillers:
+                way = ways[0]
+                spelled = Attribute(
+                    name, "quasi", format=way.format, decimal=way.decimal, thousands=way.thousands
+                )
+                domain, ranks = Domain.build(spelled, found, null_values)
+                totals = np.bincount(ranks[places], minlength=domain.size)
+    except InputError:
+        return Profile(name, rows, rows - series.null_count(), _distinct_of(series), None, label=label)
+    known = np.array([value is not None for value in domain.values], np.bool_)
+    records, distinct = int(totals[known].sum()), int(known.sum())
+    kind: str = domain.kind
+    form: dict[str, Any]
+    if kind == "category" and len(ways) > 1 and seen is not None:
+        kind = seen.kind
+        form = {"roundings": _roundings(series, name, ways, (*null_values, *seen.fillers))}
+    elif kind == "category":
+        form = _form_of_texts(domain, records, set(fillers))
+    elif kind == "number":
+        form = _form_of_numbers(domain, totals, set(fillers))
+    else:
+        form = {}
+    top = float(totals[known].max(initial=0)) / max(records, 1)
+    return Profile(
+        name,
+        rows,
+        records,
+        distinct,
+        kind,
+        top=top,
+        bits=_entropy(totals[known]),
+        fillers=tuple(fillers.items()),
+        ways=ways,
+        label=label,
+        shapes=shapes,
+        **form,
+    )
+
+
+def _roundings(
+    series: pl.Series, name: str, ways: tuple[Spelling, ...], null_values: tuple[str, ...]
+) -> tuple[Rounding | None, ...]:
+    """Return the rounding that numbers need for each of the ways in which they may be written."""
+    from incrowd.core.table.domain import Domain
+    from incrowd.engines.distinct import dictionary
+
+    if any(way.format is not None for way in ways):
+        return ()
+    found, places = dictionary(series, name, null_values)
+    needed = []
+    for way in ways:
+        spelled = Attribute(name, "quasi", decimal=way.decimal, thousands=way.thousands)
+        domain, ranks = Domain.build(spelled, found, null_values)
+        totals = np.bincount(ranks[places], minlength=domain.size)
+        known = np.array([value is not None for value in domain.values], np.bool_)
+        needed.append(rounding_of(domain.numbers[known], totals[known]))
+    return tuple(needed)
+
+
+def _distinct_of(series: pl.Series) -> int:
+    """Count the distinct cells of a type that is neither text, number nor date; 0 where Polars cannot."""
+    try:
+        return series.n_unique()
+    except pl.exceptions.PolarsError:
+        return 0
+
+
+def _shapes_of(domain: Domain, totals: NDArray[np.integer], fillers: set[str]) -> tuple[str, ...]:
+    """Return the shapes of the most frequent values, each once."""
+    found: dict[str, None] = {}
+    for place in np.argsort(-totals, kind="stable")[:_SAMPLE].tolist():
+        value = domain.values[place]
+        shape = "" if value is None or value in fillers else shape_of(str(value))
+        if shape:
+            found.setdefault(shape)
+        if len(found) == _SHAPES:
+            break
+    return tuple(found)
+
+
+def _entropy(totals: NDArray[np.integer]) -> float:
+    """Return the Shannon entropy of values that occur so often, in bits; 0 without a value."""
+    counts = totals[totals > 0].astype(np.float64)
+    records = counts.sum()
+    return float(max(np.log2(records) - counts @ np.log2(counts) / records, 0.0)) if records else 0.0
+
+
+def _recognized(domain: Domain) -> Recognized | None:
+    """Say whether texts, or whole numbers of eight digits, are numbers or dates in another spelling."""
+    texts = [value for value in domain.values if value is not None]
+    if domain.kind == "category":
+        return recognize(texts)
+    digits = recognize_digits(texts) if domain.kind == "number" else None
+    return None if digits is None else Recognized("date", (digits,))
+
+
+def _form_of_texts(domain: Domain, records: int, fillers: set[str]) -> dict[str, Any]:
+    texts = [value for value in domain.values if value is not None]
+    step = max(len(texts) // _SAMPLE, 1)
+    sample = texts[::step]
+    if not sample:
+        return {}
+    lengths = np.array([len(text) for text in sample])
+    words = np.array([len(text.split()) for text in sample])
+    of_two_lengths = np.isin(lengths, np.argsort(-np.bincount(lengths))[:2]).mean()
+    decimal = np.mean([re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+", text) is not None for text in sample])
+    number = np.mean([re.fullmatch(NUMBER, text) is not None for text in sample])
+    matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
+    known = [text for text in sample if text not in fillers]
+    lists, pairs, formats = separator_of(known), pairs_of_numbers(known), day_formats_of(known)
+    sentences = np.mean((words >= _WORDY) | (lengths > _LONG_TEXT))
+    plain = not (lists or pairs or formats)
+    return {
+        "lists": lists,
+        "pairs": pairs,
+        "formats": formats,
+        "diagnoses": diagnosis_codes(known),
+        "contacts": contacts_in(known),
+        "phrases": bool((words >= _PHRASE).any()),
+        "codes": bool(plain and matching > 0.97 and (of_two_lengths > 0.9 or lengths.mean() > 6)),
+        "reaches": reaching(sample),
+        "postal": is_postal(sample),
+        "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
+        "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
+        "answers": answers_in(texts),
+        "prose": bool(plain and sentences >= 0.5 and len(texts) > 0.3 * max(records, 1)),
+        "words": frozenset(text.strip().lower() for text in texts) if len(texts) <= 80 else frozenset(),
+    }
+
+
+def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str]) -> dict[str, Any]:
+    usable = np.array([value is not None and value not in odd for value in domain.values], np.bool_)
+    numbers, records = domain.numbers[usable], totals[usable]
+    if not len(numbers) or not np.isfinite(numbers).all():
+        return {}
+    whole = bool((numbers == np.rint(numbers)).all())
+    cumulated = np.cumsum(records)
+    low, high = (numbers[np.searchsorted(cumulated, share * cumulated[-1])] for share in (0.01, 0.99))
+    once = int(cumulated[-1]) == len(numbers)
+    gapless = bool(whole and numbers[0] in (0, 1) and numbers[-1] == numbers[0] + len(numbers) - 1)
+    digits = np.floor(np.log10(np.maximum(np.abs(numbers), 1))).astype(np.int64) + 1
+    usual = int(np.median(digits))
+    steady = usual if whole and (digits == usual).mean() > 0.99 else 0
+    sample = _some_texts(domain, usable) if steady >= _CHECKED else []
+    return {
+        "reaches": reaching(sample),
+        "answers": answers_in([f"{number:g}" for number in numbers[:3]]),
+        "whole": whole,
+        "sequence": once and gapless and len(numbers) > 5,
+        "spread": (float(low), float(high)),
+        # Of halves and shares, since the sum of enormous numbers is none.
+        "mean": 2 * float((numbers / 2) @ (records / cumulated[-1])),
+        "least": float(numbers[0]),
+        "rounding": rounding_of(numbers, records),
+        "width": steady,
+    }
+
+
+def _some_texts(domain: Domain, usable: NDArray[np.bool_]) -> list[str]:
+    """Return some of the texts of a domain, evenly from all."""
+    places = np.flatnonzero(usable)
+    return [str(domain.values[place]) for place in places[:: max(len(places) // _SAMPLE, 1)].tolist()]

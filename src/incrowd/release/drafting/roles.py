@@ -1,0 +1,549 @@
+"""Guessing the role of a column from its name and its values; unclear roles stay a question.
+
+The guesses are on the safe side. A column that nobody can judge from outside is no quasi-identifier and not
+insensitive: its role is ``?``, and no job runs until somebody has answered. Reasons have names and counts,
+never values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from incrowd.core.reading.spellings import Spelling
+from incrowd.core.table.schema import OPEN_ROLE, Role
+from incrowd.release.drafting.answers import Answers
+from incrowd.release.drafting.languages import languages
+from incrowd.release.drafting.profile import Profile
+from incrowd.release.drafting.recipes import MANY, recipe_of, treatment_of
+from incrowd.release.drafting.text_forms import example_of
+from incrowd.release.drafting.words import (
+    about,
+    is_of_several_people,
+    named_after,
+    says,
+    special_category,
+    tokens,
+)
+
+_UNIQUE = 0.9
+"""Distinct values per row from which nearly every row has a value of its own."""
+_REPEATED = 0.02
+"""Distinct values per row from which ids may be those of people who have several rows."""
+_MOSTLY = 0.3
+_ALIKE = 0.99
+"""Share of one value from which a column protects and tells hardly anything."""
+_FEW_ROWS = 20
+_FEW_NUMBERS = 12
+"""Different whole numbers up to which they are probably codes or grades."""
+_ONE_VALUE = "columns of nearly one value"
+_LONG = 5
+_SIGNS = 4
+"""Values up to which single letters, such as m and f, are taken for sexes."""
+_AROUND_ONE = (0.5, 2.0)
+"""Means of the weights of a sample that were scaled to its size."""
+_OWN = (
+    "nearly every row has its own value, which tells whose row it is: leave it out, or generalize it (quasi)"
+)
+_AS_ONE = ", and each list counts as one value"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The probable role of a column.
+
+    Attributes
+    ----------
+    name
+        The column.
+    role
+        The guessed role, or ``?`` where only somebody who knows the table can say.
+    reason
+        Why, in words.
+    hierarchy
+        A recipe as a policy file holds it, where one suits.
+    recipe
+        Why this recipe, or why none.
+    repeated
+        Whether it is an id with several rows each.
+    named
+        Whether its name says that it is an id of people.
+    ways
+        How its numbers or dates are written, where not plainly; several where the texts do not tell.
+    answers
+        Whether it answers yes or no, in one spelling or in several.
+    alike
+        Of a question: the kind of columns that may be asked about together, in the plural.
+    mark
+        Of a question that is asked about several columns: ``?`` and the number of the group.
+    group
+        Of a question that is asked about several columns: the kind of them all, as in `alike`.
+    special
+        The special category of personal data that it may be of; else empty.
+    treatment
+        How its values are treated, as a policy file holds it; None where they are not.
+    refused
+        Roles that would let every row be told by its value, so that no answer gives them.
+    parts
+        The sign between the parts of its cells, if models look at the parts; else empty.
+    by_way
+        Of numbers of which nobody knows how they are written: the treatment that each of the `ways` needs.
+    unanswered
+        Whether it is left out because nobody was asked.
+    label
+        What the file says that the column is; else empty.
+    shapes
+        The shapes of its most frequent values.
+    missing
+        Texts that mean missing in it, as its file says.
+    """
+
+    name: str
+    role: Role | Literal["?"]
+    reason: str
+    hierarchy: dict[str, object] | None = None
+    recipe: str = ""
+    repeated: bool = False
+    named: bool = False
+    ways: tuple[Spelling, ...] = ()
+    answers: Answers = ""
+    alike: str = ""
+    mark: str = ""
+    group: str = ""
+    special: str = ""
+    treatment: dict[str, object] | None = None
+    refused: frozenset[Role] = field(default=frozenset())
+    parts: str = ""
+    by_way: tuple[dict[str, object], ...] = ()
+    unanswered: bool = False
+    label: str = ""
+    shapes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def guess_role(column: Profile) -> Guess:
+    """Guess the role of a column."""
+    for rule in _RULES:
+        guess = rule(column)
+        if guess is not None:
+            break
+    else:
+        alike, asked = _question(column)
+        guess = Guess(column.name, OPEN_ROLE, f"{asked}; {column.counted}", alike=alike)
+    return _with_findings(guess, column)
+
+
+def _with_findings(guess: Guess, column: Profile) -> Guess:
+    """Add the findings about a column that hold for every role."""
+    reason = guess.reason
+    if column.lists and guess.role != "identifying":
+        reason = f"{reason}; cells are lists, parted by {column.lists!r}{_AS_ONE}"
+    if column.label and f"({column.label})" not in reason:
+        reason = f"{reason}; label: {column.label}"
+    own = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
+    refused: tuple[Role, ...] = ("sensitive", "insensitive") if own or column.formats else ()
+    return replace(
+        guess,
+        reason=reason,
+        ways=column.ways,
+        answers=column.answers,
+        label=column.label,
+        shapes=column.shapes,
+        by_way=tuple({} if each is None else each.settings() for each in column.roundings),
+        refused=frozenset(refused),
+    )
+
+
+# --- rules, the first that knows an answer decides ---------------------------------------------------
+
+
+def _unreadable(column: Profile) -> Guess | None:
+    if column.kind is None:
+        return Guess(column.name, "identifying", "its type is neither text, number nor date")
+    return None
+
+
+def _personal(column: Profile) -> Guess | None:
+    """Names, addresses and numbers that stand for one person."""
+    found = _said("personal", column)
+    if found and column.distinct > 2:
+        return Guess(column.name, "identifying", f"{found[1]}; {column.counted}")
+    if column.kind != "category" or column.lists or not _said("names", column):
+        return None
+    alone = any(len(tokens(title)) == 1 and says("names", title) for _, title in column.titles)
+    if alone or column.share > _MOSTLY:
+        return Guess(column.name, "identifying", f"seems to be names; {column.counted}")
+    return None
+
+
+def _day(column: Profile) -> Guess | None:
+    if column.formats:
+        shown = " and ".join(map(example_of, column.formats))
+        reason = (
+            f"days in {len(column.formats)} formats, such as {shown}: write them one way; {column.counted}"
+        )
+        return Guess(column.name, OPEN_ROLE, reason, alike="columns of days in several formats")
+    if column.kind != "date":
+        return None
+    found = _subject(column)
+    what = found[1] if found else "a day: others may know what happened on it"
+    return _quasi(column, f"{what}; {column.counted}")
+
+
+def _weight(column: Profile) -> Guess | None:
+    """Weights of a sample: numbers above 0 with decimals, around 1 unless the name says more."""
+    if column.kind != "number" or column.least <= 0 or column.distinct < 2 or column.known < column.rows:
+        return None
+    sure = _said("sampling", column)
+    found = sure or _said("weights", column)
+    if not found or any(says("body", title) for _, title in column.titles):
+        return None
+    low, high = _AROUND_ONE
+    if sure or (not column.whole and low <= column.mean <= high):
+        reason = f"a sampling weight: {found[1]}, and the numbers fit; {column.counted}"
+        return Guess(column.name, "weight", reason)
+    return None
+
+
+def _identifier(column: Profile) -> Guess | None:
+    """Codes that the name calls an id, if the values are as many as ids are."""
+    return next(
+        (found for _, title in column.titles if (found := _identifier_by(title, column)) is not None), None
+    )
+
+
+def _identifier_by(title: str, column: Profile) -> Guess | None:
+    words = tokens(title)
+    ends = bool(words) and says("ids", words[-1]) is not None
+    by_label = title != column.name
+    if by_label and not ends:
+        return None  # "Age of respondent"
+    person = says("people", title) if ends else says("people", words[-1] if words else "")
+    if person and person.startswith("subject") and column.kind == "category" and not column.codes:
+        return None  # of a course or a message
+    if not (person or ends) or (column.kind == "number" and not column.whole) or _is_no_id(column):
+        return None
+    if column.kind == "number" and is_of_several_people(title):
+        return None
+    thing = named_after(title)
+    strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
+    own = column.share > _UNIQUE
+    least = (
+        3
+        if own and (ends or column.codes)
+        else _FEW_ROWS
+        if person
+        else max(_FEW_ROWS, _REPEATED * column.known)
+    )
+    if column.distinct < least:
+        return None
+    if not strong and not (column.codes or column.width >= 3 or column.sequence):
+        return None
+    if about(title) and not person:
+        return None
+    if own:
+        return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
+    if thing:
+        reason = f"an id of something else than people: the name says {thing!r}; {column.counted}"
+        return Guess(column.name, "identifying", reason)
+    return _repeats(column, "an id by its name", named=bool(person))
+
+
+def is_id(column: Profile) -> bool:
+    """Say whether a column holds ids, nearly one a row: codes, or whole numbers that the name calls an id."""
+    words = tokens(column.name)
+    own = column.share > _UNIQUE and not named_after(column.name) and not _is_no_id(column)
+    by_name = bool(words) and says("ids", words[-1]) is not None and column.whole
+    return own and (column.codes or by_name)
+
+
+def _is_no_id(column: Profile) -> bool:
+    """Say whether the values have a form that ids have not: lists, two numbers, or days."""
+    return bool(column.lists or column.pairs or column.formats)
+
+
+def _texts(column: Profile) -> Guess | None:
+    """Texts that people typed: they may name anybody."""
+    if column.contacts:
+        reason = f"texts that hold {column.contacts}; {column.counted}"
+        return Guess(column.name, "identifying", reason)
+    found = _said("prose", column)
+    if found and column.kind == "category" and column.phrases and not column.lists:
+        return Guess(
+            column.name, "identifying", f"free text, which may name people: {found[1]}; {column.counted}"
+        )
+    return None
+
+
+def _known(column: Profile) -> Guess | None:
+    """Recognize a quasi-identifier by its name: acquaintances of a person know such facts."""
+    found = _subject(column)
+    if found is None or column.prose:
+        return None
+    word, said = found
+    if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
+        reason = f"{said}, but nearly every row has its own value"
+        return Guess(column.name, "identifying", f"{reason}; {column.counted}")
+    what = word if about(column.name) else said
+    return _quasi(column, f"others may know it: {what}; {column.counted}")
+
+
+def _protected(column: Profile) -> Guess | None:
+    found = _said("sensitive", column)
+    if found is None or column.prose:
+        return None
+    special = _special_of(column)
+    if column.top > _ALIKE:
+        reason = f"{found[1]}, but nearly every row has the same value"
+        alike = _alike_of(special[0]) if special else _ONE_VALUE
+        return Guess(
+            column.name,
+            OPEN_ROLE,
+            f"{reason}; {column.counted}",
+            alike=alike,
+            special=special[0] if special else "",
+        )
+    if column.known > _FEW_ROWS:
+        if column.kind == "category" and column.share > _UNIQUE and not column.ways:
+            reason = f"{found[1]}, but nearly every row has its own value"
+            return Guess(column.name, "identifying", f"{reason}; {column.counted}")
+        if column.rounding is not None and column.rounding.step is None:
+            reason = f"{found[1]}, but too few rows share a number even if it is rounded"
+            return Guess(
+                column.name, OPEN_ROLE, f"{reason}; {column.counted}", alike="columns of rare numbers"
+            )
+    return _sensitive(column, f"{found[1]}; {column.counted}")
+
+
+def _special(column: Profile) -> Guess | None:
+    """Ask about a column that may be of a special category of personal data."""
+    if column.prose or column.reaches or (column.distinct > _FEW_ROWS and column.share > _UNIQUE):
+        return None
+    found = _special_of(column)
+    if found is None:
+        return None
+    category, why = found
+    reason = f"may be data on {category}, which the law protects: {why}; {column.counted}"
+    return Guess(column.name, OPEN_ROLE, reason, alike=_alike_of(category), special=category)
+
+
+def _special_by_two_words(column: Profile) -> Guess | None:
+    """Ask about ``foreign_born`` before its last word is taken for a date of birth."""
+    found = [special_category(title) for _, title in column.titles]
+    return _special(column) if any(each is not None and each[2] for each in found) else None
+
+
+def _special_of(column: Profile) -> tuple[str, str] | None:
+    """Return the special category that a name, a label or the values are of, and why."""
+    titles = [*column.titles, *([("label", column.label)] if column.label else [])]
+    for what, title in titles:
+        found = special_category(title)
+        if found is not None:
+            return found[0], f"the {what} says {found[1]!r}"
+    if column.pairs:
+        return "health", "two numbers with a slash, as a blood pressure is"
+    if column.diagnoses:
+        return "health", "the values look like codes of diagnoses (ICD)"
+    return None
+
+
+def _alike_of(category: str) -> str:
+    return f"columns on {category}"
+
+
+def _telling(column: Profile) -> Guess | None:
+    """Recognize columns that distinguish people by their values alone."""
+    if column.reaches:
+        return Guess(column.name, "identifying", f"the values look like {column.reaches}; {column.counted}")
+    if column.postal:
+        return _quasi(column, f"the values look like postal codes; {column.counted}")
+    if column.known <= _FEW_ROWS:
+        return None
+    if column.prose:
+        return Guess(column.name, "identifying", f"free text, which may name people; {column.counted}")
+    own = column.share > _UNIQUE
+    if column.mixed:
+        return None
+    if own and column.sequence:
+        return Guess(column.name, "identifying", f"numbers the rows; {column.counted}")
+    if own and ((column.kind == "category" and not column.lists) or (column.whole and column.width >= _LONG)):
+        return Guess(column.name, "identifying", f"nearly every row has its own value; {column.counted}")
+    code = (column.codes or (column.whole and column.width >= _LONG)) and not column.ways
+    # Plain numbers that repeat may be amounts as well, such as the salaries of a pay scale.
+    if code and column.codes and column.share > _MOSTLY and not own:
+        return _repeats(column, "codes with few rows each")
+    if code and column.distinct > 50 and column.share > _REPEATED:
+        return Guess(
+            column.name,
+            OPEN_ROLE,
+            f"ids of people who have several rows (person), or codes such as zips; {column.counted}",
+            alike="columns of codes",
+        )
+    return None
+
+
+def _known_by_values(column: Profile) -> Guess | None:
+    """Recognize a quasi-identifier by its values: acquaintances of a person know such facts."""
+    if column.kind == "category" and _are_sexes(column.words):
+        return _quasi(column, f"the values are sexes; {column.counted}")
+    for language in languages():
+        for what, known in language.values.items():
+            least = 15 if what == "place" and language.name == "English" else 3
+            both = column.words & (known | languages()[0].values.get(what, frozenset()))
+            if len(column.words & known) >= least and len(both) >= 0.6 * len(column.words):
+                return _quasi(column, f"the values look like {what}; {column.counted}")
+    return None
+
+
+def _are_sexes(words: frozenset[str]) -> bool:
+    """Say whether a few values are the sexes in one language; of single letters there are fewer others."""
+    for language in languages():
+        men, women = (words & sexes for sexes in language.sexes)
+        signs = all(len(word) == 1 and word.isascii() for word in men | women)
+        if men and women and 2 <= len(words) <= (_SIGNS if signs else 6):
+            return True
+    return False
+
+
+def _said(kind: str, column: Profile) -> tuple[str, str] | None:
+    """Return the listed word of a name or a label, and where it stands in words."""
+    for what, title in column.titles:
+        word = says(kind, title)
+        if word:
+            return word, f"the {what} says {word!r}"
+    return None
+
+
+def _subject(column: Profile) -> tuple[str, str] | None:
+    """Return the subject of a name or a label that others may know, and where it stands in words."""
+    for what, title in column.titles:
+        subject = about(title)
+        if subject:
+            return subject, f"the {what} says {subject!r}"
+    return None
+
+
+def _repeats(column: Profile, why: str, *, named: bool = False) -> Guess:
+    return Guess(
+        column.name,
+        "identifying",
+        f"{why}, and it repeats: {column.counted}",
+        repeated=True,
+        named=named,
+    )
+
+
+def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
+    """Give a column another role, and the recipe or treatment that it needs, unless it refuses the role."""
+    if role in guess.refused:
+        return replace(guess, reason=f"{_OWN}; {column.counted}")
+    bare = replace(
+        guess, role=role, hierarchy=None, recipe="", treatment=None, alike="", mark="", group="", special=""
+    )
+    made = replace(bare, reason=f"{why}; {column.counted}", repeated=False, named=False)
+    if role == "quasi":
+        recipe, words = recipe_of(column)
+        return replace(made, hierarchy=recipe, recipe=words)
+    if role in ("sensitive", "insensitive"):
+        treatment, words = treatment_of(column)
+        return replace(made, treatment=treatment, recipe=words)
+    return made
+
+
+def leave_out(guess: Guess, why: str) -> Guess:
+    """Leave a column out of every release."""
+    return replace(
+        guess,
+        role="identifying",
+        reason=f"{why}: {guess.reason}",
+        hierarchy=None,
+        recipe="",
+        treatment=None,
+        mark="",
+        group="",
+        refused=frozenset(),
+        parts="",
+    )
+
+
+def with_parts(guess: Guess, separator: str) -> Guess:
+    """Let models look at the parts of cells that are lists, and not at whole cells."""
+    return replace(guess, parts=separator, reason=guess.reason.replace(_AS_ONE, ""))
+
+
+def may_name_people(guess: Guess, column: Profile) -> bool:
+    """Say whether a column may be an id of people: it repeats, and has no other explanation."""
+    usable = column.kind == "category" or (column.kind == "number" and column.whole)
+    repeats = column.distinct >= _FEW_ROWS and _REPEATED <= column.share <= 0.5 and not column.prose
+    open_ = (guess.role == OPEN_ROLE and not guess.special) or guess.repeated
+    return usable and repeats and open_ and not _is_no_id(column) and not named_after(column.name)
+
+
+def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    """Let the id that repeats say whose row it is; ask where there are several such ids.
+
+    An id that its name calls one of people comes before others.
+    """
+    ids = [guess for guess in guesses if guess.repeated]
+    chosen = [guess for guess in ids if guess.named] or ids
+    if len(chosen) == 1:
+        reason = f"whose row it is: {chosen[0].reason}; people are counted, not rows"
+        person = replace(chosen[0], role="person", reason=reason)
+        return tuple(person if guess is chosen[0] else guess for guess in guesses)
+    asked = "an id that repeats: whose row it is (person), or of something else (identifying)"
+    return tuple(
+        replace(guess, role=OPEN_ROLE, reason=f"{asked}; {guess.reason.partition(': ')[2]}")
+        if guess in chosen
+        else guess
+        for guess in guesses
+    )
+
+
+def _question(column: Profile) -> tuple[str, str]:
+    """Say which unexplained columns are alike, and the possible meaning of this one."""
+    either = "may others know it, or must they not learn it"
+    own = column.share > _UNIQUE and column.known > _FEW_ROWS
+    if column.distinct <= 1:
+        return _ONE_VALUE, "tells rows nothing apart"
+    if column.lists:
+        return "columns of lists", either
+    if column.answers == "one spelling":
+        return "yes/no columns", f"yes or no: {either}"
+    if column.kind == "number":
+        low, high = column.spread
+        if own:
+            reason = "nearly every row has its own number, so who knows it finds the row"
+            return "columns of numbers that nearly every row has for its own", reason
+        if column.whole and 10 < high <= 110 and low >= 0 and column.distinct > 30:
+            return "columns of whole numbers", "could be an age, a count or a score"
+        reason = "a number that somebody may know, or must not learn"
+        if column.whole and column.distinct <= _FEW_NUMBERS:
+            return "columns of few numbers", reason
+        return "columns of whole numbers" if column.whole else "columns of decimal numbers", reason
+    if column.mixed:
+        reason = "numbers but for a few texts: name those that mean missing in null_values"
+        return "columns of numbers with texts among them", reason
+    if column.share > _MOSTLY and column.known > _FEW_ROWS:
+        return "columns of rare texts", "many rare texts, which may tell who it is"
+    return "columns of few words" if column.distinct <= MANY else "columns of many words", either
+
+
+# --- guesses ------------------------------------------------------------------------------------------
+
+
+def _quasi(column: Profile, reason: str) -> Guess:
+    recipe, why = recipe_of(column)
+    return Guess(column.name, "quasi", reason, recipe, why)
+
+
+def _sensitive(column: Profile, reason: str) -> Guess:
+    treatment, why = treatment_of(column)
+    return Guess(column.name, "sensitive", reason, recipe=why, treatment=treatment)
+
+
+_RULES = (
+    _unreadable, _day, _weight, _personal, _special_by_two_words, _identifier, _texts, _known, _protected,
+    _special, _telling, _known_by_values,
+)  # fmt: skip
+"""The rules in their order: the first that knows an answer decides."""

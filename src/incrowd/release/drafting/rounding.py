@@ -1,0 +1,160 @@
+"""How coarsely numbers have to be rounded, so that hardly any record is told by its number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, dropwhile, takewhile
+
+from incrowd.core.lazy import NDArray, np
+
+__all__ = ["Rounding", "coarser_steps", "rounding_of"]
+
+SHARED_BY = 5
+"""Records that a value has to have, so that it tells no record."""
+ENOUGH = 0.95
+"""Share of the records whose values are shared by as many."""
+NEARLY_ALL = 0.995
+"""Share of the records from which no coarser rounding is tried."""
+_GAIN = 0.002
+_COARSER = 3
+"""Steps that are tried from the first one that is enough."""
+_TAILS = (None, 0.01, 0.02, 0.05)
+"""Shares of the records beyond a limit at either end, tried in this order."""
+_LIMITED = 50
+"""Records from which a limit stands for enough of them."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """The rounding of a column.
+
+    Attributes
+    ----------
+    step
+        What released numbers are multiples of; None where no step does.
+    top, bottom
+        Quantiles beyond which numbers become one, where the largest or smallest are rare.
+    share
+        Share of the records that share the rounded value with four others or more, 0 to 1.
+    """
+
+    step: float | None
+    top: float | None = None
+    bottom: float | None = None
+    share: float = 0.0
+
+    def settings(self) -> dict[str, object]:
+        """Return the treatment as a policy file holds it."""
+        found = {"round": self.step, "top": self.top, "bottom": self.bottom}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Rounding | None:
+    """Return the finest rounding after which 95 % of the records share their value with four others or more.
+
+    Parameters
+    ----------
+    numbers, counts
+        The distinct numbers, ascending: float64[values], and how many records have each: int[values].
+
+    Returns
+    -------
+    None where the numbers need no rounding. A rounding without a step where no step does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rounding_of(np.arange(1000.0, 3000.0), np.ones(2000, int))
+    Rounding(step=5, top=None, bottom=None, share=0.9975)
+    >>> rounding_of(np.array([1.0, 2.0]), np.array([50, 60])) is None
+    True
+    """
+    if not len(numbers) or _shared(numbers, counts) >= ENOUGH:
+        return None
+    best = Rounding(None)
+    enough = 0
+    for step in _steps(numbers):
+        tails = _TAILS if counts.sum() >= _LIMITED else _TAILS[:1]
+        if not enough and _limited(numbers, counts, step, tails[-1]).share < ENOUGH:
+            continue
+        for tail in tails:
+            found = _limited(numbers, counts, step, tail)
+            if found.share >= ENOUGH and found.share > best.share + _GAIN:
+                best = found
+            if best.share >= NEARLY_ALL:
+                return best
+        enough += best.step is not None
+        if enough == _COARSER:
+            break
+    return best
+
+
+def _steps(numbers: NDArray[np.float64]) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten, from the least distance to a quarter of the range."""
+    # Numbers of more than 15 digits may be one float.
+    numbers = np.unique(numbers)
+    # Python subtracts enormous numbers to infinity without a warning.
+    extent = float(numbers[-1]) - float(numbers[0])
+    if len(numbers) < 2 or not math.isfinite(extent):
+        return
+    power = math.floor(math.log10(float(np.diff(numbers).min())))
+    power = max(power, math.floor(math.log10(extent)) - 8)
+    yield from takewhile(lambda step: step <= extent / 4, _round_numbers(power))
+
+
+def coarser_steps(step: float) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten above a step, without an end.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> list(islice(coarser_steps(2), 4)), list(islice(coarser_steps(0.1), 3))
+    ([5, 10, 20, 50], [0.2, 0.5, 1])
+    """
+    return dropwhile(lambda each: each <= step, _round_numbers(math.floor(math.log10(step))))
+
+
+def _round_numbers(power: int) -> Iterator[float]:
+    """Yield 1, 2 and 5 times powers of ten, from a power on."""
+    for each in count(power):
+        for factor in (1, 2, 5):
+            step = float(f"{factor}e{each}")
+            yield int(step) if step.is_integer() else step
+
+
+def _rounded(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    return np.asarray(np.sign(numbers) * np.floor(np.abs(numbers) / step + 0.5), np.float64)
+
+
+def _shared(values: NDArray[np.float64], counts: NDArray[np.integer]) -> float:
+    """Return the share of the records whose value has at least five of them; equal values are neighbours."""
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    totals = np.add.reduceat(counts, first)
+    return float(totals[totals >= SHARED_BY].sum() / totals.sum())
+
+
+def _limited(
+    numbers: NDArray[np.float64], counts: NDArray[np.integer], step: float, tail: float | None
+) -> Rounding:
+    """Round numbers, those beyond two quantiles as the quantiles; a limit that helps little is left out."""
+    if tail is None:
+        return Rounding(step, share=_shared(_rounded(numbers, step), counts))
+    cumulated = np.cumsum(counts)
+    low, high = (
+        float(numbers[min(int(np.searchsorted(cumulated, share * cumulated[-1])), len(numbers) - 1)])
+        for share in (tail, 1 - tail)
+    )
+    both = _shared(_rounded(np.clip(numbers, low, high), step), counts)
+    if both < ENOUGH:
+        return Rounding(step, 1 - tail, tail, both)
+    above = _shared(_rounded(np.minimum(numbers, high), step), counts)
+    bottom = tail if both > above + _GAIN else None
+    below = _shared(_rounded(np.maximum(numbers, low), step), counts)
+    top = 1 - tail if both > below + _GAIN else None
+    if top and bottom:
+        return Rounding(step, top, bottom, both)
+    if top or bottom:
+        return Rounding(step, top, bottom, above if top else below)
+    return _limited(numbers, counts, step, None)

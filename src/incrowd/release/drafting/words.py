@@ -1,0 +1,321 @@
+"""Meanings of the names of columns, in the languages of `incrowd.release.drafting.languages`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from incrowd.release.drafting.languages import LISTS, languages
+
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss",
+        "ı": "i",
+        "ł": "l",
+        "Ł": "L",
+        "ø": "o",
+        "Ø": "O",
+        "đ": "d",
+        "æ": "ae",
+        "œ": "oe",
+        "ё": "е",
+        "Ё": "Е",
+    }
+)
+"""Letters that have no accent to take away, and the ones that are written in their place."""
+_ACCENTED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
+"""Letters whose accents and vowel signs are taken away: Latin, Greek, Hebrew and Arabic."""
+_UNDIVIDED = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+"""Signs of scripts that put no blanks between words: Chinese, Japanese and Korean."""
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+_ARTICLE = "ال"
+_SHORT = 2
+"""Letters up to which a word stands for a subject only where it begins a name: ``il`` is a province in
+Turkish, and an instalment loan in ``bal_il``."""
+_TOGETHER = 5
+"""Letters that two words of a name have together, so that they may be one listed word."""
+
+
+def tokens(column: str) -> list[str]:
+    """Return the words of a column's name in small letters, without accents.
+
+    Where a script puts no blanks between words, listed words are found within the name.
+
+    Examples
+    --------
+    >>> tokens("preOp_Größe2"), tokens("USUBJID")
+    (['pre', 'op', 'grosse'], ['usubjid'])
+    >>> tokens("患者ID番号"), tokens("Дата рождения")
+    (['患者', 'id', '番号'], ['дата', 'рождения'])
+    """
+    found = []
+    for run in re.findall(r"[^\W\d_]+", _without_accents(column)):
+        shape = "".join(_case(letter) for letter in run)
+        for part in re.finditer("A?a+|A+(?!a)|o+|u+", shape):
+            word = run[part.start() : part.end()].lower()
+            found += _divided(word) if shape[part.start()] == "u" else [_without_article(word)]
+    return found
+
+
+def says(kind: str, column: str) -> str | None:
+    """Return the first listed word among the words of a name, two of them together or all, or None.
+
+    Parameters
+    ----------
+    kind
+        A list of words: one of `LISTS`.
+
+    Examples
+    --------
+    >>> says("personal", "LastName"), says("personal", "Telefonnummer"), says("personal", "flow")
+    ('lastname', 'telefonnummer', None)
+    """
+    return _first(_lists()[kind], tokens(column))
+
+
+def about(column: str) -> str | None:
+    """Return the subject of a name that others may know: its last words decide, neutral ones aside.
+
+    Examples
+    --------
+    >>> about("date_of_birth"), about("education-num"), about("job_req_any"), about("age_at_visit")
+    ('birth', 'education', None, 'age')
+    >>> about("年齢"), about("возраст"), about("Geslacht")
+    ('age', 'age', 'sex')
+    """
+    parts, lists = tokens(column), _lists()
+    whole = _concept("".join(parts))
+    for place, part in enumerate(parts):
+        if not whole and place and lists["before"].has(part):
+            early = _concept(parts[place - 1])
+            if early:
+                return early
+    kept = [] if whole else list(parts)
+    while kept:
+        alone = not (kept[1:] and _is_short(kept[-1]))
+        found = (_concept(kept[-1]) if alone else None) or (
+            _concept(kept[-2] + kept[-1]) if kept[1:] else None
+        )
+        if found or not (lists["neutral"].has(kept[-1]) or lists["people"].has(kept[-1])):
+            return found
+        kept.pop()
+    return whole
+
+
+def special_category(column: str) -> tuple[str, str, bool] | None:
+    """Return the special category of personal data that a name is about, or None.
+
+    Returns
+    -------
+    The category, the listed word, and whether that is several words of the name together.
+
+    Examples
+    --------
+    >>> special_category("has_asthma"), special_category("in_union"), special_category("colour")
+    (('health', 'asthma', False), ('union membership', 'union', False), None)
+    """
+    parts = tokens(column)
+    for joined in (False, True):
+        for category, words in _special().items():
+            # Short words come together by chance: T1B is no tuberculosis.
+            several = [each for each in _together(parts) if len(each) >= _TOGETHER]
+            word = words.first(several if joined else parts)
+            if word:
+                return category, word, joined
+    return None
+
+
+def named_after(column: str) -> str:
+    """Return the word for a thing that ends a name, ids and numbers aside; empty where there is none.
+
+    Examples
+    --------
+    >>> named_after("job_ad_id"), named_after("patient_id")
+    ('ad', '')
+    """
+    kept = tokens(column)
+    while kept and _lists()["ids"].has(kept[-1]):
+        kept.pop()
+    return kept[-1] if kept and _lists()["things"].has(kept[-1]) else ""
+
+
+def is_of_several_people(column: str) -> bool:
+    """Say whether a name ends with a plural of people, so that numbers under it count people.
+
+    Examples
+    --------
+    >>> [is_of_several_people(name) for name in ("cls_students", "student", "users_id")]
+    [True, False, False]
+    """
+    last = next(iter(tokens(column)[-1:]), "")
+    people = _lists()["people"]
+    return last.endswith("s") and people.has(last) and people.has(last[:-1])
+
+
+def names_ids(column: str) -> bool:
+    """Say whether a name ends with a word for ids, or for one person.
+
+    Examples
+    --------
+    >>> names_ids("id"), names_ids("patient"), names_ids("futime"), names_ids("cls_students")
+    (True, True, False, False)
+    """
+    last = next(iter(tokens(column)[-1:]), "")
+    listed = _lists()["ids"].has(last) or _lists()["people"].has(last)
+    return listed and not is_of_several_people(column)
+
+
+def marks_of_people(columns: Iterable[str]) -> list[str]:
+    """Return the columns that never change of a person: birth and sex, or else the origin.
+
+    Examples
+    --------
+    >>> marks_of_people(["age", "birth_yr", "race", "sex"]), marks_of_people(["age", "race"])
+    (['birth_yr', 'sex'], ['race'])
+    """
+    names = list(columns)
+    birth, sex, origin = (
+        [name for name in names if about(name) == concept] for concept in ("birth", "sex", "origin")
+    )
+    return birth + sex or origin
+
+
+def is_usual(column: str) -> bool:
+    """Say whether a name is one that columns have, and hardly a value that people have."""
+    kinds = ("personal", "names", "people", "sensitive")
+    return about(column) is not None or any(says(kind, column) for kind in kinds)
+
+
+# --- lists --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A list of words: whole ones, and such that begin or end longer ones."""
+
+    whole: frozenset[str]
+    begin: tuple[str, ...]
+    end: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> _Words:
+        """Make a list of words as a file has them."""
+        listed = [(word, _plain(word)) for word in words]
+        return cls(
+            frozenset(plain for _, plain in listed),
+            tuple(plain for word, plain in listed if word.endswith("*")),
+            tuple(plain for word, plain in listed if word.startswith("*")),
+        )
+
+    def has(self, part: str) -> bool:
+        return part in self.whole or part.startswith(self.begin) or part.endswith(self.end)
+
+    def first(self, parts: Iterable[str]) -> str | None:
+        return next((part for part in parts if self.has(part)), None)
+
+
+@cache
+def _lists() -> dict[str, _Words]:
+    return {
+        name: _Words.of(word for language in languages() for word in language.lists[name]) for name in LISTS
+    }
+
+
+@cache
+def _subjects() -> dict[str, _Words]:
+    postal = [word for language in languages() for word in language.lists["postal"]]
+    return {
+        name: _Words.of(
+            [word for language in languages() for word in language.about.get(name, ())]
+            + (postal if name == "place" else [])
+        )
+        for name in languages()[0].about
+    }
+
+
+@cache
+def _special() -> dict[str, _Words]:
+    return {
+        name: _Words.of(word for language in languages() for word in language.special.get(name, ()))
+        for name in languages()[0].special
+    }
+
+
+@cache
+def _undivided() -> tuple[str, ...]:
+    """Return the listed words of scripts without blanks, the longest first."""
+    every = [*_lists().values(), *_subjects().values(), *_special().values()]
+    found = {word for words in every for word in words.whole if len(word) > 1 and _UNDIVIDED.match(word)}
+    return tuple(sorted(found, key=lambda word: (-len(word), word)))
+
+
+@cache
+def _concept(word: str) -> str | None:
+    return next((concept for concept, words in _subjects().items() if words.has(word)), None)
+
+
+def _is_short(word: str) -> bool:
+    """Say whether a word of a script with small and large letters has one or two of them."""
+    return len(word) <= _SHORT and word.lower() != word.upper()
+
+
+def _first(words: _Words, parts: list[str]) -> str | None:
+    return words.first([*parts, *_together(parts)])
+
+
+def _together(parts: list[str]) -> list[str]:
+    """Return every two neighbours as one word, and all words as one."""
+    pairs = [first + second for first, second in pairwise(parts)]
+    return [*pairs, "".join(parts)] if len(parts) > 1 else []
+
+
+# --- letters ------------------------------------------------------------------------------------------
+
+
+def _plain(word: str) -> str:
+    """Return a listed word as `tokens` gives it."""
+    return _without_article(_NO_LETTERS.sub("", _without_accents(word)).lower())
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    accented = False
+    for sign in unicodedata.normalize("NFKD", text.translate(_LETTERS)):
+        if unicodedata.combining(sign):
+            kept += [] if accented else [sign]
+        else:
+            accented = any(low <= ord(sign) <= high for low, high in _ACCENTED)
+            kept.append(sign)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _without_article(word: str) -> str:
+    return word.removeprefix(_ARTICLE) if len(word) > len(_ARTICLE) + 1 else word
+
+
+def _case(letter: str) -> str:
+    """Return a sign for how a letter is written: large, small, without blanks between words, or otherwise."""
+    if _UNDIVIDED.match(letter):
+        return "u"
+    return "A" if letter.isupper() else "a" if letter.islower() else "o"
+
+
+def _divided(run: str) -> list[str]:
+    """Divide a text without blanks into listed words, the longest first, and the rest between them."""
+    found: list[str] = []
+    between = place = 0
+    while place < len(run):
+        word = next((word for word in _undivided() if run.startswith(word, place)), None)
+        if word is None:
+            place += 1
+            continue
+        found += [run[between:place]] if between < place else []
+        found.append(word)
+        place = between = place + len(word)
+    return found + ([run[between:]] if between < len(run) else [])

@@ -1,0 +1,342 @@
+"""The account of a release: its sentences, and the document of its report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol
+
+from incrowd.core.errors import named, setting
+from incrowd.core.presentation.documents import envelope, rounded
+from incrowd.core.recoding import SUPPRESSED, effective_style
+from incrowd.core.table.wildcards import wildcard_sentence
+from incrowd.engines import engine_for
+from incrowd.release.accounts.bins import attribute_entry
+from incrowd.release.accounts.people import of_people, people_entry, people_sentences
+from incrowd.release.accounts.statements import model_entry, model_sentence, versions
+from incrowd.release.accounts.survey import survey_sentences
+from incrowd.release.accounts.value_warnings import doubts
+from incrowd.release.gate.wording import NAMED_COLUMNS, at_most, in_words, percent, who_knows
+from incrowd.release.jobs.released_rows import ReleasedValues
+from incrowd.release.jobs.table_treatments import treatment_entries, treatment_sentences
+
+if TYPE_CHECKING:
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.schema import Schema
+    from incrowd.measures.privacy import ModelResult
+    from incrowd.measures.utility import MetricResult
+    from incrowd.release.gate.verdict import Verdict
+    from incrowd.release.jobs.assess import Assessment
+    from incrowd.release.jobs.suppressed_records import Suppression
+    from incrowd.release.policy.policy import Policy
+    from incrowd.search.lattice import SolutionSpace
+    from incrowd.verification import ClauseResult
+
+_LEAST = 5
+"""Records below which a bin before recoding is merged where no class size was asked for."""
+
+
+class Accountable(Protocol):
+    """The contents of an account, as a `Release` has them; its attributes are described there."""
+
+    @property
+    def table(self) -> Any:
+        """The released table."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that it had to satisfy."""
+
+    @property
+    def recoding(self) -> Recoding:
+        """The recoding."""
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys that were recoded."""
+
+    @property
+    def before(self) -> Assessment:
+        """The table as it came in."""
+
+    @property
+    def privacy(self) -> Assessment:
+        """The released table, measured."""
+
+    @property
+    def utility(self) -> Mapping[str, MetricResult]:
+        """The losses."""
+
+    @property
+    def suppression(self) -> Suppression:
+        """The suppressed records, and the verdict of the models on them."""
+
+    @property
+    def values(self) -> ReleasedValues | None:
+        """The verdict of the models on perturbed values as they are released."""
+
+    @property
+    def lattice(self) -> SolutionSpace | None:
+        """The recodings that the search looked at."""
+
+    @property
+    def telling(self) -> Sequence[str]:
+        """Quasi-identifiers that the order of the rows tells."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The one verdict."""
+
+    @property
+    def clauses(self) -> Sequence[ClauseResult]:
+        """The judgement of each clause of the profile."""
+
+
+def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
+    """Describe the release: its contents, the value of each model of the policy, and the losses.
+
+    With `conditions` each model that was asked for has a sentence. No value of the table is in them.
+    """
+    after, schema = release.privacy, release.policy.schema
+    return [
+        _records_sentence(release),
+        *release.suppression.sentences(),
+        *people_sentences(after.people),
+        *(model_sentence(measured, after.quasi) for measured in _asked(release) if conditions),
+        *_clause_sentences(release),
+        *_risk_sentences(release),
+        *_loss_sentences(release),
+        *ends_sentences(release.recoding, release.policy),
+        *_passed_sentences(release),
+        *treatment_sentences(schema, release.policy.judge),
+        *(() if release.values is None else release.values.sentences()),
+        *_order_sentences(release),
+        *doubts(release.frequency, schema),
+        _dropped_words(schema) + wildcard_sentence(after.wildcards),
+    ]
+
+
+def _clause_sentences(release: Accountable) -> list[str]:
+    """Count the clauses that are checked, attested and not met; name those that are not met."""
+    chosen = release.policy.profile
+    name = "The context" if chosen is None else chosen.profile.full_name
+    if chosen is None and release.policy.context is None:
+        return []
+    if not release.clauses:
+        return [
+            f"{name}: its clauses are not judged here; incrowd verify judges them on the written release."
+        ]
+    counted = Counter(each.state for each in release.clauses)
+    said = ", ".join(f"{number} {state}" for state, number in counted.items())
+    unmet = [each.id for each in release.clauses if each.state == "not met"]
+    return [f"{name}: {len(release.clauses)} clauses, {said}{f' ({named(unmet, 30)})' if unmet else ''}."]
+
+
+def _asked(release: Accountable) -> list[ModelResult]:
+    return [measured for measured in release.privacy.results.asked if measured.limit is not None]
+
+
+def _records_sentence(release: Accountable) -> str:
+    after = release.privacy
+    share = after.suppressed / after.records if after.records else 0.0
+    # The attacker of the next sentence knows the quasi-identifiers, where they are few.
+    many = f" Quasi-identifiers are {', '.join(after.quasi)}." if len(after.quasi) > NAMED_COLUMNS else ""
+    return (
+        f"The table has {after.records:,} records{of_people(after.people)}; {after.suppressed:,} of them "
+        f"({percent(share)}) are suppressed.{many}"
+    )
+
+
+def _risk_sentences(release: Accountable) -> Iterator[str]:
+    after, before = release.privacy, release.before
+    risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
+    if risk and raw:
+        yield (
+            f"Whoever knows that a person is in the table, and the person's {in_words(after.quasi)}, and "
+            f"nothing else, finds the right {'record' if after.people is None else 'person'} with a "
+            "probability of at most "
+            f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before {at_most(raw['max'])} "
+            f"({percent(raw['mean'])})."
+        )
+        left = release.suppression
+        if left.records > left.left_out and left.size:
+            yield (
+                f"Of those whose records are suppressed ({left.records:,}), the right one is found with a "
+                f"probability of {at_most(1 / left.size)}."
+            )
+    yield from survey_sentences(after.estimates, after.risk, after.quasi, before.risk)
+    disclosure = after.risk.get("attribute-disclosure")
+    if disclosure:
+        whom = "records" if after.people is None else "people at most"
+        lists = any(attribute.parts is not None for attribute in release.policy.schema.sensitive)
+        guessed, single = ("part", "of which all share a part") if lists else ("value", "with a single value")
+        yield (
+            f"By guessing the most frequent sensitive {guessed}, {who_knows(after.quasi)}, is right for "
+            f"{percent(disclosure['mean'])} of the {whom} (before {percent(disclosure['baseline'])}); "
+            f"{percent(disclosure['homogeneous'])} are in classes {single}."
+        )
+
+
+def _loss_sentences(release: Accountable) -> Iterator[str]:
+    loss = release.utility.get("loss")
+    if loss:
+        weighted = ""
+        if loss.weighted is not None:
+            weighted = f" By the sampling weights it is {percent(loss.weighted)}."
+        yield (
+            f"A released cell covers on average {percent(loss.value)} of its column (0% is the raw table)."
+            f"{weighted}"
+        )
+
+
+def ends_sentences(recoding: Recoding, policy: Policy) -> Iterator[str]:
+    """Say whether ends of ranges, and means, are values of people."""
+    styles = {each.name: each.output or policy.output for each in policy.schema.quasi}
+    found: dict[tuple[bool, bool], list[str]] = {}
+    for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
+        style = effective_style(styles[domain.name], domain)
+        wide = any(
+            lo < hi and label != SUPPRESSED
+            for lo, hi, label in zip(cells.lo.tolist(), cells.hi.tolist(), cells.labels, strict=True)
+        )
+        if domain.ordered and style in ("range", "mean") and wide and recoding.kind != "full-domain":
+            found.setdefault((style == "mean", domain.grid is not None), []).append(domain.name)
+    sentences = {
+        (False, True): "The ends of the ranges of {} are rounded outward, and open where the column ends.",
+        (False, False): "The ends of the ranges of {} are exact: they are values of people.",
+        (True, True): "The means of {} are rounded, and none is of fewer than three known values.",
+        (True, False): "The means of {} are exact: who knows the other values of a class computes the last.",
+    }
+    yield from (sentence.format(named(found[case])) for case, sentence in sentences.items() if case in found)
+
+
+def _passed_sentences(release: Accountable) -> Iterator[str]:
+    treated = {each.name for each in release.policy.schema.treated}
+    passed = [
+        column["name"]
+        for column in _released_columns(release)
+        if column["role"] != "quasi" and column["name"] not in treated
+    ]
+    if passed:
+        yield (
+            f"Released as they are: {', '.join(passed)}. The models protect them only where they are named "
+            "above."
+        )
+
+
+def _order_sentences(release: Accountable) -> Iterator[str]:
+    if release.telling:
+        yield (
+            f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
+            f"it than its cells do. Leave {setting('keep_order', '--keep-order or keep_order = true')} out."
+        )
+
+
+def _dropped_words(schema: Schema) -> str:
+    number = _dropped(schema)
+    if not number:
+        return ""
+    return f"{number} identifying {'columns were' if number > 1 else 'column was'} left out. "
+
+
+def _dropped(schema: Schema) -> int:
+    """Return how many columns do not leave."""
+    return sum(not each.leaves for each in schema.attributes)
+
+
+def _released_columns(release: Accountable) -> list[dict[str, str]]:
+    """Return name and role of each column that left."""
+    schema = release.policy.schema
+    return [
+        {"name": name, "role": schema[name].role if name in schema else "insensitive"}
+        for name in engine_for(release.table).columns
+    ]
+
+
+def document_of(release: Accountable, *, internal: bool = False) -> dict[str, Any]:
+    """Return the report of a release as plain data; with `internal` it is exact, and bins name raw values."""
+    after, before, policy = release.privacy, release.before, release.policy
+    of_raw: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
+    asked = _asked(release)
+    floor = 0 if internal else _floor(policy)
+    return {
+        **envelope("report"),
+        "kind": "release",
+        "internal": internal,
+        "title": "Release of an anonymized table",
+        "verdict": release.verdict.to_dict(),
+        **({"clauses": [asdict(each) for each in release.clauses]} if release.clauses else {}),
+        "sentences": sentences_of(release),
+        "wildcards": policy.wildcards,
+        "records": after.records,
+        "suppressed": after.suppressed,
+        "suppression": release.suppression.to_dict(),
+        "left_out": release.suppression.left_out,
+        "columns": {"released": _released_columns(release), "dropped": _dropped(policy.schema)},
+        **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
+        "models": [model_entry(measured, cells=True) for measured in asked],
+        **({} if release.values is None else {"released_values": release.values.to_dict()}),
+        "measured": [
+            model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
+        ],
+        "loss": of_raw([_loss_entry(lost) for lost in release.utility.values()]),
+        "risk": {"before": of_raw(dict(before.risk)), "after": dict(after.risk)},
+        "classes": {"before": of_raw(before.size_entry()), "after": after.size_entry()},
+        **people_entry(before=before.people, after=after.people),
+        **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
+        "attributes": [
+            attribute_entry(j, domain, release.frequency, release.recoding, floor, internal=internal)
+            for j, domain in enumerate(release.frequency.domains)
+        ],
+        "recoding": {"kind": release.recoding.kind, **release.recoding.decisions()},
+        "front": None if release.lattice is None else of_raw(release.lattice.front_entries()),
+        "policy": _policy_entry(policy),
+        "reproduce": versions(policy),
+    }
+
+
+def _loss_entry(lost: MetricResult) -> dict[str, Any]:
+    """Return the loss under one metric as plain data."""
+    return {
+        "metric": lost.metric,
+        "value": lost.value,
+        "normalized": lost.normalized,
+        **({} if lost.weighted is None else {"weighted": lost.weighted}),
+        "per_attribute": lost.per_attribute or {},
+    }
+
+
+def _floor(policy: Policy) -> int:
+    """Return the smallest number of records that a bin before recoding may have."""
+    asked = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
+    return max([_LEAST, *asked])
+
+
+def _policy_entry(policy: Policy) -> dict[str, Any]:
+    """Describe the policy, without lists of values, which a hierarchy may hold."""
+    return {
+        "models": [str(model) for model in policy.models],
+        "algorithm": str(policy.algorithm),
+        "max_suppression": policy.max_suppression,
+        "suppressed_records": policy.suppressed,
+        "output": policy.output,
+        "ends": policy.ends,
+        "keep_order": policy.keep_order,
+        "wildcards": policy.wildcards,
+        "columns": [
+            {
+                "name": attribute.name,
+                "role": attribute.role,
+                "kind": attribute.kind,
+                "hierarchy": None
+                if attribute.hierarchy is None
+                else type(attribute.hierarchy).__name__.lower(),
+                "weight": attribute.weight,
+                **({} if attribute.ends is None else {"ends": attribute.ends}),
+            }
+            for attribute in policy.schema.attributes
+            if attribute.leaves
+        ],
+    }

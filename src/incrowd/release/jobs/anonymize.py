@@ -1,0 +1,489 @@
+"""anonymize(): search, apply, check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.core.errors import ParameterError, setting
+from incrowd.core.io.shuffle import RandomOrder
+from incrowd.core.parameters import COUNT, with_keyword_hints
+from incrowd.core.progress import Progress, Silent, in_job, with_bar
+from incrowd.core.recoding import check_cells
+from incrowd.core.table.grids import DEFAULT_ENDS
+from incrowd.core.table.schema import Schema, Style
+from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
+from incrowd.measures.utility import measure_all
+from incrowd.release.accounts.points import Evidence, points_of
+from incrowd.release.accounts.stages import Clock
+from incrowd.release.accounts.types import with_types
+from incrowd.release.gate.kinds import UNANSWERED, Unanswered
+from incrowd.release.jobs.assess import assess_classes, assess_table
+from incrowd.release.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
+from incrowd.release.jobs.release import Release
+from incrowd.release.jobs.released_rows import ReleasedRows
+from incrowd.release.jobs.table_treatments import TableTreatments, treated_table, treatment_entries
+from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
+from incrowd.release.policy.linked import refuse_unlinked, with_histories
+from incrowd.release.policy.policy import Policy, search_problem
+from incrowd.release.policy.set_limit import check_sets
+from incrowd.search import Algorithm, Mondrian
+
+if TYPE_CHECKING:
+    from incrowd.core.io.files import CsvFormat
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.core.table.grids import Ends
+    from incrowd.core.table.judged_values import Judge
+    from incrowd.core.table.suppressed_records import SuppressedRecords
+    from incrowd.core.table.wildcards import Wildcards
+    from incrowd.engines import Counted, Engine
+    from incrowd.measures.privacy import PrivacyModel
+    from incrowd.release.gate.accepted import Accepted
+    from incrowd.release.jobs.assess import Assessment
+    from incrowd.search import Solution
+    from incrowd.search.lattice import SolutionSpace
+
+
+@with_keyword_hints
+@with_bar
+@in_job
+def anonymize(  # noqa: PLR0913
+    table: Any,
+    schema: Schema | Policy,
+    models: PrivacyModel | str | Sequence[PrivacyModel | str] = (),
+    algorithm: Algorithm | str | None = None,
+    *,
+    max_suppression: float = 0.0,
+    output: Style = "auto",
+    keep_order: bool = False,
+    seed: int = 0,
+    set_limit: int = 8,
+    wildcards: Wildcards = "value",
+    accepted: Iterable[Accepted] = (),
+    judge: Judge = "released",
+    ends: Ends = DEFAULT_ENDS,
+    suppressed: SuppressedRecords = "judged",
+    levels: Mapping[str, int] | None = None,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+    driver_keys: int = DRIVER_KEYS,
+    blocks: int | None = None,
+    force: bool = False,
+    unanswered: Unanswered = "refuse",
+) -> Release:
+    """Recode a table so that it satisfies privacy models, and check the result.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of a `Database`,
+        opened `Files`, or the path of a CSV or Parquet file, a folder or a pattern. It is not changed.
+    schema
+        The roles of the columns, or a whole `Policy`, which then decides all that follows up to `levels`.
+    models
+        The privacy models; at least one. A text such as ``"k-anonymity:5"`` stands for its model.
+    algorithm
+        What searches the recoding; Mondrian by default. A text such as ``"optimal:metric=ncp"`` stands for
+        its algorithm.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    output
+        Output style of the quasi-identifiers, see `Policy`.
+    keep_order
+        Whether row N of the release is row N of the table. By default the rows come in a random order, since
+        the rows around a row may tell more of it than its cells do. The order has no seed. A pandas index is
+        numbered anew either way.
+    seed
+        Seed of what is random in the search.
+    set_limit
+        Largest number of values that a cell may list. A column of categories without a hierarchy gets cells
+        such as ``{a, b}``. A longer list is refused, and any list in a column that is nearly unique.
+    wildcards
+        What a ``*`` or a missing cell matches where the release is judged, see `Policy`.
+    accepted
+        Points of the verdict that you accept, each with a reason, see `Accepted`.
+    judge
+        Whether models judge perturbed values as they are released, too (``released``), or only those before
+        (``original``), see `Policy`.
+    ends
+        Ends of the ranges of numbers and dates: ``outward`` (rounded) or ``exact`` (values of people), see
+        `Policy`.
+    suppressed
+        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
+        ``drop`` or ``keep``, see `Policy`.
+    levels
+        Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
+        quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
+        takes its place.
+    population
+        The population: people of whom the table may hold some, as in `assess`. k-map, delta-presence and
+        journalist risk need it.
+    csv_format
+        How a CSV is written, where it is not plain.
+    progress
+        Told about the stages.
+    driver_keys
+        Largest number of distinct combinations of values that are fetched from where the table is counted, as
+        on Spark. Above it strict Mondrian works block by block, and other algorithms are refused. Tables in
+        memory know no such limit.
+    blocks
+        About how many blocks a table on Spark is cut into. Strict Mondrian recodes each block where it lies.
+        With 1 block the result is that of Mondrian on the whole table.
+    force
+        Whether an order that tells a quasi-identifier is kept all the same. The account says so.
+    unanswered
+        What becomes of a release with open points, which the policy does not accept: ``refuse``, or ``write``
+        to have it all the same. Its account then says so.
+
+    Returns
+    -------
+    The release. Where it was made block by block, it is a `DistributedRelease`: a release that lacks what
+    does not fit on one machine, and says so (`UnavailableError`).
+
+    Raises
+    ------
+    InputError
+        When the table or the call is wrong, or an order that is to be kept tells a quasi-identifier (unless
+        `force`).
+    InfeasibleError
+        When the table cannot satisfy the policy, or the verdict is not that it holds; nothing is released.
+    """
+    if isinstance(schema, Policy):
+        policy = schema
+    else:
+        policy = Policy(
+            as_schema(schema, " or a Policy"),
+            as_models(models),
+            Mondrian() if algorithm is None else as_algorithm(algorithm),
+            max_suppression=max_suppression,
+            output=output,
+            keep_order=keep_order,
+            seed=seed,
+            set_limit=set_limit,
+            wildcards=wildcards,
+            accepted=tuple(accepted),
+            judge=judge,
+            ends=ends,
+            suppressed=suppressed,
+        )
+    if levels:
+        policy = policy.with_levels(levels)
+    policy = with_histories(policy)
+    if policy.ledger_m is not None:
+        raise ParameterError(
+            f"the policy asks for m-invariance (m = {policy.ledger_m} of [ledger]), and such a release is "
+            f"made by {setting('next_release', 'incrowd next')}; leave m out for a release of another kind"
+        )
+    UNANSWERED.check(unanswered, "anonymize", "unanswered")
+    clock = Clock(progress or Silent())
+    release = _divided_or_whole(
+        table, policy, population, csv_format, clock, driver_keys, progress, blocks=blocks, force=force
+    )
+    if unanswered == "refuse":
+        release.verdict.refuse()
+    return release
+
+
+def _divided_or_whole(  # noqa: PLR0913
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: Clock,
+    driver_keys: int,
+    progress: Progress | None,
+    *,
+    blocks: int | None,
+    force: bool,
+) -> Release:
+    """Recode a table as a whole, or block by block if somebody asks or there are too many keys."""
+    if blocks is not None:
+        return _in_blocks(table, policy, population, blocks, driver_keys, progress)
+    try:
+        start = begun(table, policy, population, csv_format, clock, driver_keys)
+    except TooManyKeysError:
+        if not _divisible(table, policy, population):
+            raise
+        return _in_blocks(table, policy, population, None, driver_keys, progress)
+    return _released(start, policy, clock, driver_keys, force=force)
+
+
+def _released(
+    start: Started,
+    policy: Policy,
+    clock: Clock,
+    driver_keys: int,
+    *,
+    force: bool = False,
+) -> Release:
+    """Search a recoding of a counted table, apply it, and judge the release."""
+    engine = start.engine
+    leaving = policy.schema.after_treatment()
+    with clock.stage("assess"):
+        telling = _telling(start, policy, force=force)
+        before = _before(start.frequency, policy)
+        start = start.prepared(policy)
+    frequency = start.frequency
+    recoding, lattice = _recoding(start, policy, clock)
+    with clock.stage("apply"):
+        made = ReleasedRows.of(
+            start.treatments,
+            leaving,
+            start.counted,
+            recoding,
+            policy,
+            driver_keys=driver_keys,
+            progress=clock.progress,
+        )
+        released, recoding = made.released.table, made.recoding
+    # What counts is the table that leaves, not what was meant.
+    with clock.stage("check"):
+        after = assess_table(
+            released,
+            policy.written,
+            policy.models,
+            population=start.population,
+            driver_keys=driver_keys,
+            progress=clock.progress,
+            made_from=recoding.leaving(frequency),
+            wildcards=policy.wildcards,
+        )
+        judge(after, policy, made.suppression)
+    with clock.stage("points"):
+        share = made.suppression.share(after.records)
+        is_shorter = made.suppression.left_out and engine.in_order
+        leaving_rows = engine_for(released) if is_shorter else made.rows
+        points = points_of(
+            Evidence(
+                start.treatments.raw,
+                leaving_rows,
+                policy,
+                frequency,
+                recoding,
+                after.records,
+                share,
+                made.suppression.exposed,
+                made.suppression.failing,
+            )
+        )
+    order = None if policy.keep_order else RandomOrder()
+    with clock.stage("order"):
+        if order is not None:
+            released = made.released.reordered(order)
+        table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
+    return Release(
+        table=table,
+        policy=policy,
+        recoding=recoding,
+        privacy=after,
+        utility=measure_all(frequency, recoding),
+        seconds=clock.seconds,
+        csv_format=start.csv_format,
+        population=start.population,
+        lattice=lattice,
+        frequency=frequency,
+        sources=start.sources,
+        driver_keys=driver_keys,
+        order=order if engine.in_order else None,
+        telling=tuple(telling),
+        points=points,
+        values=made.values,
+        suppression=made.suppression,
+        places=made.released.places(),
+        _measure_before=before,
+        _texts=None if table is released else released,
+    )
+
+
+def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence[str]:
+    """Name the columns that the order of the rows tells, if it is kept; refuse them unless forced."""
+    if not policy.keep_order:
+        return ()
+    leaving = policy.schema.after_treatment()
+    return telling_columns(start.counted, leaving, force=force)
+
+
+def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
+    """Return a function that measures the table before, which decides nothing.
+
+    It waits until somebody looks where sizes are all that models ask for: other models may refuse a table,
+    and that is said before anything is released.
+    """
+    from incrowd.core.table.classes import EquivalenceClasses
+
+    def measured() -> Assessment:
+        classes = EquivalenceClasses.of_keys(frequency)
+        return assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
+
+    waits = all(model.size_only for model in policy.models) and policy.wildcards == "value"
+    if waits and not policy.schema.joined and not policy.algorithm.by_record:
+        return measured
+    found = measured()
+    return lambda: found
+
+
+def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
+    """Search a recoding, refuse cells that must not leave, and note the decisions of treatments in it."""
+    with clock.stage("search"):
+        solution = _search(start, policy, clock)
+        check_cells(solution.recoding, policy.schema)
+        check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
+    return replace(solution.recoding, treated=start.treatments.decided), solution.lattice
+
+
+def _divisible(table: Any, policy: Policy, population: Any) -> bool:
+    """Say whether a table can be recoded block by block under a policy."""
+    from incrowd.release.jobs.distributed import refuse_divided
+
+    try:
+        refuse_divided(policy)
+    except ParameterError:
+        return False
+    return population is None and engine_for(table).divisible
+
+
+def _in_blocks(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    blocks: int | None,
+    driver_keys: int,
+    progress: Progress | None,
+) -> Release:
+    from incrowd.release.jobs.distributed import in_blocks, refuse_divided
+
+    if isinstance(table, str | os.PathLike) or not engine_for(table).divisible:
+        raise ParameterError("blocks are for Spark DataFrames; leave blocks out")
+    if blocks is not None:
+        blocks = COUNT.check(blocks, "anonymize", "blocks")
+    if population is not None:
+        raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
+    check_levels(policy)
+    refuse_divided(policy)
+    schema = policy.schema
+    if schema.treated:
+        engine, plain = treated_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
+        table, policy = engine.native, replace(policy, schema=plain)
+    made = in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
+    return replace(made, treatments=tuple(treatment_entries(schema)))
+
+
+@with_keyword_hints
+@with_bar
+@in_job
+def explore(
+    table: Any,
+    policy: Policy,
+    *,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> SolutionSpace:
+    """Search the lattice of full-domain recodings, and return the loss and the risk of its nodes.
+
+    Parameters
+    ----------
+    table, population, csv_format, progress
+        As in `anonymize`.
+    policy
+        What a release has to satisfy; an algorithm that knows no levels gives way to `Optimal`.
+
+    Raises
+    ------
+    InputError
+        When the table or the policy is wrong.
+    InfeasibleError
+        When no node satisfies the policy.
+    """
+    policy = with_histories(policy.with_levels({}))
+    clock = Clock(progress or Silent())
+    start = begun(table, policy, population, csv_format, clock)
+    # What a release would be refused for is refused here, too.
+    _telling(start, policy)
+    _, lattice = _recoding(start.prepared(policy), policy, clock)
+    if lattice is None:
+        raise ParameterError(
+            f"{policy.algorithm.name} says that it knows levels but gave no lattice; use another full-domain "
+            "algorithm, e.g. optimal"
+        )
+    return lattice
+
+
+class Started(NamedTuple):
+    """A table that is read, treated and counted: the start of a search."""
+
+    engine: Engine
+    treatments: TableTreatments
+    schema: Schema
+    counted: Counted
+    population: Any
+    csv_format: CsvFormat | None
+    sources: tuple[Any, ...] = ()
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys of the table."""
+        return self.counted.frequency
+
+    def prepared(self, policy: Policy) -> Started:
+        """Count records one by one where the algorithm may part those that look alike."""
+        if not policy.algorithm.by_record:
+            return self
+        return self._replace(counted=replace(self.counted, frequency=self.frequency.by_record()))
+
+
+def begun(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: Clock,
+    driver_keys: int | None = None,
+) -> Started:
+    """Read and count, and refuse policies that cannot be satisfied."""
+    from incrowd.core.io.streams import Files, is_scan
+    from incrowd.engines import loaded, open_table, with_population
+
+    check_levels(policy)
+    if not policy.models:
+        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    named = [each for each in (table, population) if isinstance(each, str | os.PathLike)]
+    if isinstance(table, str | os.PathLike):
+        with clock.stage("open" if is_scan(table) else "read"):
+            table, csv_format = open_table(table, csv_format, progress=clock.progress)
+    elif isinstance(table, Files):
+        csv_format = table.csv_format
+    engine = engine_for(table, driver_keys=driver_keys, progress=clock.progress)
+    clock.gives_up(engine.interrupt)
+    policy.schema.after_treatment().released(engine.columns)
+    with clock.stage("treat") if policy.schema.treated else nullcontext():
+        treatments = TableTreatments.of(engine, policy.schema)
+    engine = treatments.counted
+    searched = styled(policy)
+    joint = any(model.is_joint for model in policy.models)
+    target = policy.algorithm.predicts
+    with clock.stage("count"):
+        counted = engine.count(searched, joint=joint, target=target)
+    if isinstance(population, str | os.PathLike):
+        with clock.stage("read population"):
+            population = loaded(population)
+    if population is not None:
+        with clock.stage("count population"):
+            known = with_population(counted.frequency, policy.written, population)
+            counted = replace(counted, frequency=known)
+    check_limits(policy, counted.frequency)
+    refuse_unlinked(policy.schema, several=counted.frequency.people.table is not None)
+    people_from = [] if population is None else engine_for(population).sources
+    sources = (*named, *engine.sources, *people_from)
+    return Started(engine, treatments, searched, counted, population, csv_format, sources)
+
+
+def _search(start: Started, policy: Policy, clock: Clock) -> Solution:
+    return policy.algorithm.search(
+        search_problem(policy, start.frequency, start.schema.quasi, clock.progress)
+    )

@@ -1,0 +1,342 @@
+"""A batch of new rows: its cells by an earlier recoding, the earlier release, and which rows have to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import InfeasibleError, ParameterError, named, setting
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.recoding import SUPPRESSED, Recoding
+from incrowd.core.table.frequency import FrequencyTable
+from incrowd.core.table.schema import Schema
+from incrowd.core.table.union import Part, Shown, together
+from incrowd.release.jobs.people_across_batches import Both, people_of_both
+from incrowd.release.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, numbered
+from incrowd.release.jobs.released_rows import ReleasedRows
+from incrowd.release.jobs.table_treatments import TableTreatments, refuse_perturbed
+
+if TYPE_CHECKING:
+    from incrowd.engines import Counted, Engine
+    from incrowd.release.policy.policy import Policy
+
+_FIFTH = 0.2
+
+REASONS = ("", "outside", "too small", "suppressed", "waiting")
+"""Why a row of a batch is suppressed or waits; the first is of rows that keep their cells."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """New rows, treated and counted, and the cell of each of their keys.
+
+    Attributes
+    ----------
+    table
+        The rows as they came in.
+    treatments
+        What happens to columns beside the recoding.
+    leaving
+        The schema of the columns that leave.
+    counted
+        The rows, counted by the schema that the recoding's domains were counted by.
+    cells
+        The cell of each of their keys.
+    """
+
+    table: Any
+    treatments: TableTreatments
+    leaving: Schema
+    counted: Counted
+    cells: NewCells
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys of the rows."""
+        return self.counted.frequency
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the rows as they were counted."""
+        return self.treatments.counted
+
+    @cached_property
+    def shown(self) -> Shown:
+        """The labels, numbered."""
+        return [numbered(column) for column in self.cells.labels]
+
+    def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
+        """Return the rows with the cells of their keys; see `ReleasedRows.of`."""
+        schema = _as_counted(self.leaving, self.counted.schema)
+        return ReleasedRows.of(self.treatments, schema, self.counted, carried, policy, alone=alone)
+
+
+def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
+    """Treat and count new rows, and find the cells of their keys."""
+    from incrowd.engines import engine_for
+
+    came = engine_for(table)
+    schema = policy.schema
+    (leaving := schema.after_treatment()).released(came.columns)
+    _refuse_unfit(recoding, policy)
+    treatments = TableTreatments.of(came, schema, recoding.treated)
+    plainly = _plain_schema(schema, recoding)
+    counted = treatments.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
+    return Batch(table, treatments, leaving, counted, labels_of(recoding, counted.frequency))
+
+
+def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
+    """Return the schema that counts new rows as the recoding's domains counted the earlier ones."""
+    # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
+    kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
+    quasi = (
+        replace(attribute.as_counted().as_texts(), kind=kind, output=None, weight=1.0, levels=None)
+        for attribute, kind in zip(schema.quasi, kinds, strict=True)
+    )
+    sensitive = (each.as_counted() for each in schema.sensitive)
+    whose = (each for role in ("person", "household", "weight") for each in schema.having(role))
+    return Schema.of([*quasi, *sensitive, *whose], null_values=schema.null_values)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The earlier release, where it was named.
+
+    Attributes
+    ----------
+    parts
+        The counted release; none where there is no earlier one.
+    table, row_map
+        Its raw table and row map, which say whose its rows are.
+    as_one
+        Whether it and the batch are merged before anybody sees them.
+    """
+
+    parts: tuple[Part, ...] = ()
+    table: Any = None
+    row_map: Any = None
+    as_one: bool = False
+
+    @property
+    def beside(self) -> list[tuple[Part, ...]]:
+        """The releases beside the batch when it is judged: none, the earlier one, or both in turn.
+
+        Which file a row is in is known. So a file has to satisfy the models alone, unless it never leaves
+        without the other.
+        """
+        if not self.parts:
+            return [()]
+        return [self.parts] if self.as_one else [(), self.parts]
+
+    @classmethod
+    def named(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
+        """Count the release that was named; refuse arguments about one that was not."""
+        from incrowd.engines import loaded
+
+        if release is None:
+            if as_one:
+                raise ParameterError(
+                    f"{setting('published_as_one=True', '--published-as-one')} says that the batch is merged "
+                    "with an earlier release before anybody sees them; name that release "
+                    f"({setting('previous_release=', '--previous-release')})"
+                )
+            if table is not None or row_map is not None:
+                raise ParameterError(
+                    "an earlier raw table and its row map tell of an earlier release; name it "
+                    f"({setting('previous_release=', '--previous-release')})"
+                )
+            return cls()
+        refuse_perturbed(policy.schema, "apply with an earlier release")
+        return cls((counted_release(loaded(release), policy),), table, row_map, as_one)
+
+    def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> Both | None:
+        """Return who has rows in the batch and in the earlier release, where the schema says whose."""
+        schema = policy.schema
+        if not self.parts or not (schema.person or (is_surveyed(schema) and self.table is not None)):
+            return None
+
+        def treated(engine: Engine) -> Engine:
+            return TableTreatments.of(engine, schema, recoding.treated).counted
+
+        counted = self.parts[0][2]
+        return people_of_both(batch.table, self.table, self.row_map, counted, schema, treated)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """The cells of each key of a batch.
+
+    Attributes
+    ----------
+    weights
+        int64[keys]: its rows.
+    covered, starred, small
+        bool[keys]: whether a cell covers it, whether all of its cells are ``*``, and whether its class fails.
+    gone_before
+        Rows that came in as ``*``.
+    unknown
+        Per quasi-identifier the rows that no cell covers, and that have a value of it that the recoding does
+        not know.
+    """
+
+    weights: NDArray[np.int64]
+    covered: NDArray[np.bool_]
+    starred: NDArray[np.bool_]
+    small: NDArray[np.bool_]
+    gone_before: int
+    unknown: dict[str, int]
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """bool[keys]: whether the rows of a key keep their cells."""
+        return self.covered & ~self.starred & ~self.small
+
+    @property
+    def outside(self) -> int:
+        """Rows that no cell covers."""
+        return int(self.weights[~self.covered].sum())
+
+    @property
+    def too_small(self) -> int:
+        """Rows of classes that fail."""
+        return int(self.weights[self.small].sum())
+
+    @property
+    def suppressed(self) -> int:
+        """All rows that are suppressed."""
+        return self.gone_before + int(self.weights[~self.kept].sum())
+
+    def reasons(self) -> NDArray[np.int8]:
+        """Return int8[keys + 1]: each key's place in `REASONS`; the last is of rows without a key."""
+        of_key = np.where(self.small, 2, np.where(self.covered, np.where(self.starred, 3, 0), 1))
+        return np.append(of_key, 3).astype(np.int8)
+
+
+def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -> Fate:
+    """Decide which keys may keep their cells, and why others may not."""
+    starred = _all_starred(batch.cells.labels)
+    people = None if both is None else both.people_of_each
+    covered, frequency = batch.cells.covered, batch.frequency
+    small = _failing((batch.shown, covered & ~starred, frequency), earlier, policy, people)
+    unknown = {
+        domain.name: int(frequency.weights[column].sum())
+        for domain, column in zip(frequency.domains, batch.cells.unknown, strict=True)
+        if column.any()
+    }
+    return Fate(frequency.weights, covered, starred, small, frequency.suppressed, unknown)
+
+
+def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
+    """Refuse a recoding of other columns, and models that a batch cannot be judged by."""
+    names = [attribute.name for attribute in policy.schema.quasi]
+    if [domain.name for domain in recoding.domains] != names:
+        raise ParameterError(
+            f"the recoding is one of {named(domain.name for domain in recoding.domains)}, and the "
+            f"policy's quasi-identifiers are {named(names)}"
+        )
+    for model in policy.models:
+        if model.needs_population:
+            raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
+
+
+def is_surveyed(schema: Schema) -> bool:
+    """Say whether rows have a household or a sampling weight."""
+    return bool(schema.household or schema.weights)
+
+
+def _failing(
+    batch: Part, earlier: Earlier, policy: Policy, people: Sequence[NDArray[np.int32]] | None
+) -> NDArray[np.bool_]:
+    """Say which keys of a batch have to go, until each class holds whatever the batch is judged beside."""
+    from incrowd.core.table.classes import EquivalenceClasses
+    from incrowd.core.table.matching import matched
+    from incrowd.search.base import all_hold
+
+    shown, kept, frequency = batch
+    small = np.zeros(len(kept), np.bool_)
+
+    def failing(beside: tuple[Part, ...]) -> NDArray[np.bool_]:
+        parts = [(shown, kept & ~small, frequency), *beside]
+        counted, keys = together(parts, policy.schema, people if beside else None)
+        classes = matched(EquivalenceClasses.of_keys(counted), policy.wildcards)
+        good = np.append(all_hold(policy.models, classes), True)
+        return np.asarray(~good[keys[0]] & kept & ~small)
+
+    while True:
+        # What fails alone goes first: it is not to change what is left beside the earlier release.
+        found = next((gone for gone in map(failing, earlier.beside) if gone.any()), None)
+        if found is None:
+            return small
+        small |= found
+
+
+def _all_starred(labels: Labels) -> NDArray[np.bool_]:
+    """Say which keys have ``*`` in every column."""
+    starred = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
+    return np.asarray(np.logical_and.reduce(starred))
+
+
+def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) -> None:
+    """Refuse a batch of which more rows would be suppressed than allowed, or all.
+
+    Parameters
+    ----------
+    allowed
+        The share that may be suppressed; None for that of the policy. Then at most a fifth may be covered by
+        no cell: more means that the recoding does not fit the batch.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    most = policy.max_suppression if allowed is None else allowed
+    fits = allowed is not None or fate.outside <= _FIFTH * rows
+    if fits and fate.suppressed / rows <= most and fate.suppressed < rows:
+        return
+    some = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
+    share = setting("max_suppression=", "--max-suppression")
+    ways = []
+    if fate.too_small:
+        ways.append(f"let rows of classes that fail wait ({setting('hold=True', '--hold')})")
+    if fate.suppressed < rows:
+        ways.append(
+            f"raise {share} (now {most:.2%})" if fits else f"give {share} with this call if that is meant"
+        )
+    facts = [unknown_values(fate.unknown), "" if fits else "the recoding does not fit the batch"]
+    way_out = ", or ".join(filter(None, [", ".join(ways), "anonymize both tables together"]))
+    raise InfeasibleError(
+        f"apply: {some} would be suppressed ({fate.outside} are covered by no cell, {fate.too_small} in "
+        f"classes that fail); {'; '.join([*filter(None, facts), way_out])}"
+    )
+
+
+def unknown_values(unknown: dict[str, int]) -> str:
+    """Say how many rows have values that a recoding does not know; nothing where none has."""
+    columns = (f"{name!r} in {rows:,} row{'s' * (rows > 1)}" for name, rows in unknown.items())
+    return f"values that the recoding does not know: {', '.join(columns)}" if unknown else ""
+
+
+def counted_release(table: Any, policy: Policy, *, starred: bool = False) -> Part:
+    """Count a released table: its cells, and that all of its keys count.
+
+    Parameters
+    ----------
+    starred
+        As in `EngineSettings`.
+    """
+    from incrowd.engines import engine_for
+
+    there = policy.schema.without_perturbed()
+    joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
+    found = engine_for(table, starred=starred).count(there.measured(person=False), joint=joint).frequency
+    shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
+    return shown, np.ones(found.keys, np.bool_), found
+
+
+def _as_counted(schema: Schema, plainly: Schema) -> Schema:
+    """Return the schema with the quasi-identifiers as they were counted."""
+    return schema.with_attributes(
+        plainly[attribute.name] if attribute.role == "quasi" else attribute for attribute in schema.attributes
+    )

@@ -1,0 +1,148 @@
+"""How a batch of new rows is judged: alone, and with the earlier release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import InfeasibleError, named, setting
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.recoding import Recoding
+from incrowd.core.recoding.people import add_people, add_sensitive
+from incrowd.core.table.classes import EquivalenceClasses
+from incrowd.core.table.frequency import FrequencyTable
+from incrowd.core.table.schema import Schema
+from incrowd.core.table.union import Part, key_of_rows, together
+from incrowd.release.jobs.batch import Batch, Earlier, counted_release, is_surveyed
+from incrowd.release.jobs.people_across_batches import Both
+from incrowd.release.jobs.recode_batch import RecodedBatch
+from incrowd.release.jobs.suppressed_records import refuse_failing
+
+if TYPE_CHECKING:
+    from incrowd.release.jobs.assess import Assessment
+    from incrowd.release.policy.policy import Policy
+
+MadeFrom = tuple[FrequencyTable, Recoding] | None
+"""Counts before recoding, and the recoding; None where nothing more is measured than was released."""
+
+
+@dataclass(frozen=True)
+class BatchJudge:
+    """The judge of a recoded batch: once for each reading of it, alone or with the earlier release.
+
+    Attributes
+    ----------
+    earlier
+        What stands beside the batch each time.
+    made_from
+        For each time the counts before and the recoding, if more is measured than was released.
+    """
+
+    policy: Policy
+    earlier: Earlier
+    made_from: tuple[MadeFrom, ...]
+
+    @classmethod
+    def of(
+        cls, batch: Batch, carried: Recoding, policy: Policy, earlier: Earlier, both: Both | None
+    ) -> BatchJudge:
+        """Keep the counts of the rows before they were recoded.
+
+        Parameters
+        ----------
+        both
+            The people of the batch and of the earlier release, where they are known.
+        """
+        schema = policy.schema
+
+        def made_from() -> Iterator[MadeFrom]:
+            for beside in earlier.beside:
+                if not beside:
+                    yield carried.leaving(batch.frequency) if _is_carried(schema) else None
+                elif both is None:
+                    yield None
+                else:
+                    part, places = _part(batch, carried)
+                    there = both if places is None else both.leaving(places)
+                    yield _both([part, *beside], schema, there)
+
+        return cls(policy, earlier, tuple(made_from()))
+
+    def judged(self, released: Any) -> list[Assessment]:
+        """Measure a recoded batch as often as it is judged, and refuse it where a model does not hold.
+
+        Raises
+        ------
+        InfeasibleError
+        """
+        batch = counted_release(released, self.policy)
+        times = list(zip(self.earlier.beside, self.made_from, strict=True))
+        found = [self._once(batch, beside, made_from) for beside, made_from in times]
+        beside, made_from = times[0]
+        if batch[2].suppressed and self.policy.suppressed != "keep" and not (beside and made_from):
+            # Suppressed records that leave are a class. Beside people of two tables they were judged before.
+            starred = counted_release(released, self.policy, starred=True)
+            refuse_failing(self._classes(starred, beside, made_from), self.policy.models)
+        return found
+
+    def _classes(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> EquivalenceClasses:
+        counted, _ = together([*beside, batch], self.policy.schema.without_perturbed())
+        if made_from is not None:
+            counted = add_people(add_sensitive(counted, *made_from), *made_from)
+        return EquivalenceClasses.of_keys(counted)
+
+    def _once(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
+        from incrowd.release.jobs.assess import assess_classes
+        from incrowd.release.jobs.checks import judge
+
+        policy = self.policy
+        classes = self._classes(batch, beside, made_from)
+        assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
+        try:
+            judge(assessment, replace(policy, max_suppression=1.0))
+        except InfeasibleError as error:
+            if not beside:
+                raise
+            raise InfeasibleError(f"{error} (in the batch and the earlier release together)") from None
+        if made_from is not None or not beside:
+            return assessment
+        return replace(assessment, notes=_unmeasured(policy.schema))
+
+
+def _part(batch: Batch, carried: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
+    """Return the part of a batch that leaves, and the places of its rows; None where all leave."""
+    if not carried.left_out:
+        return (batch.shown, ~carried.suppressed, batch.frequency), None
+    kept = ~carried.starred
+    shown = [(numbers[kept], labels) for numbers, labels in batch.shown]
+    left, _ = carried.leaving(batch.frequency)
+    return (shown, np.ones(left.keys, np.bool_), left), batch.counted.places_of(kept)
+
+
+def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
+    """Count the people of a batch and of the earlier release, whose cells stay as they are."""
+    from incrowd.engines.surveyed import of_rows
+
+    counted, keys = together(parts, schema, known.people_of_each)
+    if is_surveyed(schema):
+        rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
+        counted = of_rows(rows, schema, known.weights, known.homes, known.people)
+    return counted, RecodedBatch.as_it_is(counted)
+
+
+def _unmeasured(schema: Schema) -> tuple[str, ...]:
+    """Say which figures are not measured beside an earlier release whose raw table is unknown."""
+    names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
+    if not names:
+        return ()
+    return (
+        f"Nothing is measured by column {named(names)}: an earlier release does not say what its rows have "
+        f"there. Name its raw table ({setting('previous_table=', '--previous-table')}) and its row map "
+        f"({setting('previous_row_map=', '--previous-row-map')}).",
+    )
+
+
+def _is_carried(schema: Schema) -> bool:
+    """Say whether the figures of a batch need more of its rows than the released columns."""
+    return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)

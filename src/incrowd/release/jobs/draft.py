@@ -1,0 +1,512 @@
+"""Drafting a policy: guessed roles of a table's columns, each with its reason, and questions.
+
+What cannot be known from outside is a question (`role = "?"`), and no job runs until it is answered. The
+draft shows names and counts, never values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from incrowd.core.errors import TableError, named, setting
+from incrowd.core.io.double_header import refuse_double_header
+from incrowd.core.io.files import was_read
+from incrowd.core.io.missing_texts import MISSING_TEXTS
+from incrowd.core.lazy import pl
+from incrowd.core.reading.spellings import Spelling
+from incrowd.core.recoding.labels import is_nearly_unique
+from incrowd.core.table.grids import DEFAULT_ENDS
+from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
+from incrowd.release.accounts.value_warnings import alternatives
+from incrowd.release.drafting.functional_dependencies import columns_of_ids, determined, ids_of_panels
+from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of
+from incrowd.release.drafting.questions import Question, joined_questions, questions_of
+from incrowd.release.drafting.roles import (
+    Guess,
+    guess_role,
+    leave_out,
+    may_name_people,
+    with_person,
+    with_role,
+)
+from incrowd.release.drafting.words import is_usual, marks_of_people, names_ids
+from incrowd.release.jobs.draft_trial import AS_DRAFTED, Trial, try_draft
+from incrowd.release.policy.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
+
+if TYPE_CHECKING:
+    from incrowd.core.table.schema import Role
+
+_PARTS = (
+    ("identifying", "Left out of every release."),
+    ("person", "Whose row it is: models count people in place of rows. Left out of every release."),
+    ("weight", "Sampling weights: how many people a row stands for. Left out of every release."),
+    ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
+    ("sensitive", "Sensitive: released as they are, protected by the models."),
+    ("insensitive", "Insensitive: released as they are."),
+    (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
+)
+_PAIRS = 12
+_SOME = 1000
+"""Values of a column beside which its name is looked at."""
+_SURE = frozenset(MISSING_TEXTS)
+"""Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted policy, with the findings.
+
+    Attributes
+    ----------
+    guesses
+        One per column.
+    rows
+        Rows of the table.
+    null_values
+        Texts that the draft takes for missing.
+    fillers
+        Columns, fillers in them and their share, as they were before.
+    text
+        The policy file.
+    telling
+        Pairs of columns that are released of which the first tells the second; see `determined`.
+    trial
+        What came of trying the draft on the table; None while there are questions.
+    kept_open
+        Whether questions stay although nobody is to be asked, since no quasi-identifier is known.
+    """
+
+    guesses: tuple[Guess, ...]
+    rows: int
+    null_values: tuple[str, ...]
+    fillers: tuple[tuple[str, str, float], ...]
+    text: str
+    telling: tuple[tuple[str, str], ...] = ()
+    trial: Trial | None = None
+    kept_open: bool = False
+
+    @property
+    def questions(self) -> list[Question]:
+        """The questions, those about several columns first."""
+        return questions_of(self.guesses)
+
+    def having(self, role: str) -> list[str]:
+        """Name the columns of a role, ``?`` for questions."""
+        return [guess.name for guess in self.guesses if guess.role == role]
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Columns that are left out because nobody was asked about them."""
+        return [guess.name for guess in self.guesses if guess.unanswered]
+
+    @property
+    def rounded(self) -> list[str]:
+        """Columns of numbers that are released rounded, since few rows share the exact ones."""
+        return [guess.name for guess in self.guesses if guess.treatment is not None]
+
+    @property
+    def spelled(self) -> list[str]:
+        """Columns that write numbers or dates in another way, and are not left out."""
+        return [guess.name for guess in self.guesses if len(guess.ways) == 1 and guess.role not in UNRELEASED]
+
+    @property
+    def unread(self) -> list[str]:
+        """Columns whose texts do not tell how they write numbers or dates."""
+        return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role not in UNRELEASED]
+
+    @property
+    def answered_variously(self) -> list[str]:
+        """Columns that write yes or no in several ways, and are not left out."""
+        return [
+            guess.name
+            for guess in self.guesses
+            if guess.answers == "several spellings" and guess.role not in UNRELEASED
+        ]
+
+    @property
+    def repeated(self) -> list[str]:
+        """Ids that have several rows each, and do not say whose row it is in the draft."""
+        return [guess.name for guess in self.guesses if guess.repeated and guess.role != "person"]
+
+
+def draft_policy(
+    table: pl.DataFrame,
+    source: str,
+    null_values: tuple[str, ...] = (),
+    *,
+    ask: bool = True,
+    answered: Callable[[list[Question]], Mapping[str, Role]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[str]] | None = None,
+) -> Draft:
+    """Draft a policy file with comments, and try it unless there are questions.
+
+    Parameters
+    ----------
+    table
+        The table as read.
+    source
+        Name of the table's file, for the head line.
+    null_values
+        Texts that mean missing.
+    ask
+        Whether what cannot be known is a question. If not, such a column is left out of every release; where
+        no column is known to be a quasi-identifier, the questions stay, since a policy needs one.
+    answered
+        What asks somebody the questions, and returns the roles of columns that were answered.
+    labels
+        What a file says of its columns, by name, as files of SPSS and Stata do. They are read as names are.
+    missing_codes
+        Texts that mean missing in single columns, by name, as such files declare them.
+
+    Raises
+    ------
+    TableError
+        When the names of a file's columns look like values, since a draft would repeat the first person's
+        row, or when there are two rows of names.
+    """
+    # Of a table whose names do not come from a line none can be a row.
+    if was_read(table) and (many := _row_for_header(table)):
+        raise TableError(
+            f"{source}: the first line looks like a row and not like a header ({many} of {table.width} names "
+            f"look like values of their columns); name the columns with "
+            f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
+        )
+    refuse_double_header(table, source)
+    said = {} if labels is None else labels
+    own = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
+    profiles = [
+        profile_of(table[name], name, (*null_values, *own.get(name, ())), said.get(name, ""))
+        for name in table.columns
+    ]
+    fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
+    sure = {text for _, text, _ in fillers if text in _SURE}
+    missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
+    if missing != null_values:
+        # Without its fillers a column may turn out to hold numbers or dates.
+        again = {name for name, text, _ in fillers if text in sure}
+        profiles = [
+            profile_of(table[column.name], column.name, (*missing, *own.get(column.name, ())), column.label)
+            if column.name in again
+            else column
+            for column in profiles
+        ]
+        fillers += [
+            (column.name, text, share)
+            for column in profiles
+            if column.name in again
+            for text, share in column.fillers
+            if text not in sure
+        ]
+    guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
+    guesses = tuple(replace(guess, missing=own.get(guess.name, ())) for guess in joined_questions(guesses))
+    if answered is not None:
+        roles = answered(questions_of(guesses))
+        guesses = tuple(
+            with_role(guess, column, roles[guess.name], "answered") if guess.name in roles else guess
+            for guess, column in zip(guesses, profiles, strict=True)
+        )
+    kept_open = not ask and not _has_quasi(guesses, profiles) and any(map(_is_open, guesses))
+    if not ask and not kept_open:
+        guesses = tuple(map(_unasked, guesses))
+    fillers = list(dict.fromkeys(fillers))
+    pairs = determined(table, _released(guesses))
+
+    def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
+        return _written(guesses, source, missing, fillers, _among(pairs, guesses), settings)
+
+    if any(map(_is_open, guesses)):
+        # It runs once the questions are answered. What is known already is rounded as far as a run shows.
+        sketch, _, _ = try_draft(table, tuple(map(_unasked, guesses)), write)
+        guesses = tuple(
+            guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
+            for guess, one in zip(guesses, sketch, strict=True)
+        )
+        text, trial = write(guesses, AS_DRAFTED), None
+    else:
+        guesses, text, trial = try_draft(table, guesses, write)
+    telling = tuple(_among(pairs, guesses))
+    return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
+
+
+def _released(guesses: Iterable[Guess]) -> list[str]:
+    return [guess.name for guess in guesses if guess.role not in UNRELEASED]
+
+
+def _among(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) -> list[tuple[str, str]]:
+    """Return those pairs of columns of which both are released."""
+    released = set(_released(guesses))
+    return [pair for pair in pairs if released.issuperset(pair)]
+
+
+def _is_open(guess: Guess) -> bool:
+    return guess.role == OPEN_ROLE or (len(guess.ways) > 1 and guess.role not in UNRELEASED)
+
+
+def _with_people(
+    table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
+) -> list[Guess]:
+    """Recognize ids of people by facts that never change of a person, or by the periods of a panel.
+
+    Such facts are birth and sex, or else the origin.
+    """
+    marks = marks_of_people(guess.name for guess in guesses if guess.role == "quasi")
+    periods = [column.name for column in profiles if is_of_periods(table[column.name], column)]
+    pairs = zip(guesses, profiles, strict=True)
+    candidates = {guess.name: column for guess, column in pairs if may_name_people(guess, column)}
+    panels = ids_of_panels(table, list(candidates), periods)
+    found = list(guesses)
+    for place, guess in enumerate(guesses):
+        if guess.name not in candidates:
+            continue
+        fixed = columns_of_ids(table, guess.name, marks, null_values)
+        once = panels.get(guess.name, [])
+        if fixed or once:
+            why = f"each value has one {named(fixed)}" if fixed else f"no value has one {named(once)} twice"
+            reason = f"it repeats, and {why}: {candidates[guess.name].counted}"
+            found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
+    people = [guess.name for guess in found if guess.named]
+    # A fact that no two people share, such as the days of an observation, tells their sex as an id does.
+    people = [name for name in people if names_ids(name)] or people
+    # A stay has one sex, too: of several ids the one that all others tell is the person's.
+    coarsest = [
+        one for one in people if all(columns_of_ids(table, other, [one]) for other in people if other != one)
+    ]
+    chosen = coarsest if len(coarsest) == 1 else people
+    return [replace(guess, named=guess.name in chosen) for guess in found]
+
+
+def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
+    """Say whether a quasi-identifier is known that has several values, which records share."""
+    return any(
+        guess.role == "quasi"
+        and len(guess.ways) < 2
+        and column.distinct > 1
+        and not (column.kind == "category" and is_nearly_unique(column.distinct, column.known))
+        for guess, column in zip(guesses, profiles, strict=True)
+    )
+
+
+def _unasked(guess: Guess) -> Guess:
+    """Leave a column out where there is a question about it."""
+    if not _is_open(guess):
+        return guess
+    spelled = guess.role != OPEN_ROLE
+    why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
+    return replace(leave_out(guess, why), unanswered=True)
+
+
+def _written(
+    guesses: Sequence[Guess],
+    source: str,
+    null_values: tuple[str, ...],
+    fillers: Sequence[tuple[str, str, float]],
+    telling: Sequence[tuple[str, str]],
+    settings: Sequence[str],
+) -> str:
+    lines = [
+        f"# A draft for {source!r}: read every line, the roles are guesses.".replace("\n", " "),
+        f"version = {POLICY_VERSION}",
+        "",
+        "# The largest share of records that may be suppressed, 0 to 1.",
+        *settings,
+        "# Suppressed records leave if they satisfy the models as a class: judged; else drop or keep.",
+        'suppressed = "judged"',
+        "# Released cells: auto, range, ancestor, set or mean.",
+        'output = "auto"',
+        "# Ends of ranges of numbers and dates: outward (rounded, open at the tails) or exact.",
+        f"ends = {toml_value(DEFAULT_ENDS)}",
+        "seed = 0",
+        "# Texts that mean missing in every column; an empty field without quotes does anyway.",
+        *_filler_lines(fillers, null_values),
+        f"null_values = {toml_value(list(null_values))}",
+    ]
+    for role, title in _PARTS:
+        chosen = [guess for guess in guesses if guess.role == role]
+        if not chosen:
+            continue
+        lines += ["", f"# --- {title}"]
+        if role == OPEN_ROLE:
+            lines += _how_to_answer()
+        by_name = {guess.name: guess for guess in chosen}
+        for question in questions_of(chosen) if role == OPEN_ROLE else ():
+            if len(question.names) > 1:
+                mark = "" if question.mark == OPEN_ROLE else f" {question.mark}"
+                lines += ["", f"# QUESTION{mark}: {_plain(question.text)}"]
+            for name in question.names:
+                lines += ["", *_column(by_name.pop(name))]
+        for guess in by_name.values():
+            lines += ["", *_column(guess)]
+    lines += _pair_lines(telling)
+    lines += _models(guesses)
+    lines += ["", "[algorithm]", 'name = "mondrian"']
+    return "\n".join(lines) + "\n"
+
+
+def _how_to_answer() -> list[str]:
+    return [
+        "# May somebody who knows a person know it?     quasi",
+        "# Must nobody learn it about a person?         sensitive",
+        "# Neither, so it may leave as it is?           insensitive",
+        "# Does it say whose row it is?                 person (left out; people are counted, not rows)",
+        "# Is it not needed, or does it name people?    identifying (left out)",
+        '# Where columns look alike, replace "?1" by a role everywhere to answer for all of these.',
+        "# The command init asks one question after the other, with its option ask.",
+        '# To leave all of them out, delete these tables and write unlisted = "drop" above.',
+    ]
+
+
+def _column(guess: Guess) -> list[str]:
+    lines = [
+        f"[columns.{toml_key(guess.name)}]",
+        f"role = {toml_value(guess.mark or guess.role)}  # {_plain(guess.reason)}",
+    ]
+    if guess.missing and guess.role not in UNRELEASED:
+        codes = toml_value(list(guess.missing))
+        lines.append(f"missing = {codes}  # its file says so; without this line they are values")
+    if guess.treatment is not None:
+        return [*lines, f"treat = {toml_value(guess.treatment)}  # {guess.recipe}", *_spelling(guess.ways)]
+    if guess.hierarchy is not None:
+        lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
+    elif guess.recipe:
+        lines.append(f"# {guess.recipe}")
+    if guess.role in UNRELEASED:
+        return lines
+    if guess.parts:
+        lines.append(f"parts = {toml_value(guess.parts)}  # models look at each part of a list")
+    if guess.answers == "several spellings":
+        lines.append(
+            "# Yes and no have several spellings here; each counts as a value, so write them one way."
+        )
+    return lines + _spelling(guess.ways) + _by_way(guess)
+
+
+def _by_way(guess: Guess) -> list[str]:
+    """Say how numbers are to be rounded once it is known how they are written."""
+    if guess.role not in ("sensitive", "insensitive"):
+        return []
+    return [
+        f"# Few rows share a number. Where {' and '.join(toml_settings(way.settings()))}, "
+        f"add: treat = {toml_value(treatment)}"
+        for way, treatment in zip(guess.ways, guess.by_way, strict=False)
+        if treatment
+    ]
+
+
+def _plain(text: str) -> str:
+    """Return a text that may hold a label or a name on one line, as a comment needs it."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def _spelling(ways: Sequence[Spelling]) -> list[str]:
+    """Write how numbers or dates are written, or ask where the texts do not tell."""
+    if not ways:
+        return []
+    if len(ways) == 1:
+        years = "  # two digits: 69 to 99 are 1969 to 1999, the others are after 2000"
+        comment = years if "%y" in (ways[0].format or "") else ""
+        return [line + comment for line in toml_settings(ways[0].settings())]
+    comment = alternatives(ways)
+    if ways[0].format is not None:
+        return [f'format = "?"  # QUESTION, the order of day and month: {comment}']
+    return [f'decimal = "?"  # QUESTION, what the signs in its numbers mean: {comment}']
+
+
+def _models(guesses: Iterable[Guess]) -> list[str]:
+    roles = [guess.role for guess in guesses]
+    people = [guess.name for guess in guesses if guess.role == "person"]
+    repeated = [guess.name for guess in guesses if guess.repeated]
+    rows = [f"# k counts people: each {people[0]!r} once in a class."] if people else []
+    if repeated and not people:
+        named_ids = ", ".join(map(repr, repeated))
+        rows = [f"# k counts rows: a person of {named_ids} with many rows counts many times."]
+    asked = OPEN_ROLE in roles and "sensitive" not in roles
+    diversity = [
+        "# Every class has at least l distinct values of every sensitive attribute.",
+        "[[models]]",
+        'model = "l-diversity"',
+        "l = 2",
+    ]
+    if asked:
+        diversity.insert(1, "# Delete this model if the answers say that no column is sensitive.")
+    elif "sensitive" not in roles:
+        diversity = [f"# {line}" for line in diversity]
+    return [
+        "",
+        "# Every class of records that look alike has at least k of them.",
+        *rows,
+        "[[models]]",
+        'model = "k-anonymity"',
+        "k = 5",
+        "",
+        *diversity,
+    ]
+
+
+def _pair_lines(telling: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which columns tell others."""
+    if not telling:
+        return []
+    lines = [
+        "",
+        "# Columns that tell others: what hides one of them has to hide the other, too.",
+        '# Where one is treated, link the other with it: treat = { keep-first = 3, linked = ["town"] }',
+    ]
+    for one, other in telling[:_PAIRS]:
+        lines.append(f"# {toml_value(one)} tells {toml_value(other)}.".replace("\n", " "))
+    if len(telling) > _PAIRS:
+        lines.append(f"# And {len(telling) - _PAIRS:,} more pairs.")
+    return lines
+
+
+def _filler_lines(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:
+    """Say which well-known fillers were met, and whether they are taken for missing below."""
+    lines = []
+    for text in dict.fromkeys(text for _, text, _ in fillers):
+        columns = [(column, share) for column, found, share in fillers if found == text]
+        first, share = max(columns, key=lambda each: each[1])
+        where = f"{share:.0%} of {first!r}" + (f" and {len(columns) - 1} more columns" if columns[1:] else "")
+        shown = toml_value(text)
+        elsewhere = (
+            "add it here if it does" if columns[1:] else f"if it does, write missing = [{shown}] below"
+        )
+        meant = "so it is named here" if text in null_values else elsewhere
+        line = f"# {shown} fills {where} and probably means missing; {meant}."
+        lines.append(line.replace("\n", " "))
+    return lines
+
+
+def _row_for_header(table: pl.DataFrame) -> int:
+    """Return how many names of columns look like values of their columns, where that is a row; 0 where not.
+
+    One name that its column has as a value does no harm: a flag may be set to its own name. So at least half
+    of the names have to look like values, and none of the others may be a name that columns usually have.
+    """
+    likely = [_is_like_values(name, table[name]) for name in table.columns]
+    others = [name for name, is_likely in zip(table.columns, likely, strict=True) if not is_likely]
+    if 2 * sum(likely) < len(likely) or any(is_usual(name) for name in others):
+        return 0
+    return sum(likely)
+
+
+def _is_like_values(name: str, cells: pl.Series) -> bool:
+    """Say whether a name is a number, a date or an address of mail, stands in its column, or is made alike.
+
+    ``K00017`` is made like ``K00018``: letters where it has letters, and digits where it has digits.
+    """
+    text = name.strip()
+    if not text or re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text):
+        return True
+    if cells.dtype != pl.String:
+        return False
+    if bool((cells == name).any()):
+        return True
+    if not any(sign.isdigit() for sign in text):
+        return False
+    known = cells.drop_nulls().head(_SOME)
+    shapes = known.str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")
+    shape = pl.Series([text]).str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")[0]
+    return 2 * int((shapes == shape).sum()) > len(known)

@@ -1,0 +1,241 @@
+"""evaluate(): the information loss of a release, from the raw and the released table alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import InputError, TableError
+from incrowd.core.lazy import NDArray, np, pl
+from incrowd.core.presentation.documents import envelope
+from incrowd.core.presentation.markup import InNotebooks
+from incrowd.core.table.schema import Schema
+from incrowd.core.table.survey import UNIT, Sampling
+from incrowd.measures.utility import METRICS, ClassMetric, MetricResult, measure_all
+
+if TYPE_CHECKING:
+    from incrowd.core.recoding.observed import Observed, Unread
+    from incrowd.core.table.frequency import FrequencyTable
+
+
+@dataclass(frozen=True)
+class Evaluation(InNotebooks):
+    """The losses of a released table, compared with the raw one.
+
+    Attributes
+    ----------
+    records
+        Rows of the raw table.
+    suppressed
+        Rows with ``*`` in every quasi-identifier of the release, and those that are missing.
+    missing
+        Rows of the raw table that are not in the release.
+    paired_by
+        What tells which raw row each released row is: ``row map``, ``key``, ``order`` or ``cells``; see
+        `evaluate`.
+    classes
+        Equivalence classes of the release.
+    summarized
+        Per quasi-identifier the cells that do not cover the raw values of their class, such as means and most
+        frequent values. They count as the values that the class has.
+    unread
+        Per quasi-identifier the cells that nobody can read, if there are any: how many records have one, and
+        their shapes.
+    utility
+        What was lost, per metric; each is measured when it is first read. Where cells are not read, these are
+        the metrics that look at classes alone.
+    frequency, recoding
+        The raw keys and what became of them.
+    """
+
+    _shown = ("records", "suppressed", "missing", "paired_by", "classes", "summarized", "unread", "utility")
+
+    records: int
+    suppressed: int
+    missing: int
+    paired_by: str
+    classes: int
+    summarized: dict[str, int]
+    unread: dict[str, Unread]
+    utility: Mapping[str, MetricResult]
+    frequency: FrequencyTable = field(repr=False)
+    recoding: Observed = field(repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation({self.records:,} records, {self.suppressed:,} suppressed, {self.classes:,} classes, "
+            f"{len(self.utility)} metrics)"
+        )
+
+    def per_record(self, metric: str) -> NDArray[np.float64] | None:
+        """Return the loss of every row under a metric: float64[rows]; None where the metric has no such
+        figure.
+
+        Raises
+        ------
+        PolicyError
+            When there is no such metric.
+        TableError
+            When cells are not read, on which the metric rests.
+        """
+        if not issubclass(METRICS.get(metric), ClassMetric):
+            self.require_read(metric)
+        each = METRICS.get(metric)().per_record(self.frequency, self.recoding)
+        rows = self.frequency.key_of_row("per_record")
+        return None if each is None else np.append(each, 1.0)[rows]
+
+    def table(self, *columns: str) -> pl.DataFrame:
+        """Count the values of one or two quasi-identifiers before and after.
+
+        A released record is spread evenly over the values of its cells, a suppressed one over all values.
+        With sampling weights the counts are people of the population, an estimate, else records. It is for
+        the holder of the raw table, whose values it names.
+
+        Returns
+        -------
+        A Polars frame: the columns, ``before`` and ``after``; a row for each value that occurs.
+
+        Raises
+        ------
+        ParameterError
+            When these are not one or two quasi-identifiers, or have too many pairs of values.
+        TableError
+            When cells are not read.
+        """
+        self.require_read("table")
+        from incrowd.release.jobs.cell_spread import count_table
+
+        return count_table(self.frequency, self.recoding, columns)
+
+    def require_read(self, figure: str) -> None:
+        """Refuse a figure that rests on cells which are not read.
+
+        Raises
+        ------
+        TableError
+            When there are such cells.
+        """
+        for name, cells in self.unread.items():
+            raise TableError(f"{figure} is not measured: {cells.text(name)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the tables is in it."""
+        return {
+            **envelope("evaluation"),
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "missing": self.missing,
+            "paired_by": self.paired_by,
+            "classes": self.classes,
+            "summarized": self.summarized,
+            "unread": {name: cells._asdict() for name, cells in self.unread.items()},
+            "utility": [lost.to_dict() for lost in self.utility.values()],
+            **({} if self.people is None else {"people": self.people}),
+        }
+
+    @property
+    def people(self) -> dict[str, Any] | None:
+        """The people whom the records stand for, and those of suppressed ones; None without weights."""
+        sampling = self.frequency.survey.sampling
+        if sampling is None:
+            return None
+        kept = int(sampling.keys[~self.recoding.suppressed].sum()) / UNIT
+        return {
+            "estimated_by": sampling.column,
+            "before": sampling.people,
+            "suppressed": sampling.people - kept,
+        }
+
+
+def evaluate(
+    table: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    row_map: Any = None,
+    by: str | None = None,
+    aligned: bool = False,
+    suppressed_as: Sequence[str] = (),
+) -> Evaluation:
+    """Measure the losses of a release, whoever made it.
+
+    Which raw row each released row is has to be sure. It is sure by a row map, by a key, and if the caller
+    says that the order is kept. It is also sure if all cells are true of the rows in their place, unless the
+    sensitive values stand in another order; or if the cells leave one choice: each class covers as many raw
+    rows as it has records, and no row is in two of them.
+
+    Parameters
+    ----------
+    table, released
+        The raw table and the released one, which may have fewer rows: pandas, Polars or PyArrow tables, or
+        paths of CSV or Parquet files. Other columns than the schema's and `by` are not looked at.
+    schema
+        The quasi-identifiers with their hierarchies, where they have one, the sensitive attributes, and the
+        column of sampling weights, where the raw table has one.
+    row_map
+        Which raw row each released row is, as `Release.row_map` gives it: a frame, or the path of a file.
+    suppressed_as
+        The texts of suppressed cells beside ``*``, as in `assess`. A cell that is missing where the raw table
+        has a value is suppressed anyway.
+    by
+        A column of keys that both tables have. Numbers are compared by value.
+    aligned
+        Whether row N of the release is row N of the raw table, also where cells are means or have noise.
+
+    Raises
+    ------
+    InputError
+        When a table cannot be read or does not fit the schema, or it is not sure which row is which.
+    """
+    from incrowd.core.recoding.observed import observe
+    from incrowd.core.recoding.pairs import paired
+    from incrowd.core.recoding.suppression_marks import with_stars
+    from incrowd.engines import engine_for, loaded
+    from incrowd.release.accounts.row_map import numbers_of
+    from incrowd.release.jobs.row_pairs import map_by_key, moved_values
+
+    quasi = [replace(each, key_of=()) for each in schema.quasi]
+    counted = Schema.of((*quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values)
+    before = engine_for(loaded(table)).count(counted).frequency
+    written = Schema.of(quasi, null_values=schema.null_values).measured()
+    try:
+        starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
+        after = engine_for(starred).count(written).frequency
+    except InputError as error:
+        raise type(error)(f"released table: {error}") from None
+    missing, paired_by = before.rows - after.rows, "order"
+    before.key_of_row("comparing two tables")
+    if by is not None:
+        row_map = map_by_key(table, released, by, row_map, schema, "utility")
+    if row_map is not None:
+        paired_by = "row map" if by is None else "key"
+        after = _in_raw_order(after, numbers_of(row_map, after.rows, before.rows), before.rows)
+    elif not aligned:
+        after, paired_by = paired(before, after, moved_values(table, released, schema, "utility"))
+    frequency, recoding = observe(before, after)
+    sampling = before.survey.sampling
+    if sampling is not None and sampling.of_row is not None:
+        key = frequency.key_of_row("evaluate")
+        found = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
+        frequency = frequency.with_sampling(found)
+    classes = recoding.classes(frequency)
+    return Evaluation(
+        frequency.rows,
+        classes.suppressed,
+        missing,
+        paired_by,
+        len(classes),
+        recoding.summarized,
+        recoding.unread,
+        measure_all(frequency, recoding, of_classes=bool(recoding.unread)),
+        frequency,
+        recoding,
+    )
+
+
+def _in_raw_order(released: FrequencyTable, places: NDArray[np.int64], rows: int) -> FrequencyTable:
+    """Return the keys of the raw rows, where each released row is one; those left out are suppressed."""
+    row_keys = np.full(rows, -1, np.int32)
+    row_keys[places] = released.key_of_row("evaluate")
+    return replace(released, row_keys=row_keys, suppressed=released.suppressed + rows - released.rows)

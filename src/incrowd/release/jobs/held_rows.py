@@ -1,0 +1,83 @@
+"""Raw rows of a batch that wait for the next one, because too few rows like them came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import ParameterError, SchemaError, named, setting
+from incrowd.core.lazy import NDArray, np, nw, pa, pd, pl
+from incrowd.release.jobs.people_across_batches import kind_of_type, one_below_other
+
+if TYPE_CHECKING:
+    from incrowd.engines import Engine
+
+
+def rows_in_memory(table: Any, asked: str) -> Engine:
+    """Return the engine of a table in memory; refuse any other, because its rows have no numbers.
+
+    Parameters
+    ----------
+    asked
+        The setting that needs single rows, as it was given.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from incrowd.engines import engine_for
+    from incrowd.engines.memory import MemoryEngine
+
+    engine = engine_for(table)
+    if not isinstance(engine, MemoryEngine):
+        raise ParameterError(
+            f"{asked} picks single rows, so all rows have to be in memory; give a frame "
+            "or one file: collect a lazy frame, fetch the rows of a database or of Spark"
+            + setting("", ", leave --stream out")
+        )
+    return engine
+
+
+def rows_at(table: Any, places: NDArray[np.int64]) -> Any:
+    """Return some rows of a table in memory, by their places from 0."""
+    frame = nw.from_native(table, eager_only=True)[places]
+    return nw.maybe_reset_index(frame).to_native()
+
+
+def with_held(table: Any, held: Any) -> tuple[Any, int]:
+    """Append rows that an earlier batch held to those of a batch; also return how many these are.
+
+    Raises
+    ------
+    ParameterError
+        When the rows are not in memory.
+    SchemaError
+        When the columns do not fit.
+    """
+    batch, rows = (rows_in_memory(each, setting("held=", "--held")) for each in (table, held))
+    for one, other, whose in ((batch, rows, "held rows have"), (rows, batch, "batch has")):
+        lacking = [name for name in one.columns if name not in other.columns]
+        if lacking:
+            raise SchemaError(f"the {whose} no column {named(lacking)}; both need the same columns")
+    for name in batch.columns:
+        kinds = [kind_of_type(each.type_of(name)) for each in (batch, rows)]
+        if kinds[0] != kinds[1] and "nothing" not in kinds and len(held):
+            raise SchemaError(
+                f"column {name!r} has values of type {kinds[0]} in the batch and of type {kinds[1]} in the "
+                "held rows; give it one type"
+            )
+    if not len(held):
+        return table, 0
+    here, there = (nw.from_native(each, eager_only=True) for each in (table, held))
+    if there.implementation is not here.implementation:
+        there = nw.from_arrow(there.to_arrow(), backend=here.implementation)
+    return _below(here, there, batch.columns), len(held)
+
+
+def _below(here: Any, there: Any, columns: list[str]) -> Any:
+    """Put the rows of two frames of one kind into one; numbers and categories get a type that both fit."""
+    one, other = here.to_native(), there.to_native()
+    if here.implementation.is_pandas():
+        return pd.concat([one, other[columns]], ignore_index=True)
+    if here.implementation.is_pyarrow():
+        return pa.concat_tables([one, other.select(columns)], promote_options="permissive")
+    return pl.DataFrame({name: one_below_other(one[name], other[name]) for name in columns})

@@ -1,0 +1,442 @@
+"""The ledger of releases: who got which, and which further one would expose people beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import math
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from incrowd.core.errors import SchemaError, TableError, quoted, setting
+from incrowd.core.io.addresses import file_path
+from incrowd.core.io.chain import Chain, Content, read_chained, write_private
+from incrowd.core.io.placing import Publication
+from incrowd.core.io.publishing import publishing
+from incrowd.core.io.seals import digest_of
+from incrowd.core.lazy import nw, pl
+from incrowd.core.table.schema import require_different
+from incrowd.release.gate.points import Point
+from incrowd.release.gate.verdict import Verdict
+from incrowd.release.jobs.apply import AppliedBatch
+from incrowd.release.jobs.ledger.deduction import deduced
+from incrowd.release.jobs.ledger.entries import FILE_NAME, is_column_digest, require_entries
+from incrowd.release.jobs.ledger.exposure import (
+    RECORDS,
+    Shown,
+    exposed_by_intersection,
+    exposed_together,
+    strictest,
+)
+from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
+from incrowd.release.jobs.ledger.signatures import signatures_of, without_m_invariance
+from incrowd.release.jobs.randomize import RandomizedTable
+from incrowd.release.jobs.release import Release
+
+__all__ = ["Ledger"]
+
+Entry = dict[str, Any]
+_CHAIN, _KEY, _PEOPLE = "ledger.jsonl", "key", "people"
+_KEY_SIZE = 32
+_ALIKE = 2
+"""How many times as many people a table of a similar size has at most."""
+_AGAIN = 0.25
+"""Share of the people of such a table who are found again, unless they are others."""
+_WAY_OUT = (
+    "Recode the new people alone as before (incrowd apply), take a coarser recoding, or leave these people "
+    "out."
+)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A record of releases. It refuses a release that exposes people together with earlier ones.
+
+    It is a folder that nobody else can read. It has a line for each release, chained to the line before, and
+    for each a file with keyed digests of people, classes and sensitive values. No value of a table is in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import incrowd as ic
+    >>> table = ic.samples.hospital(300)
+    >>> schema = ic.Schema(quasi=["age"], unlisted="drop")
+    >>> ledger = ic.Ledger.init(tempfile.mkdtemp() + "/ledger")
+    >>> release = ic.anonymize(table, schema, "k-anonymity:5")
+    >>> ledger.add(release, table, recipient="hospital A")
+    >>> ledger.show()["recipient"].to_list(), ledger.verify()
+    (['hospital A'], None)
+    """
+
+    folder: Path
+
+    @classmethod
+    def init(cls, folder: str | os.PathLike[str]) -> Ledger:
+        """Make a ledger in a new folder; `TableError` if the folder holds something."""
+        from incrowd.core.io.targets import writing
+
+        with writing(folder, folder=True, private=True) as place:
+            write_private(place / _KEY, secrets.token_bytes(_KEY_SIZE))
+            (place / _PEOPLE).mkdir(0o700)
+            Chain.create(place / _CHAIN)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Ledger:
+        """Open a ledger; `TableError` if there is none."""
+        folder = file_path(folder)
+        if not os.path.isfile(folder / _CHAIN):
+            was_one = os.path.isfile(folder / _KEY)
+            way_out = "put it back from a copy" if was_one else "incrowd ledger init makes one"
+            raise TableError(f"{folder}: is no ledger, {_CHAIN} is missing; {way_out}")
+        return cls(folder)
+
+    def read(self) -> Content:
+        """Read and check all lines once; `TableError` if one was changed, lost, moved or forged."""
+        content = Chain(self.folder / _CHAIN).read()
+        require_entries(content.records, self.folder)
+        return content
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries, the oldest first; see `read`."""
+        return self.read().records
+
+    @property
+    def digest(self) -> str:
+        """The digest of the last line. Keep a copy elsewhere: it shows whether the ledger was rewritten."""
+        return self.read().digest
+
+    def verify(self) -> str | None:
+        """Return a sentence on the first line or file that was changed, lost or moved; None if none was."""
+        try:
+            entries = self.entries
+            self._key(entries)
+            list(map(self.people, entries))
+        except TableError as error:
+            return str(error)
+        return None
+
+    def show(self) -> pl.DataFrame:
+        """Return a Polars frame with a row for each entry."""
+        shown = ("number", "date", "command", "recipient", "records", "people", "epsilon")
+        return pl.DataFrame([[entry[name] for name in shown] for entry in self.entries], shown, orient="row")
+
+    def people(self, entry: Entry) -> pl.DataFrame | None:
+        """Return the digests of the people of an entry, None if it has none; `TableError` if they changed."""
+        if entry["file"] is None:
+            return None
+        content = read_chained(self.folder / _PEOPLE / entry["file"]["name"])
+        if _sha256(content) == entry["file"]["sha256"]:
+            with suppress(Exception, pl.exceptions.PanicException):
+                found = pl.read_parquet(io.BytesIO(content))
+                if _is_people(found, entry):
+                    return found
+        raise TableError(
+            f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
+            "back from a copy"
+        )
+
+    def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
+        """Return the entries that have people, each with their digests; `TableError` if they changed."""
+        return [(each, found) for each in entries if (found := self.people(each)) is not None]
+
+    def signatures(
+        self, people: pl.DataFrame, attribute: str, values: pl.Series
+    ) -> dict[int, tuple[int, ...]]:
+        """Return the signature of each person who is in an m-invariant release.
+
+        Parameters
+        ----------
+        people
+            Texts that name a person, a row for each; see `add`.
+        attribute
+            The sensitive attribute.
+        values
+            Texts of values that a signature may have.
+
+        Returns
+        -------
+        Places in `values`, in order, by the number of the row.
+
+        Raises
+        ------
+        SchemaError
+            When an earlier release is about another attribute.
+        TableError
+            When a signature has another value than `values`.
+        """
+        entries, found = self.entries, {}
+        key = self._key(entries)
+        column = column_digest(key, attribute)
+        place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
+        persons = macs(key, "person", people).to_frame("person").with_row_index("row")
+        for entry, known in self.with_people(entries):
+            if not entry.get("m"):
+                continue
+            if column not in known.columns:
+                raise SchemaError(f"{_named(entry)} is about another sensitive attribute than {attribute!r}")
+            signed = persons.join(signatures_of(known).unique("person"), on="person")
+            for row, signature in signed.select("row", "signature").iter_rows():
+                if not place.keys() >= set(signature):
+                    option = setting("earlier=", "--earlier-release")
+                    raise TableError(
+                        f"{_named(entry)} has sensitive values that no row of the table has, and counterfeit "
+                        f"records need them: give that release, too ({option})"
+                    )
+                found[row] = tuple(sorted(place[each] for each in signature))
+        return found
+
+    def add(
+        self,
+        release: Release | AppliedBatch | RandomizedTable,
+        table: Any,
+        publish: Callable[[], object] = bool,
+        *,
+        recipient: str,
+        keys: Sequence[str] = (),
+        files: Mapping[str, Any] | None = None,
+        epsilon: float | None = None,
+        new_people: bool = False,
+    ) -> None:
+        """Record a release, and publish it.
+
+        The entry is on the disk before, and is taken back if that fails before all files have their names.
+        From there Ctrl-C and SIGTERM wait. If the process is killed, the ledger may have a release too many,
+        and never one too few.
+
+        Parameters
+        ----------
+        release
+            What is handed out, as `anonymize`, `next_release`, `apply_recoding` or `randomize` return.
+        table
+            The raw table that it was made of, in memory.
+        publish
+            Called to publish it, e.g. ``lambda: release.save("out")``.
+        recipient
+            Who gets it.
+        keys
+            Raw columns that name a person, in place of the policy's; without either, the quasi-identifiers.
+        files
+            The files of ``input``, ``policy`` and ``release``, for their digests.
+        epsilon
+            What all releases may spend together, for a table with noise; else the policy says it.
+        new_people
+            Whether hardly anybody was in an earlier release of a table with these columns and a similar size.
+            Without it such a release is refused, since the ids may only be written in another way.
+
+        Raises
+        ------
+        VerdictError
+            When the release breaks its policy together with earlier ones.
+        TableError
+            When people cannot be found, or are not found again.
+        """
+        require_different(keys)
+        key, people = self._key(()), None
+        entry: Entry = {"models": {}, "people": None, "matched_by": None, "k": None, "l": {}, "file": None}
+        entry |= {
+            "m": None,
+            "key": key_digest(key),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "recipient": recipient,
+        }
+        if isinstance(release, RandomizedTable):
+            entry |= {"command": "randomize", "epsilon": release.epsilon, "epsilon_limit": epsilon}
+            entry["records"] = len(nw.from_native(release.table, eager_only=True))
+        else:
+            account, people = account_of(key, release, getattr(release, "came", table), keys)
+            entry |= account | {"columns": column_digest(key, *sorted(nw.from_native(table).columns))}
+        paths = {name: getattr(path, "made", path) for name, path in (files or {}).items() if path}
+        entry |= {"policy": None, **{name: digest_of(path) for name, path in paths.items()}}
+        for name, content in {"input": table, "release": release.table}.items():
+            if name not in paths:
+                text = nw.from_native(content, eager_only=True).to_polars().write_csv()
+                entry[name] = _sha256(text.encode())
+        # A plain digest of the input would confirm a guess of its rows.
+        entry["input"] = hmac.new(key, entry["input"].encode(), "sha256").hexdigest()
+        path = self.folder / _PEOPLE / f"{secrets.token_hex(8)}.parquet"
+        with publishing():
+            try:
+                with Chain(self.folder / _CHAIN).adding() as (before, append):
+                    require_entries(before.records, self.folder)
+                    self._key(before.records)
+                    entry["number"] = before.lines
+                    self._remove_unnamed(before.records)
+                    self._refuse(entry, people, before.records, new_people)
+                    if people is not None:
+                        file = io.BytesIO()
+                        people.write_parquet(file)
+                        write_private(path, file.getvalue())
+                        entry["file"] = {"name": path.name, "sha256": _sha256(file.getvalue())}
+                    if isinstance(publish, Publication):
+                        entry["mark"] = publish.recorded(self.folder / _CHAIN)
+                    append(entry)
+                    publish()
+            except BaseException:
+                # After the line that names it, which stays where it cannot be taken back.
+                with suppress(TableError, OSError):
+                    if path.name not in _files(self.entries):
+                        path.unlink(missing_ok=True)
+                raise
+
+    def _remove_unnamed(self, entries: Sequence[Entry]) -> None:
+        """Remove the people of releases that were never recorded, as their process was killed."""
+        named = _files(entries)
+        for path in (self.folder / _PEOPLE).glob("*.parquet"):
+            if path.name not in named and FILE_NAME.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
+        """Refuse a release that exposes people together with earlier ones, or spends too much."""
+        every = [*before, entry]
+        most = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
+        spent = math.fsum(each["epsilon"] for each in every)
+        if entry["epsilon"] and spent > most * (1 + 1e-12):
+            beside = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
+            _refuse(
+                f"The release{beside} would bring epsilon of the ledger to {spent:g}, and {most:g} is "
+                "allowed.",
+                "Lower epsilon, or leave columns out.",
+            )
+        earlier = {each["number"]: found for each, found in self.with_people(before)}
+        if people is None:
+            return
+        for each in (before[number - 1] for number in earlier):
+            if each["matched_by"] != entry["matched_by"]:
+                differ = f"by {each['matched_by']}, and this one by {entry['matched_by']}"
+                columns = setting("keys=", "--ledger-keys")
+                raise SchemaError(f"{_named(each)} finds people {differ}; name the same columns ({columns})")
+        if not new:
+            _ask_whether_new(
+                entry, people, [(before[number - 1], found) for number, found in earlier.items()]
+            )
+        if entry["m"]:
+            series = [found for number, found in earlier.items() if before[number - 1].get("m")]
+            if others := len(without_m_invariance([*series, people], entry["m"])):
+                _refuse(
+                    f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
+                    "others than in an earlier release of the ledger.",
+                    "Make the release with incrowd next.",
+                )
+        shown = {number: Shown.of(before[number - 1], found) for number, found in earlier.items()}
+        _refuse_together(before, shown, Shown.of(entry, people), entry["matched_by"])
+
+    def _key(self, entries: Sequence[Entry]) -> bytes:
+        """Return the key; `TableError` unless it is that of the entries, so far as these note it."""
+        key = read_chained(self.folder / _KEY)
+        if len(key) != _KEY_SIZE or {each.get("key") for each in entries} - {None, key_digest(key)}:
+            raise TableError(f"{self.folder / _KEY}: was changed, and finds nobody; put it back from a copy")
+        return key
+
+
+def _files(entries: Sequence[Entry]) -> set[str]:
+    """Return the names of the files of people that entries name."""
+    return {each["file"]["name"] for each in entries if each["file"]}
+
+
+def _is_people(found: pl.DataFrame, entry: Entry) -> bool:
+    """Say whether a frame has the digests of the people of an entry, and nothing else."""
+    records = found[RECORDS] if RECORDS in found.columns else pl.Series([1])
+    digests = found.drop("person", "class", RECORDS, strict=False).columns
+    return (
+        {found[name].dtype for name in ("person", "class", *digests)} == {pl.Binary}
+        and all(map(is_column_digest, digests))
+        and (not entry.get("m") or len(digests) == 1)
+        # Earlier versions counted nobody, whose the counterfeit records are, as somebody.
+        and entry["people"] in {found["person"].drop_nulls().n_unique(), found["person"].n_unique()}
+        and records.dtype.is_integer()
+        and not records.has_nulls()
+        and bool((records > 0).all())
+    )
+
+
+def _refuse(text: str, way_out: str) -> None:
+    """Refuse a release that earlier ones of the ledger break.
+
+    Raises
+    ------
+    VerdictError
+    """
+    Verdict((Point("ledger", (), None, text, way_out),)).refuse()
+
+
+def _refuse_together(
+    before: Sequence[Entry], shown: Mapping[int, Shown], latest: Shown, matched_by: str
+) -> None:
+    """Refuse a release that exposes people beside others of the ledger, which are given by their numbers."""
+    # Two of a series are compared by their signatures alone.
+    others = {number: each for number, each in shown.items() if not (latest.series and each.series)}
+    if not others:
+        return
+    counts = {number: len(exposed_together(each, latest)) for number, each in others.items()}
+    worst = max(counts, key=counts.__getitem__)
+    exposed, whom, beside = counts[worst], _named(before[worst - 1]), [others[worst]]
+    if not exposed:
+        beside = list(others.values())
+        exposed, whom = len(exposed_by_intersection([*beside, latest])), _several(beside)
+    found_by = f"(found again by {matched_by})"
+    if exposed:
+        k, least = strictest([*beside, latest])
+        values = f" or {max(least.values())} sensitive values" if least else ""
+        _refuse(
+            f"Together with {whom} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
+            f"people{values} share all their classes, or are left of a class without those of the other "
+            "release.",
+            _WAY_OUT,
+        )
+    if exposed := len(deduced([*shown.values(), latest], latest=True)):
+        least = strictest([*shown.values(), latest])[1]
+        _refuse(
+            f"Together with {_several(shown)} the release exposes {exposed:,} people {found_by}. Whoever "
+            f"compares the values of all classes can rule values out: fewer than "
+            f"{max(least.values(), default=2)} are left for a person, or no more could be shown to be.",
+            _WAY_OUT,
+        )
+
+
+def _ask_whether_new(
+    entry: Entry, people: pl.DataFrame, earlier: Sequence[tuple[Entry, pl.DataFrame]]
+) -> None:
+    """Refuse a release of hardly anybody who was there before, in a table as it was before.
+
+    The ids may only be written in another way.
+
+    Raises
+    ------
+    TableError
+    """
+    who = people["person"].drop_nulls().unique()
+    shares = {}
+    for each, found in earlier:
+        small, large = sorted((entry["people"], each["people"]))
+        if each.get("columns") in (None, entry["columns"]) and small * _ALIKE >= large:
+            again = who.is_in(found["person"].unique().implode()).sum()
+            shares[each["number"]] = again / max(small, 1)
+    if shares and max(shares.values()) < _AGAIN:
+        like = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
+        option = setting("new_people=True", "--ledger-new-people")
+        raise TableError(
+            f"the ledger finds {max(shares.values()):.0%} of the people of {_named(like)} again, which has "
+            f"the same columns and a similar size; if they are the same people, write {entry['matched_by']} "
+            f"as it was written then; if they are others, say so ({option})"
+        )
+
+
+def _several(releases: Sized) -> str:
+    return f"{len(releases)} earlier release{'s' * (len(releases) != 1)} of the ledger"
+
+
+def _named(entry: Entry) -> str:
+    return f"release {entry['number']} of the ledger ({entry['date'][:10]}, {quoted(entry['recipient'])})"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

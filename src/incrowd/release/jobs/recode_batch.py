@@ -1,0 +1,378 @@
+"""The cells of new rows by a recoding that was made for others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.reading.exact import moment_of, number_of
+from incrowd.core.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
+from incrowd.core.recoding.observed import Literal, literal
+from incrowd.core.recoding.unseen import with_unseen
+from incrowd.core.table.domain import Domain
+from incrowd.core.table.frequency import FrequencyTable, smallest_codes
+
+_CELLS = 8_000_000
+
+Labels = list[list[str | None]]
+
+
+class NewCells(NamedTuple):
+    """The cells of new keys.
+
+    Attributes
+    ----------
+    labels
+        Per quasi-identifier the text of each key's cell.
+    covered
+        bool[keys]: whether the recoding has a cell for the key.
+    unknown
+        bool[keys] per quasi-identifier: whether the key has no cell, and its value is one of those that the
+        recoding does not know.
+    """
+
+    labels: Labels
+    covered: NDArray[np.bool_]
+    unknown: list[NDArray[np.bool_]]
+
+
+def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
+    """Find the cells of new keys."""
+    recoding, added = with_unseen(recoding, frequency.domains)
+    listed = [True] * len(recoding.domains)
+    if isinstance(recoding, FullDomain):
+        labels, covered = _levels(recoding, frequency)
+        # Without a hierarchy, every value is on both levels.
+        listed = [domain.hierarchy is not None for domain in recoding.domains]
+    elif isinstance(recoding, SingleDimensional):
+        labels, covered = _rounds(recoding, added, frequency)
+    else:
+        labels, covered = _covered(recoding, frequency)
+    sides = _sides(recoding, frequency)
+    unknown = [~covered & (low < 0) & limited for (low, _), limited in zip(sides, listed, strict=True)]
+    return NewCells(labels, covered, unknown)
+
+
+def with_own_cells(found: NewCells, recoding: Recoding, frequency: FrequencyTable) -> NewCells:
+    """Give each key that the recoding was made for the cells that it had there.
+
+    Rounded ranges overlap, so another class may cover the key as well.
+    """
+    own = _own_keys(recoding, frequency)
+    labels: Labels = [
+        [
+            text if key < 0 else cells.labels[cells.codes[key]]
+            for text, key in zip(column, own.tolist(), strict=True)
+        ]
+        for column, cells in zip(found.labels, recoding.cells, strict=True)
+    ]
+    unknown = [none & (own < 0) for none in found.unknown]
+    return NewCells(labels, found.covered | (own >= 0), unknown)
+
+
+def _own_keys(recoding: Recoding, frequency: FrequencyTable) -> NDArray[np.int64]:
+    """Return the first key of the recoding that has the values of each new one, -1 for none."""
+    first: dict[tuple[int, ...], int] = {}
+    for key, ranks in enumerate(np.column_stack(recoding.keys).tolist()):
+        first.setdefault(tuple(ranks), key)
+    known = [
+        _exactly(*_places(domain, new))[codes]
+        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    ]
+    return np.array([first.get(tuple(ranks), -1) for ranks in np.column_stack(known).tolist()], np.int64)
+
+
+class RecodedBatch(Recoding):
+    """The cells of other keys than those for which a recoding was made."""
+
+    kind: ClassVar[str] = "carried over"
+
+    def decisions(self) -> dict[str, Any]:
+        """Return nothing: it is not stored."""
+        return {}
+
+    @classmethod
+    def as_it_is(cls, frequency: FrequencyTable) -> RecodedBatch:
+        """Release each key as the texts that it has."""
+        labels: Labels = [
+            [domain.values[code] for code in codes.tolist()]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        ]
+        return cls.build(frequency.domains, frequency, labels, np.ones(frequency.keys, np.bool_))
+
+    @classmethod
+    def build(
+        cls,
+        domains: tuple[Domain, ...],
+        frequency: FrequencyTable,
+        labels: Labels,
+        kept: NDArray[np.bool_],
+    ) -> RecodedBatch:
+        """Release each key as some texts, or as suppressed unless it is kept."""
+        cells = []
+        for column in labels:
+            numbers, texts = numbered(
+                [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
+            )
+            nothing = np.zeros(len(texts), np.int32)
+            cells.append(
+                Cells(
+                    smallest_codes(numbers, max(len(texts), 1)),
+                    tuple(texts),
+                    nothing,
+                    nothing,
+                    nothing.astype(np.float64),
+                    nothing,
+                )
+            )
+        return cls(domains, frequency.codes, tuple(cells), ~kept)
+
+
+# --- which cells a key gets --------------------------------------------------------------------------
+
+
+def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each new value the ranks on either side of it, -1 where it is outside.
+
+    A known value is on both sides of itself; a number between two known ones is covered by what covers both.
+    """
+    rank = {value: place for place, value in enumerate(known.values)}
+    if known.kind != new.kind or not (known.ordered and new.ordered):
+        low = np.array([rank.get(value, -1) for value in new.values], np.int64)
+        return low, low
+    read: Any = moment_of if known.kind == "date" else number_of
+    sides = [
+        (rank[value], rank[value]) if value in rank else known.line.around(read(value))
+        for value in new.values
+    ]
+    low, high = np.array(sides, np.int64).reshape(-1, 2).T
+    return low, high
+
+
+def _exactly(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ranks of known values, -1 for values between two or outside."""
+    return np.where(low == high, low, -1)
+
+
+def numbered(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Give each distinct text of a column a number."""
+    distinct = {label: number for number, label in enumerate(dict.fromkeys(column))}
+    return np.array([distinct[label] for label in column], np.int64), list(distinct)
+
+
+def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Take every value to its column's level; a key that was suppressed stays so."""
+    labels: Labels = []
+    covered = np.ones(frequency.keys, np.bool_)
+    known = []
+    for domain, new, codes, level in zip(
+        recoding.domains, frequency.domains, frequency.codes, recoding.levels, strict=True
+    ):
+        own = _exactly(*_places(domain, new))
+        if domain.hierarchy is None:
+            texts = [SUPPRESSED if level else value for value in new.values]
+            reached = np.ones(new.size, np.bool_)
+        else:
+            names = node_labels(domain, domain.hierarchy.climb(level))
+            # What shows nothing of any value covers every value.
+            anything = set(names) == {SUPPRESSED}
+            reached = (own >= 0) | anything
+            texts = [names[place] if place >= 0 else SUPPRESSED for place in own.tolist()]
+        labels.append([texts[code] for code in codes.tolist()])
+        covered &= reached[codes]
+        known.append(own[codes])
+    again = _gone(recoding, np.column_stack(known))
+    for column in labels:
+        for key in np.flatnonzero(again).tolist():
+            column[key] = SUPPRESSED
+    return labels, covered
+
+
+def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Give every key the cells of a class whose texts cover it: its own, or the one that loses least.
+
+    Rounded ranges overlap. What loses least may have too few of the known keys.
+    """
+    live = np.flatnonzero(~recoding.suppressed)
+    entries = np.column_stack([cells.codes[live].astype(np.int64) for cells in recoding.cells])
+    entries, number = np.unique(entries, axis=0, return_inverse=True)
+    loss = [cells.loss[entries[:, j]] for j, cells in enumerate(recoding.cells)]
+    order = np.argsort(np.sum(loss, axis=0), kind="stable")
+    entries = entries[order]
+    # The class of each key of the recoding; the last place is that of no key.
+    class_of = np.full(len(recoding.suppressed) + 1, -1)
+    class_of[live] = np.argsort(order)[number.ravel()]
+    own = class_of[_own_keys(recoding, frequency)]
+    columns = [
+        _Column(said, cells.labels, entries[:, j])
+        for j, (said, cells) in enumerate(zip(_said(recoding, frequency), recoding.cells, strict=True))
+    ]
+    sides = _sides(recoding, frequency)
+    chosen = np.full(frequency.keys, -1)
+    block = max(_CELLS // max(len(entries), 1), 1)
+    for start in range(0, frequency.keys if len(entries) else 0, block):
+        here = slice(start, start + block)
+        inside = np.logical_and.reduce(
+            [column.holds(low[here], high[here]) for column, (low, high) in zip(columns, sides, strict=True)]
+        )
+        inside_own = (own[here] >= 0) & inside[np.arange(len(inside)), own[here]]
+        least = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
+        chosen[here] = np.where(inside_own, own[here], least)
+    covered = chosen >= 0
+    labels: Labels = []
+    for j, cells in enumerate(recoding.cells):
+        column: list[str | None] = [SUPPRESSED] * frequency.keys
+        for key in np.flatnonzero(covered).tolist():
+            column[key] = cells.labels[entries[chosen[key], j]]
+        labels.append(column)
+    return labels, covered
+
+
+def _columns_of(recoding: Recoding) -> Iterator[tuple[Domain, Cells]]:
+    return zip(recoding.domains, recoding.cells, strict=True)
+
+
+def _sides(
+    recoding: Recoding, frequency: FrequencyTable
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return for each quasi-identifier the ranks on either side of each key's value; see `_places`.
+
+    Where ranges have ends on a grid, they cover values beyond the known ones, too. Then both are the rank
+    of the value among the new ones.
+    """
+    sides = []
+    for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True):
+        own = np.arange(new.size, dtype=np.int64)
+        low, high = _places(domain, new) if domain.grid is None else (own, own)
+        sides.append((low[codes], high[codes]))
+    return sides
+
+
+def _said(recoding: Recoding, frequency: FrequencyTable) -> list[Literal]:
+    """Return for each quasi-identifier which of the ranks of `_sides` its cells cover."""
+    said = []
+    for (domain, cells), new in zip(_columns_of(recoding), frequency.domains, strict=True):
+        every = replace(cells, lo=np.zeros_like(cells.lo), hi=np.full_like(cells.hi, new.size - 1))
+        said.append(literal(domain, cells) if domain.grid is None else literal(new, every))
+    return said
+
+
+class _Column:
+    """The values that the cells of some classes cover in one column, by their texts alone.
+
+    Parameters
+    ----------
+    said, labels
+        What each cell covers, and its text; ``*`` covers every value.
+    entries
+        int[classes]: the cell of each class.
+    """
+
+    def __init__(self, said: Literal, labels: Sequence[str | None], entries: NDArray[np.int64]) -> None:
+        self.lo, self.hi = said.lo[entries], said.hi[entries]
+        self.anything = np.array([label == SUPPRESSED for label in labels], np.bool_)[entries]
+        self.sets = np.isin(entries, list(said.named))
+        self.classes_of: dict[int, list[int]] = {}
+        for number in np.flatnonzero(self.sets).tolist():
+            for rank in said.named[int(entries[number])]:
+                self.classes_of.setdefault(rank, []).append(number)
+
+    def holds(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which class covers which values, given the ranks on either side: bool[values, classes]."""
+        a, b = low[:, None], high[:, None]
+        inside = (a >= 0) & (self.lo <= a) & (b <= self.hi)
+        if self.sets.any():
+            ranks, place = np.unique(_exactly(low, high), return_inverse=True)
+            named = np.zeros((len(ranks), len(self.lo)), np.bool_)
+            for row, rank in enumerate(ranks.tolist()):
+                named[row, self.classes_of.get(rank, [])] = True
+            inside &= ~self.sets | named[place]
+        return np.asarray(inside | self.anything)
+
+
+def _rounds(
+    recoding: SingleDimensional, added: Sequence[NDArray[np.bool_]], frequency: FrequencyTable
+) -> tuple[Labels, NDArray[np.bool_]]:
+    """Take every value to its cell in the first round that had a class for the key, or the last that fits.
+
+    Parameters
+    ----------
+    added
+        Which ranks of each quasi-identifier are of values that no earlier row had.
+    """
+    sides = _sides(recoding, frequency)
+    said = _said(recoding, frequency)
+    known = [
+        _exactly(*_places(domain, new))[codes]
+        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    ]
+    chosen = np.full((frequency.keys, len(sides)), -1, np.int64)
+    settled = np.zeros(frequency.keys, np.bool_)
+    for number in range(recoding.count):
+        own = np.flatnonzero(recoding.round_of_key == number)
+        entries = []
+        for j, (domain, cells) in enumerate(_columns_of(recoding)):
+            entry = np.full(domain.size + 1, -1, np.int64)
+            entry[recoding.keys[j][own]] = cells.codes[own]
+            low, high = sides[j]
+            if domain.grid is None:
+                # A value between two known ones has their cell where that is one, and says that it covers it.
+                both = entry[low] == entry[high]
+                both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
+                cell_of = np.where(both, entry[low], -1)
+            else:
+                cell_of = entry[known[j]]
+            unseen = (cell_of < 0) & ((known[j] < 0) | added[j][known[j]])
+            _cover(cell_of, unseen, np.unique(cells.codes[own]), cells, said[j], _exactly(low, high))
+            entries.append(cell_of)
+        found = np.column_stack(entries)
+        fits = (found >= 0).all(axis=1) & ~settled
+        chosen[fits] = found[fits]
+        live = {
+            tuple(row) for row in np.column_stack([cells.codes[own] for cells in recoding.cells]).tolist()
+        }
+        settled |= fits & np.array([tuple(row) in live for row in found.tolist()], np.bool_)
+    covered = (chosen >= 0).all(axis=1)
+    gone = _gone(recoding, np.column_stack(known))
+    labels: Labels = []
+    for j, cells in enumerate(recoding.cells):
+        texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]
+        labels.append([SUPPRESSED if out else text for text, out in zip(texts, gone.tolist(), strict=True)])
+    return labels, covered | gone
+
+
+def _cover(
+    cell_of: NDArray[np.int64],
+    unseen: NDArray[np.bool_],
+    here: NDArray[np.integer],
+    cells: Cells,
+    said: Literal,
+    ranks: NDArray[np.int64],
+) -> None:
+    """Give every unseen value the cell that covers it and loses least, if there is one.
+
+    Parameters
+    ----------
+    cell_of
+        int[keys]: the cell of each key's value, -1 for none; it is written to.
+    unseen
+        bool[keys]: which values have none because no earlier row had them.
+    here
+        The cells of the round.
+    ranks
+        int[keys]: the rank of each value among those that `said` speaks of, -1 for none.
+    """
+    places = np.flatnonzero(unseen)
+    if not len(places):
+        return
+    for cell in here[np.argsort(cells.loss[here], kind="stable")][::-1].tolist():
+        covered = said.covers(np.full(len(places), cell), ranks[places])
+        cell_of[places[covered | (cells.labels[cell] == SUPPRESSED)]] = cell
+
+
+def _gone(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which keys, given by the ranks of their values, the recoding suppressed."""
+    gone = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
+    return np.array([tuple(key) in gone for key in ranks.tolist()], np.bool_)

@@ -1,0 +1,194 @@
+"""Groups of records that have every value of a signature once, with counterfeits where one lacks.
+
+The four phases are those of Xiao and Tao (m-Invariance, SIGMOD 2007): division, balancing, assignment and
+split. Values are numbers. A bucket has the records of one signature; its shortest lists are filled up with
+counterfeits, so a bucket is as high as its longest list.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from incrowd.core.lazy import NDArray, np
+
+COUNTERFEIT = -1
+Signature = tuple[int, ...]
+Bucket = dict[int, list[int]]
+"""The records of each value of a signature."""
+_PART = 2
+"""How many groups a part of new records has at least. More groups mean fewer signatures, so fewer
+counterfeits in the next release, and wider cells in this one."""
+
+
+def buckets_of(
+    values: NDArray[np.int64],
+    earlier: Mapping[int, Signature],
+    places: NDArray[np.float64],
+    known: int,
+    m: int,
+    random: np.random.Generator,
+) -> list[Bucket]:
+    """Put every record into a bucket of at least m values.
+
+    Parameters
+    ----------
+    values
+        int64[records]: the value of each record, 0 <= value < known, of at least m known ones.
+    earlier
+        The signatures of records that were in an earlier release; each has the value of the record.
+    places
+        float64[records, quasi-identifiers], 0..1: where records lie.
+    random
+        Decides which of the new records with a value go where.
+    """
+    buckets: dict[Signature, Bucket] = {}
+    pool: Bucket = {value: [] for value in range(known)}
+    for record in random.permutation(len(values)).tolist():
+        into = pool
+        if record in earlier:
+            into = buckets.setdefault(earlier[record], {value: [] for value in earlier[record]})
+        into[int(values[record])].append(record)
+    _balance(buckets, pool, places, m)
+    left = np.array([record for records in pool.values() for record in records], np.int64)
+    for part in _parts(left, values, places, m):
+        near: Bucket = {}
+        for record, value in zip(part.tolist(), values[part].tolist(), strict=True):
+            near.setdefault(value, []).append(record)
+        _fill(near, known, m)
+        while any(near.values()):
+            _take_layers(buckets, near, m)
+    return [_without_counterfeits(bucket) for bucket in buckets.values()]
+
+
+def _parts(
+    records: NDArray[np.int64], values: NDArray[np.int64], places: NDArray[np.float64], m: int
+) -> Iterator[NDArray[np.int64]]:
+    """Part records into near ones, without more counterfeits than all of them together need."""
+    if len(records) >= 2 * _PART * m:
+        lacking = _lacking(values[records], m)
+        found = places[records]
+        for attribute in np.argsort(found.min(axis=0) - found.max(axis=0), kind="stable").tolist():
+            place = found[:, attribute]
+            middle = np.median(place)
+            for low in (place <= middle, place < middle):
+                sides = records[low], records[~low]
+                if min(map(len, sides)) < _PART * m:
+                    continue
+                if sum(_lacking(values[side], m) for side in sides) <= lacking:
+                    for side in sides:
+                        yield from _parts(side, values, places, m)
+                    return
+    if len(records):
+        yield records
+
+
+def _lacking(values: NDArray[np.int64], m: int) -> int:
+    """Return how many counterfeits records need until no value is in more than 1/m of them."""
+    return max(m * int(np.bincount(values).max()) - len(values), 0)
+
+
+def _balance(buckets: Mapping[Signature, Bucket], pool: Bucket, places: NDArray[np.float64], m: int) -> None:
+    """Fill the shorter lists of buckets with new records, as long as those left can make groups.
+
+    The record that is taken is the nearest to one of the longest list.
+    """
+    gaps: dict[int, list[tuple[list[int], int]]] = {}
+    for bucket in buckets.values():
+        longest = max(bucket.values(), key=len)
+        for value, records in bucket.items():
+            gaps.setdefault(value, []).extend((records, alone) for alone in longest[len(records) :])
+    counts = {value: len(records) for value, records in pool.items()}
+    left = sum(counts.values())
+    while candidates := [value for value, lists in gaps.items() if lists and counts[value]]:
+        value = max(candidates, key=counts.__getitem__)
+        before = max(counts.values())
+        counts[value] -= 1
+        left -= 1
+        after = max(counts.values())
+        if m * after > left and after == before:
+            # All other candidates are as rare or rarer, so none of them can be spared.
+            return
+        records, alone = gaps[value].pop()
+        distance = np.abs(places[pool[value]] - places[alone]).sum(axis=1)
+        records.append(pool[value].pop(int(distance.argmin())))
+
+
+def _fill(pool: Bucket, known: int, m: int) -> None:
+    """Add counterfeits of frequent values until no value is in more than 1/m of the pool."""
+    most = max(map(len, pool.values()))
+    lacking = m * most - sum(map(len, pool.values()))
+    if lacking <= 0:
+        return
+    pool |= {value: [] for value in range(known) if value not in pool}
+    for value in sorted(pool, key=lambda value: -len(pool[value])):
+        added = max(min(lacking, most - len(pool[value])), 0)
+        pool[value] += [COUNTERFEIT] * added
+        lacking -= added
+
+
+def _take_layers(buckets: dict[Signature, Bucket], pool: Bucket, m: int) -> None:
+    """Move as many records as possible of the m most frequent values, or of a few more, into their bucket.
+
+    No value is in more than 1/m of the pool, before and after. With m + slack values there is always a way.
+    """
+    order = sorted((value for value in pool if pool[value]), key=lambda value: (-len(pool[value]), value))
+    counts = [*(len(pool[value]) for value in order), 0]
+    left, most = sum(counts), counts[0]
+    slack = left - m * most
+    for width in range(m, len(order) + 1):
+        height = min(counts[width - 1], (left - m * counts[width]) // width)
+        if width > m:
+            height = min(height, slack // (width - m))
+        if height > 0:
+            break
+    signature = tuple(sorted(order[:width]))
+    bucket = buckets.setdefault(signature, {value: [] for value in signature})
+    for value in signature:
+        bucket[value] += pool[value][-height:]
+        del pool[value][-height:]
+
+
+def _without_counterfeits(bucket: Bucket) -> Bucket:
+    return {value: [each for each in records if each != COUNTERFEIT] for value, records in bucket.items()}
+
+
+def groups_of(bucket: Bucket, places: NDArray[np.float64]) -> Iterator[list[tuple[int, int]]]:
+    """Split a bucket into groups of near records: pairs of value and record, each value once.
+
+    Parameters
+    ----------
+    places
+        float64[records, quasi-identifiers], 0..1: where records lie.
+    """
+    height = max(map(len, bucket.values()))
+    if height == 1:
+        yield [(value, records[0] if records else COUNTERFEIT) for value, records in bucket.items()]
+        return
+    attributes = range(places.shape[1])
+    halves = (_halves(bucket, places, attribute, height) for attribute in attributes)
+    both = min(halves, key=lambda both: math.fsum(_width(half, places) for half in both))
+    for half in both:
+        yield from groups_of(half, places)
+
+
+def _halves(
+    bucket: Bucket, places: NDArray[np.float64], attribute: int, height: int
+) -> tuple[Bucket, Bucket]:
+    """Part a bucket near the median of an attribute; counterfeits go where records lack."""
+    lower, place = height // 2, places[:, attribute]
+    middle = float(np.median(place[[record for records in bucket.values() for record in records]]))
+    low: Bucket = {}
+    high: Bucket = {}
+    for value, records in bucket.items():
+        ordered = sorted(records, key=place.__getitem__)
+        below = sum(1 for record in ordered if place[record] <= middle)
+        cut = min(max(below, len(ordered) - (height - lower)), lower, len(ordered))
+        low[value], high[value] = ordered[:cut], ordered[cut:]
+    return low, high
+
+
+def _width(bucket: Bucket, places: NDArray[np.float64]) -> float:
+    """Return how wide the places of a bucket are, summed over its records."""
+    found = places[[record for records in bucket.values() for record in records]]
+    return len(found) * float((found.max(axis=0) - found.min(axis=0)).sum())

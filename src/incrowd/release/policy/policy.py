@@ -1,0 +1,505 @@
+"""Policy: the conditions on a release, as a TOML file or as an object."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.core.errors import InputError, ParameterError, those_are
+from incrowd.core.io.addresses import file_path
+from incrowd.core.parameters import EPSILON, Parameter, check_fields
+from incrowd.core.presentation.markup import document
+from incrowd.core.table.grids import Ends
+from incrowd.core.table.judged_values import Judge
+from incrowd.core.table.schema import Attribute, Schema, Style
+from incrowd.core.table.suppressed_records import SuppressedRecords
+from incrowd.core.table.wildcards import Wildcards
+from incrowd.core.treatments import TREATMENTS
+from incrowd.core.treatments._linked import Linked
+from incrowd.core.treatments.base import treatment_of
+from incrowd.measures.privacy import MODELS, PrivacyModel
+from incrowd.measures.privacy.attacker import Attacker
+from incrowd.measures.privacy.k_anonymity import KAnonymity
+from incrowd.release.gate.accepted import Accepted
+from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
+from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
+from incrowd.release.profiles import Choice
+from incrowd.release.profiles.context import Context
+from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
+
+if TYPE_CHECKING:
+    from incrowd.core.io.targets import Outputs, Target
+    from incrowd.core.progress import Progress
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.release.policy.policy_file import AttackerTable
+
+POLICY_VERSION = 4
+"""Files of version 1 are from before the rows came in a random order by default, those of version 2 from
+before the ends of ranges were rounded outward by default, those of version 3 from before suppressed records
+were judged."""
+
+_M = Parameter(int, "least number of sensitive values in a signature", low=2, optional=True)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything that decides a release, apart from the data.
+
+    Attributes
+    ----------
+    schema
+        The roles of the columns.
+    models
+        The privacy models that every released class must satisfy.
+    algorithm
+        What searches the recoding.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    output
+        Output style: ``range``, ``ancestor``, ``set``, ``mean``, ``suppress`` (the value where a class has
+        one, else ``*``), or ``auto`` for what suits each column.
+    keep_order
+        Whether the rows keep their order. By default they come in a random one, which has no seed.
+    seed
+        Seed of what is random in the search.
+    set_limit
+        Largest number of values that a cell may list, as ``{a, b}`` lists two.
+    wildcards
+        What a ``*`` or a missing cell matches where the release is judged: ``value`` (itself alone),
+        ``matches-any`` or ``conservative`` (nothing). A search counts by ``value`` all the same. So a release
+        may be refused that another algorithm could make.
+    accepted
+        Points of the verdict that the owner of the data accepts, each with a reason.
+    judge
+        What models judge of sensitive values that a treatment perturbs, as PRAM does: the values before and
+        those that are released (``released``), or only those before (``original``).
+    ends
+        Ends of the ranges of numbers and dates: ``outward`` (rounded to a grid, open at the ends of the
+        column; means are rounded, too) or ``exact`` (the smallest and the largest value of the class, so
+        values of people). A column may have a grid of its own, see `Attribute`.
+    profile
+        The rule profile that `verify` checks the release by, with its inputs and attestations.
+    context
+        Who receives the release. The class size follows that it needs, and k must not be smaller.
+    ledger_epsilon
+        The largest epsilon that all releases of a `Ledger` may spend together; None for no limit.
+    ledger_m
+        How many sensitive values each signature has at least where releases are m-invariant (`next_release`);
+        None where they are not.
+    suppressed
+        Whether suppressed records leave: ``judged`` (if they satisfy every model as a class of their own),
+        ``drop`` (never) or ``keep`` (always, so that nothing is promised of them). Those that do not leave
+        are counted, and count for `max_suppression`, too.
+
+    Raises
+    ------
+    ParameterError
+        When a setting is outside its range.
+    """
+
+    schema: Schema
+    models: tuple[PrivacyModel, ...] = ()
+    algorithm: Algorithm = field(default_factory=Mondrian)
+    max_suppression: float = SETTINGS["max_suppression"]
+    output: Style = SETTINGS["output"]
+    keep_order: bool = SETTINGS["keep_order"]
+    seed: int = SETTINGS["seed"]
+    set_limit: int = SETTINGS["set_limit"]
+    wildcards: Wildcards = SETTINGS["wildcards"]
+    accepted: tuple[Accepted, ...] = ()
+    judge: Judge = SETTINGS["judge"]
+    ends: Ends = SETTINGS["ends"]
+    profile: Choice | None = None
+    context: Context | None = None
+    ledger_epsilon: float | None = replace(EPSILON, optional=True).field(None)
+    ledger_m: int | None = _M.field(None)
+    suppressed: SuppressedRecords = SETTINGS["suppressed"]
+
+    def __repr__(self) -> str:
+        models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
+        return f"Policy({len(self.schema.attributes)} columns; {models}; {self.algorithm.name})"
+
+    def _repr_html_(self) -> str:
+        asked = {
+            "models": list(dict.fromkeys(model.name for model in self.models)),
+            "algorithm": self.algorithm.name,
+            "max_suppression": self.max_suppression,
+        }
+        return document(repr(self), asked) + self.schema._repr_html_()
+
+    def __post_init__(self) -> None:
+        as_schema(self.schema)
+        object.__setattr__(self, "models", as_models(self.models))
+        object.__setattr__(self, "algorithm", as_algorithm(self.algorithm))
+        check_fields(self, "policy")
+        for model in self.models:
+            model.check_wildcards(self.wildcards)
+        if self.context is not None:
+            self._refuse_small_classes(self.context)
+
+    def _refuse_small_classes(self, context: Context) -> None:
+        k = max((model.limit for model in self.models if isinstance(model, KAnonymity)), default=1)
+        if k < context.needed:
+            raise ParameterError(
+                f"the context needs classes of {context.needed} records, and k-anonymity asks for {k:g}: "
+                f"raise k, or change the answers in [context] ({context.arithmetic()})"
+            )
+
+    @property
+    def written(self) -> Schema:
+        """The schema in which every quasi-identifier has the style and the ends that its cells get."""
+        return self.schema.with_attributes(
+            replace(
+                attribute,
+                output=attribute.output or self.output,
+                ends=attribute.ends or ("outward" if attribute.rounded else self.ends),
+            )
+            if attribute.role == "quasi"
+            else attribute
+            for attribute in self.schema.attributes
+        )
+
+    def with_levels(self, levels: Mapping[str, int]) -> Policy:
+        """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
+
+        Raises
+        ------
+        ParameterError
+            When a name is no quasi-identifier.
+        """
+        names = [attribute.name for attribute in self.schema.quasi]
+        for name in levels:
+            if name not in names:
+                raise ParameterError(f"levels: {name!r} is no quasi-identifier; {those_are(names, name)}")
+        schema = self.schema.with_attributes(
+            replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
+            if attribute.name in levels
+            else attribute
+            for attribute in self.schema.attributes
+        )
+        algorithm = self.algorithm if self.algorithm.full_domain else Optimal()
+        return replace(self, schema=schema, algorithm=algorithm)
+
+    def with_models(self, models: Sequence[PrivacyModel]) -> Policy:
+        """Add models; each takes the place of those of the same name."""
+        models = as_models(models)
+        named = {model.name for model in models}
+        kept = (model for model in self.models if model.name not in named)
+        return replace(self, models=(*kept, *models))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a TOML file; hierarchy files are found relative to it.
+
+        Raises
+        ------
+        PolicyError
+            When the file cannot be read, or has an unknown or wrong setting; the message says where.
+        """
+        from incrowd.release.policy.policy_file import read_toml
+
+        path = file_path(path)
+        return cls.from_dict(read_toml(path), path.parent, str(path))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], folder: Path, source: str = "policy") -> Policy:
+        """Read the content of a TOML file."""
+        from incrowd.release.policy.policy_file import validate
+
+        checked = validate(document, source)
+        try:
+            schema = Schema.of(
+                (
+                    Attribute(
+                        name,
+                        column.role,
+                        kind=column.kind,
+                        hierarchy=_hierarchy(column.hierarchy, folder),
+                        output=column.output,
+                        weight=column.weight,
+                        levels=_levels(column.levels),
+                        format=column.format,
+                        decimal=column.decimal,
+                        thousands=column.thousands,
+                        parts=column.parts,
+                        key_of=tuple(column.key_of),
+                        missing=tuple(column.missing),
+                        treatment=None
+                        if column.treat is None
+                        else treatment_of(column.treat, name, TREATMENTS),
+                        ends=column.ends,
+                        grid=column.grid,
+                    )
+                    for name, column in checked.columns.items()
+                ),
+                null_values=checked.null_values,
+                unlisted=checked.unlisted,
+                linked=checked.linked,
+            )
+            algorithm = dict(checked.algorithm)
+            values = {name: getattr(checked, name) for name in SETTINGS}
+            settings = {name: value for name, value in values.items() if value is not None}
+            for name, (version, default) in EARLIER_DEFAULTS.items():
+                if checked.version < version:
+                    settings.setdefault(name, default)
+            return cls(
+                schema=schema,
+                models=(
+                    *(_model(settings) for settings in checked.models),
+                    *(_attacker(table) for table in checked.attackers),
+                ),
+                algorithm=ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
+                accepted=tuple(Accepted(table.point, table.column, table.why) for table in checked.accepted),
+                profile=None if checked.profile is None else Choice.of(checked.profile, folder),
+                context=None if checked.context is None else Context.of(checked.context),
+                ledger_epsilon=None if checked.ledger is None else checked.ledger.epsilon,
+                ledger_m=None if checked.ledger is None else checked.ledger.m,
+                **settings,
+            )
+        except InputError as error:
+            raise type(error)(f"{source}: {error}") from None
+
+    def to_toml(self, hierarchies: Mapping[str, str] | None = None) -> str:
+        """Write the policy as TOML.
+
+        Parameters
+        ----------
+        hierarchies
+            File of each column whose hierarchy is a tree and no recipe; see `write`.
+        """
+        lines = [f"version = {POLICY_VERSION}"]
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        if self.judge == "released":
+            del settings["judge"]
+        lines += toml_settings(settings)
+        if self.schema.null_values:
+            lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
+        if self.schema.unlisted is not None:
+            lines.append(f"unlisted = {toml_value(self.schema.unlisted)}")
+        if self.schema.linked:
+            lines.append("linked = true")
+        for attribute in self.schema.attributes:
+            lines += _column_lines(attribute, hierarchies or {})
+        for model in self.models:
+            if isinstance(model, Attacker):
+                lines += _attacker_lines(model)
+                continue
+            lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
+            lines += toml_settings(model.settings())
+        for each in self.accepted:
+            lines += ["", "[[accepted]]"]
+            lines += toml_settings(each.to_dict())
+        if self.profile is not None:
+            lines += _profile_lines(self.profile)
+        if self.context is not None:
+            lines += ["", "[context]", *toml_settings(self.context.settings)]
+        ledger = {"epsilon": self.ledger_epsilon, "m": self.ledger_m}
+        if asked := {name: limit for name, limit in ledger.items() if limit is not None}:
+            lines += ["", "[ledger]", *toml_settings(asked)]
+        lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
+        lines += toml_settings(self.algorithm.settings())
+        return "\n".join(lines) + "\n"
+
+    def write(self, path: str | os.PathLike[str], *, private: bool = True, force: bool = False) -> None:
+        """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it.
+
+        The leaves of the hierarchies are raw values, so nobody else may read the files (modes 0600 and 0700)
+        unless `private` is false.
+
+        Raises
+        ------
+        TableError
+            When the file, or that folder, exists (unless `force`) or cannot be written.
+        """
+        from incrowd.core.io.targets import Outputs, Target
+
+        if isinstance(path, Target):
+            self._write(path, path.outputs, private=private)
+            return
+        with Outputs(force=force) as outputs:
+            self._write(outputs.add(path), outputs, private=private)
+
+    def _write(self, target: Target, outputs: Outputs, *, private: bool) -> None:
+        from incrowd.core.hierarchy import Hierarchy
+        from incrowd.core.hierarchy.formats import kept_as
+        from incrowd.core.io.targets import writing
+
+        target.private = private
+
+        files = {}
+        trees = {}
+        for number, attribute in enumerate(self.schema.attributes, 1):
+            if isinstance(attribute.hierarchy, Hierarchy):
+                safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)[:60]
+                name = f"{number:02d}-{safe}{kept_as(attribute.hierarchy)}"
+                trees[name] = attribute.hierarchy
+                files[attribute.name] = f"hierarchies/{name}"
+        if trees:
+            beside = outputs.add(Path(target).with_name("hierarchies"), folder=True, private=private)
+            with writing(beside) as folder:
+                for name, tree in trees.items():
+                    tree.write(folder / name)
+        with writing(target) as place:
+            place.write_text(self.to_toml(files), encoding="utf-8", newline="\n")
+
+
+def _profile_lines(chosen: Choice) -> list[str]:
+    """Write the table ``[profile]``."""
+    lines = ["", "[profile]", f"name = {toml_value(chosen.settings['name'])}"]
+    for table in ("inputs", "columns", "cleared"):
+        if chosen.settings.get(table):
+            lines += ["", f"[profile.{table}]", *toml_settings(chosen.settings[table])]
+    for each in chosen.attested.values():
+        said = {"clause": each.clause, "by": each.by, "on": each.on.isoformat(), "says": each.says}
+        lines += ["", "[[profile.attested]]", *toml_settings(said)]
+    return lines
+
+
+def terms_of(policy: Policy) -> dict[str, Any]:
+    """Return the terms of a policy, as reports of a release begin.
+
+    These are the algorithm, the models, the limit of suppression, wildcards and the ends of ranges, also
+    those of the columns that have ends of their own.
+    """
+    own = {each.name for each in policy.schema.quasi if each.ends is not None or each.rounded}
+    column_ends = {each.name: each.ends for each in policy.written.quasi if each.name in own}
+    return {
+        "algorithm": str(policy.algorithm),
+        "models": [str(model) for model in policy.models],
+        "max_suppression": policy.max_suppression,
+        "suppressed_records": policy.suppressed,
+        "wildcards": policy.wildcards,
+        "ends": policy.ends,
+        **({"column_ends": column_ends} if column_ends else {}),
+    }
+
+
+def hierarchy_files(path: Path) -> list[Path]:
+    """Return the hierarchy files that a policy file names; none where it cannot be read."""
+    from incrowd.release.policy.policy_file import read_toml
+
+    try:
+        columns = read_toml(path)["columns"].values()
+        named = [each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
+        return [path.parent / file for file in named if "\0" not in file]
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return []
+
+
+def _hierarchy(spec: str | dict[str, Any] | None, folder: Path) -> Any:
+    from incrowd.core.hierarchy import Hierarchy, builder_from_spec
+
+    if isinstance(spec, str):
+        return Hierarchy.read(folder / spec)
+    return None if spec is None else builder_from_spec(spec)
+
+
+def _levels(bounds: list[int] | None) -> tuple[int, int | None] | None:
+    if bounds is None:
+        return None
+    return bounds[0], bounds[1] if len(bounds) > 1 else None
+
+
+def _model(settings: Mapping[str, Any]) -> PrivacyModel:
+    rest = dict(settings)
+    return MODELS.get(str(rest.pop("model"))).from_settings(rest)
+
+
+def _attacker(table: AttackerTable) -> Attacker:
+    """Make an attacker of a table: its models, and those that have a short option by that letter."""
+    short = {model.shorthand: model for model in MODELS if model.shorthand}
+    models = [_model(settings) for settings in table.models]
+    for letter, limit in (table.model_extra or {}).items():
+        if letter not in short:
+            raise ParameterError(
+                f"attackers: {table.name!r} has an unknown setting {letter!r}; it has name, knows, models, "
+                f"and for short {', '.join(short)}"
+            )
+        models.append(short[letter].from_settings({short[letter].limit_name: limit}))
+    return Attacker(table.name, table.knows, models)
+
+
+def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[str]:
+    """Write the table of a column; a hierarchy that is a tree stands in a file."""
+    from incrowd.core.hierarchy import Builder
+
+    lines = ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
+    if attribute.kind != "auto":
+        lines.append(f"kind = {toml_value(attribute.kind)}")
+    lines += toml_settings(attribute.spelling.settings())
+    if attribute.parts is not None:
+        lines.append(f"parts = {toml_value(attribute.parts)}")
+    if attribute.key_of:
+        lines.append(f"key_of = {toml_value(attribute.key_of)}")
+    if attribute.missing:
+        lines.append(f"missing = {toml_value(list(attribute.missing))}")
+    if isinstance(attribute.hierarchy, Builder):
+        lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
+    elif attribute.hierarchy is not None:
+        lines.append(f"hierarchy = {toml_value(hierarchies[attribute.name])}")
+    if attribute.output is not None:
+        lines.append(f"output = {toml_value(attribute.output)}")
+    rounding = {"ends": attribute.ends, "grid": attribute.grid}
+    lines += toml_settings({name: value for name, value in rounding.items() if value is not None})
+    if attribute.weight != 1:
+        lines.append(f"weight = {toml_value(attribute.weight)}")
+    if attribute.levels is not None:
+        bounds = [level for level in attribute.levels if level is not None]
+        lines.append(f"levels = {toml_value(bounds)}")
+    if attribute.treatment is not None and not isinstance(attribute.treatment, Linked):
+        lines.append(f"treat = {toml_value(attribute.treatment.spec())}")
+    return lines
+
+
+def _attacker_lines(attacker: Attacker) -> list[str]:
+    models = [{"model": model.name, **model.settings()} for model in attacker.models]
+    return [
+        "",
+        "[[attackers]]",
+        f"name = {toml_value(attacker.attacker)}",
+        f"knows = {toml_value(list(attacker.knows))}",
+        f"models = {toml_value(models)}",
+    ]
+
+
+def toml_key(name: str) -> str:
+    """Write a key, quoted where it has to be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_settings(settings: Mapping[str, Any]) -> list[str]:
+    """Write settings as lines of TOML: ``name = value``."""
+    return [f"{name} = {toml_value(value)}" for name, value in settings.items()]
+
+
+def toml_value(value: Any) -> str:
+    """Write a text, number, truth value, list or flat mapping as TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        # TOML's basic strings escape as JSON does, and DEL besides.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)
+
+
+def search_problem(
+    policy: Policy, frequency: FrequencyTable, attributes: Sequence[Attribute], progress: Progress
+) -> SearchProblem:
+    """Return the search problem of a table's keys under a policy."""
+    return SearchProblem(
+        frequency,
+        policy.models,
+        attributes,
+        policy.max_suppression,
+        progress,
+        policy.seed,
+        policy.set_limit,
+        policy.wildcards,
+    )

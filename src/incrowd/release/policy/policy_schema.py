@@ -1,0 +1,200 @@
+"""The JSON schema of a policy file, made from its shape and from the registries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from incrowd.core.hierarchy.builders import BUILDERS, DATE_LEVELS
+from incrowd.core.parameters import Configured, Parameter
+from incrowd.core.reading.spellings import DECIMALS, THOUSANDS
+from incrowd.core.treatments import TREATMENTS, Treatment
+from incrowd.measures.privacy import MODELS, PrivacyModel
+from incrowd.search import ALGORITHMS, Mondrian
+
+Schema = dict[str, Any]
+
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+"""What editors of TOML know; a newer one is not read by all."""
+_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+_TRUE: Schema = {"const": True}
+_TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
+
+
+def policy_schema() -> Schema:
+    """Return the JSON schema of a policy file.
+
+    An editor that knows it completes names, shows what each setting means, and marks what is wrong. It sees
+    one setting at a time. `Policy.read` also checks what belongs together, such as widths that nest.
+
+    Returns
+    -------
+    dict
+        A schema of draft 7, for policies of the versions that are read.
+
+    Examples
+    --------
+    >>> from incrowd.policy.policy_schema import policy_schema
+    >>> policy_schema()["required"]
+    ['version', 'columns']
+    """
+    from incrowd.release.policy.policy_file import VERSIONS, PolicyFile
+
+    shape = _plain(PolicyFile.model_json_schema(ref_template="#/definitions/{model}"))
+    definitions = shape.pop("$defs")
+    settings = shape["properties"]
+    settings["version"] |= {"enum": list(VERSIONS)}
+    settings["others"] = settings["unlisted"] | {"description": "the earlier name of unlisted"}
+    definitions |= {model.name: _named(model, "model") for model in MODELS}
+    settings["models"]["items"] = _one_of(MODELS)
+    settings["algorithm"] = {
+        "oneOf": list(_algorithms()),
+        "description": settings["algorithm"]["description"],
+    }
+    _describe_attackers(definitions["AttackerTable"])
+    column = definitions["ColumnTable"]["properties"]
+    column["decimal"]["enum"], column["thousands"]["enum"] = list(DECIMALS), list(THOUSANDS)
+    column["format"]["pattern"] = "%[Yy]"
+    column["hierarchy"] = _described(column["hierarchy"], [{"type": "string", "minLength": 1}, *_recipes()])
+    treatments = "|".join(TREATMENTS.names())
+    text = {"type": "string", "pattern": f"^ *({treatments}) *(:|$)"}
+    column["treat"] = _described(column["treat"], [text, *_treatments()])
+    return {
+        "$schema": _DIALECT,
+        **shape,
+        "title": "incrowd policy",
+        "description": "Everything that decides a release, apart from the data.",
+        "anyOf": [_at_least_one("models"), _at_least_one("attackers")],
+        "not": {"required": ["unlisted", "others"]},
+        # The one setting that a policy of version 1 has and a later one has not.
+        "if": {"properties": {"version": {"const": 1}}},
+        "then": {"properties": {"shuffle": {"type": "boolean"}}},
+        "else": {"properties": {"shuffle": False}},
+        "properties": settings | {"shuffle": {"description": "in version 1: whether rows are shuffled"}},
+        "definitions": definitions,
+    }
+
+
+def _plain(node: Any) -> Any:
+    """Leave out the titles, which repeat the names, and null, which TOML does not have."""
+    if isinstance(node, list):
+        return [_plain(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if isinstance(some := node.get("anyOf"), list):
+        kept = [_plain(each) for each in some if each != {"type": "null"}]
+        node = {key: value for key, value in node.items() if key != "anyOf"}
+        node |= kept[0] if len(kept) == 1 else {"anyOf": kept}
+    return {
+        key: _plain(value)
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
+    }
+
+
+def _described(setting: Schema, alternatives: list[Schema]) -> Schema:
+    return {"description": setting["description"], "anyOf": alternatives}
+
+
+def _one_of(models: Iterable[type[PrivacyModel]]) -> Schema:
+    return {"oneOf": [{"$ref": f"#/definitions/{model.name}"} for model in models]}
+
+
+def _at_least_one(name: str) -> Schema:
+    return {"required": [name], "properties": {name: {"minItems": 1}}}
+
+
+def _of(declared: Parameter, default: object = None) -> Schema:
+    """Return the allowed values of a parameter."""
+    if declared.choices:
+        allowed: Schema = {"enum": list(declared.choices)}
+    else:
+        bounds = {"minimum": declared.low, "maximum": declared.high, "exclusiveMinimum": declared.above}
+        allowed = {name: bound for name, bound in bounds.items() if bound is not None}
+        allowed["type"] = _TYPES[declared.kind]
+    if isinstance(default, int | float | str):
+        allowed["default"] = default
+    return {"description": declared.meaning, **allowed}
+
+
+def _parameters(entry: type[Configured]) -> dict[str, Schema]:
+    return {name: _of(declared, getattr(entry, name, None)) for name, declared in entry.parameters().items()}
+
+
+def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str = "") -> Schema:
+    """Return a table of these settings and no others."""
+    described = {"description": about} if about else {}
+    return {
+        **described,
+        "type": "object",
+        "properties": dict(settings),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _named(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> Schema:
+    """Return the table of a registered entry, whose name stands under `key`."""
+    required = entry.needed() if may_lack_it else [key, *entry.needed()]
+    return _table({key: {"const": entry.name}, **_parameters(entry)}, required, entry.summary)
+
+
+def _algorithms() -> Iterator[Schema]:
+    """Yield the table of each algorithm; without a name it is Mondrian's."""
+    for entry in ALGORITHMS:
+        yield _named(entry, "name", may_lack_it=entry is Mondrian)
+
+
+def _describe_attackers(table: Schema) -> None:
+    """Say which models an attacker can have, and their short options, as ``k = 20``."""
+    short = {model.shorthand: model for model in MODELS if model.shorthand}
+    settings = table["properties"]
+    # The others say themselves who knows what.
+    settings["models"]["items"] = _one_of(
+        model for model in MODELS if not (model.needs_cells or model.needs_every_class)
+    )
+    settings |= {letter: _parameters(model)[model.limit_name] for letter, model in short.items()}
+    table["additionalProperties"] = False
+    table["anyOf"] = [_at_least_one("models"), *({"required": [letter]} for letter in short)]
+
+
+def _recipes() -> Iterator[Schema]:
+    """Yield the table of each recipe of a hierarchy."""
+    number = {"type": "number"}
+    width = {"type": "number", "exclusiveMinimum": 0}
+    level = {"type": "array", "items": {"enum": list(DATE_LEVELS)}, "minItems": 1, "uniqueItems": True}
+    settings: dict[str, dict[str, Schema]] = {
+        "intervals": {"intervals": {"type": "array", "items": width, "minItems": 1}, "origin": number},
+        "bands": {"bands": {"type": "array", "items": number, "minItems": 1}},
+        "prefix": {"prefix": _TRUE},
+        "dates": {"dates": {"anyOf": [_TRUE, level]}},
+        "order": {
+            "order": {**_TEXTS, "minItems": 1, "uniqueItems": True},
+            "fanout": {"type": "integer", "minimum": 2, "default": 2},
+        },
+        "flat": {"flat": _TRUE},
+    }
+    for name, builder in BUILDERS.items():
+        yield _table(settings[name], [name], (builder.__doc__ or "").partition("\n")[0])
+
+
+def _treatments() -> Iterator[Schema]:
+    """Yield the tables of each treatment: ``{ round = 500 }``, and ``{ pseudonym = true }``."""
+    for entry in TREATMENTS:
+        settings = _treatment_settings(entry)
+        first = next(iter(settings), None)
+        if first is None:
+            yield _table({entry.name: _TRUE}, [entry.name], entry.summary)
+            continue
+        others = [name for name in entry.needed() if name != first]
+        yield _table({**settings, entry.name: settings[first]}, [entry.name, *others], entry.summary)
+        if entry.name not in settings and entry.parameters()[first].kind is not bool:
+            yield _table({**settings, entry.name: _TRUE}, [entry.name, *entry.needed()], entry.summary)
+
+
+def _treatment_settings(entry: type[Treatment]) -> dict[str, Schema]:
+    settings = _parameters(entry)
+    if "linked" in settings:
+        several = {"anyOf": [{"type": "string"}, _TEXTS]}
+        settings["linked"] = {"description": settings["linked"]["description"], **several}
+    return settings

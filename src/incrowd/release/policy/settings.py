@@ -1,0 +1,31 @@
+"""The settings at the top of a policy file, each declared once: its values, meaning and default."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from incrowd.core.parameters import SEED, Parameter
+from incrowd.core.table.grids import DEFAULT_ENDS, ENDS
+from incrowd.core.table.judged_values import JUDGE
+from incrowd.core.table.schema import STYLE
+from incrowd.core.table.suppressed_records import SUPPRESSED_SETTING
+from incrowd.core.table.wildcards import WILDCARD
+
+SETTINGS: dict[str, Any] = {
+    "max_suppression": Parameter(
+        float, "largest share of records that may be suppressed", low=0, high=1
+    ).field(0.0),
+    "output": replace(STYLE, meaning="how a class is written, unless a column says otherwise").field("auto"),
+    "keep_order": Parameter(bool, "whether row N stays row N; else the order is random").field(False),
+    "seed": replace(SEED, meaning="seed of what is random in the search").field(0),
+    "set_limit": Parameter(int, "largest number of values that a cell may list", low=1).field(8),
+    "wildcards": WILDCARD.field("value"),
+    "judge": JUDGE.field("released"),
+    "ends": ENDS.field(DEFAULT_ENDS),
+    "suppressed": SUPPRESSED_SETTING.field("judged"),
+}
+"""The dataclass field of each setting of `Policy`, in the order in which a file is written."""
+
+EARLIER_DEFAULTS = {"ends": (3, "exact"), "suppressed": (4, "keep")}
+"""The version of files in which the default of a setting changed, and the default before."""

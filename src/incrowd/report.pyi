@@ -1,0 +1,3 @@
+"""`incrowd.core.report`, by its documented name."""
+
+from incrowd.core.report import *

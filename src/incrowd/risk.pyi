@@ -1,0 +1,3 @@
+"""`incrowd.measures.risk`, by its documented name."""
+
+from incrowd.measures.risk import *

@@ -1,0 +1,3 @@
+"""`incrowd.works.samples`, by its documented name."""
+
+from incrowd.works.samples import *

@@ -1,0 +1,300 @@
+"""The base class of algorithms that search the lattice of full-domain recodings."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.core.errors import InfeasibleError, ParameterError, listed, setting
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.parameters import parameter
+from incrowd.core.progress import Silent
+from incrowd.measures.utility import AGGREGATES, METRICS, STEERING
+from incrowd.search.base import (
+    STARRED_ROOT,
+    Algorithm,
+    SearchProblem,
+    Solution,
+    all_hold,
+    names_starred_root,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.frequency import FrequencyTable
+    from incrowd.search.lattice import Budget, Explorer, Lattice, Limits, Node, SharedBudget
+
+_ROUND_SHARE = 0.5
+
+_FOR_SWEEP = 0.5
+"""Share of a time budget that is kept for the sweep. It also gets the time that searches leave over."""
+
+
+@dataclass(frozen=True)
+class FullDomainAlgorithm(Algorithm):
+    """Searches the lattice of full-domain recodings: every column climbs to one level of its hierarchy.
+
+    Classes that fail a model are suppressed whole; a node counts when they are no more records than
+    `max_suppression` allows. A class that has ``*`` in every quasi-identifier counts as suppressed. Under
+    km-anonymity people are suppressed whole where that loses fewer records: with all combinations of values
+    that they have rows with.
+
+    Parameters
+    ----------
+    metric
+        What the algorithm minimizes among the nodes that it may choose from.
+    aggregate
+        How a loss per attribute becomes one figure: ``mean`` (weighted), ``geometric-mean`` (of 1 + loss,
+        less 1) or ``max``; metrics of classes have one figure anyway.
+    recode_suppressed
+        Whether the suppressed records are then recoded on their own, with half of them suppressed at most
+        where that is possible, and so on until that helps nobody; the result is local recoding in rounds.
+    rounds
+        How `recode_suppressed` chooses its rounds. ``search`` keeps the first result and searches anew among
+        the suppressed records. ``sweep`` also goes through all combinations of levels, from the least mean
+        loss LM on, and releases whoever has company there; the result that loses less by LM is taken.
+
+    Attributes
+    ----------
+    most_nodes
+        How many nodes it may have to look at; a larger lattice is refused. None where effort is bounded
+        otherwise.
+    tags
+        Whether it needs models that are monotone under generalization, and refuses others. With suppression
+        it needs more: a class that satisfies the model must satisfy it whatever other class joins it.
+    """
+
+    metric: str = parameter("what is minimized", kind=str, default="loss", choices=STEERING)
+    aggregate: str = parameter(
+        "how the losses of the attributes become one",
+        kind=str,
+        default="mean",
+        choices=AGGREGATES,
+    )
+
+    recode_suppressed: bool = parameter(
+        "whether the suppressed records are recoded on their own, round after round",
+        kind=bool,
+        default=False,
+    )
+
+    rounds: str = parameter(
+        "how recode_suppressed chooses its rounds", kind=str, default="sweep", choices=("sweep", "search")
+    )
+
+    full_domain: ClassVar[bool] = True
+    most_nodes: ClassVar[int | None] = None
+    tags: ClassVar[bool] = False
+
+    def search(self, problem: SearchProblem) -> Solution:
+        """Choose a node of the lattice; see `Algorithm.search`."""
+        from incrowd.core.recoding import FullDomain
+        from incrowd.search.lattice import SharedBudget
+
+        limits = self.limits(problem)
+        self.check_effort(limits.lattice)
+        shared = SharedBudget(limits.budget)
+        explorer = self.explorer(problem, self._next(shared) if self.recode_suppressed else None)
+        best, proved = self.choose(explorer)
+        if best is None:
+            raise InfeasibleError(explain(self, explorer, proved=proved))
+        suppressed = explorer.suppressed_keys(best.levels)
+        space = explorer.space(best, proved=proved)
+        found: Recoding = FullDomain.build(problem.frequency, best.levels, suppressed)
+        if self.recode_suppressed and suppressed.any():
+            shared.looked += explorer.looked
+            found = self._rounds(problem, best.levels, suppressed, shared)
+        if self.recode_suppressed and self.rounds == "sweep":
+            from incrowd.search._level_sweep import swept_levels
+
+            found = swept_levels(problem, found, self.name, shared.left.seconds)
+        return Solution(found, space)
+
+    def explorer(self, problem: SearchProblem, budget: Budget | None = None) -> Explorer:
+        """Return the explorer of nodes, with the budget of `limits` by default."""
+        from incrowd.search.lattice import Explorer
+
+        limits = self.limits(problem)
+        if budget is not None:
+            limits = replace(limits, budget=budget)
+        return Explorer(problem, METRICS.get(self.metric)(), self.aggregate, limits)
+
+    def _next(self, shared: SharedBudget) -> Budget:
+        """Return the budget of the next of several searches: half of their rest."""
+        return shared.half(_FOR_SWEEP if self.rounds == "sweep" else 0.0)
+
+    def limits(self, problem: SearchProblem) -> Limits:
+        """Return the limits of a search: all that the problem allows, where the algorithm takes all."""
+        from incrowd.search.lattice import Limits
+
+        return Limits.of(problem)
+
+    def check_effort(self, lattice: Lattice) -> None:
+        """Refuse a lattice that the algorithm would look at for days, before it begins.
+
+        Raises
+        ------
+        ParameterError
+            When it may have to look at more nodes than `most_nodes`.
+        """
+        nodes = self.nodes_at_most(lattice)
+        if self.most_nodes is not None and nodes > self.most_nodes:
+            raise ParameterError(
+                f"{self.name}: {len(lattice.names)} quasi-identifiers have {nodes:,} combinations of levels, "
+                f"and it looks at {self.most_nodes:,} at most; fix or bound levels "
+                f"({setting('Attribute(levels=...)', '--levels')}), name fewer quasi-identifiers, or use "
+                "optimal with a budget, datafly or mondrian"
+            )
+
+    def nodes_at_most(self, lattice: Lattice) -> int:
+        """Return how many nodes the algorithm may have to look at."""
+        return lattice.size
+
+    def _rounds(
+        self,
+        problem: SearchProblem,
+        levels: tuple[int, ...],
+        suppressed: NDArray[np.bool_],
+        shared: SharedBudget,
+    ) -> Recoding:
+        """Recode the suppressed records, again and again, while that releases a record."""
+        frequency = problem.frequency
+        round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
+        rounds = [levels]
+        while (left := np.flatnonzero(round_of_key < 0)).size and not shared.spent:
+            part = frequency.only(round_of_key < 0)
+            # A lower limit settles more nodes; half of them costs no quality that we could measure.
+            for share in (_ROUND_SHARE, 1.0):
+                rest = self.explorer(
+                    replace(problem, frequency=part, max_suppression=share), self._next(shared)
+                )
+                best, _ = self.choose(rest)
+                shared.looked += rest.looked
+                if best is not None:
+                    break
+            if best is None or best.suppressed >= part.rows:
+                break
+            placed = round_of_key.copy()
+            placed[left[~rest.suppressed_keys(best.levels)]] = len(rounds)
+            if not _histories_hold(problem, [*rounds, best.levels], placed):
+                break
+            rounds, round_of_key = [*rounds, best.levels], placed
+        return _in_rounds(frequency, rounds, round_of_key, self.name)
+
+    @abstractmethod
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
+        """Choose a node, None where no node is anonymous; and say whether none can be better."""
+
+    def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
+        """Say whether a search finds a node, given one at the top or right below it that may be anonymous.
+
+        An algorithm that does not look at every node has to try.
+        """
+        explorer = self.explorer(problem)
+        return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
+
+
+def _in_rounds(
+    frequency: FrequencyTable,
+    rounds: Sequence[tuple[int, ...]],
+    round_of_key: NDArray[np.int32],
+    algorithm: str,
+) -> Recoding:
+    """Recode each key to the levels of its round."""
+    from incrowd.core.recoding import SingleDimensional, level_cells
+
+    cells = [
+        [level_cells(domain, level) for domain, level in zip(frequency.domains, chosen, strict=True)]
+        for chosen in rounds
+    ]
+    return SingleDimensional.build(frequency, cells, round_of_key, algorithm)
+
+
+def _histories_hold(
+    problem: SearchProblem, rounds: Sequence[tuple[int, ...]], round_of_key: NDArray[np.int32]
+) -> bool:
+    """Say whether rounds that were judged alone satisfy the conditions on all classes of a person."""
+    asked = [model for model in problem.models if model.needs_every_class]
+    if not asked:
+        return True
+    recoding = _in_rounds(problem.frequency, rounds, round_of_key, "rounds")
+    return bool(all_hold(asked, recoding.classes(problem.frequency)).all())
+
+
+def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool) -> str:
+    """Say why no node was found: which models fail where the table is coarsest, and which change would help.
+
+    Parameters
+    ----------
+    proved
+        Whether no node is anonymous; else the search may have missed one.
+    """
+    from incrowd.measures.privacy import KAnonymity
+
+    lattice, problem = explorer.lattice, explorer.problem
+    # The top may be `*` throughout, which counts as suppressed; what is right below it is not.
+    coarsest = [lattice.top, *lattice.below(lattice.top)]
+    loose = explorer.again(replace(problem, max_suppression=1.0))
+    least = min(
+        loose.look(*coarsest),
+        key=lambda node: (
+            not len(loose.class_sizes(node.levels)),
+            not node.anonymous,
+            node.suppressed,
+            -sum(node.levels),
+            node.levels,
+        ),
+    )
+    levels = listed(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
+    limit = f"{problem.max_suppression:.2%} suppressed"
+    missed = explorer.again(problem).look(least.levels)[0].anonymous
+    words = [
+        f"no full-domain recoding among {lattice.size:,} satisfies the models with at most {limit}"
+        if proved and not missed
+        else f"{algorithm.name} found no full-domain recoding among {lattice.size:,} that satisfies the "
+        f"models with at most {limit}"
+    ]
+    if missed:
+        further = "give it a larger budget" if algorithm.name == "optimal" else "use optimal"
+        return f"{words[0]}; the one at {levels} does: fix these levels, or {further}"
+    words.append(f"at {levels} " + ("; ".join(loose.failures(least.levels)) or _starred(loose, least.levels)))
+    share = _rounded_up(least.suppressed / problem.frequency.rows)
+    quiet = replace(problem, progress=Silent())
+    # Advice is followed, so what it asks for is tried first.
+    if least.anonymous and algorithm.finds(replace(quiet, max_suppression=share), least.levels):
+        allowed = setting(f"max_suppression={share}", f"--max-suppression {share}")
+        words.append(f"there, {allowed} would do")
+    asked = [model for model in problem.models if isinstance(model, KAnonymity)]
+    k = _largest_k(loose, least.levels, explorer.limits.allowed)
+    fewer = asked and 1 <= k < asked[0].limit
+    if fewer and algorithm.finds(replace(quiet, models=[KAnonymity(k)]), least.levels):
+        words.append(f"{setting(f'k={k}', f'-k {k}')} alone would do without")
+    # What fails for all records as one class was refused before.
+    if names_starred_root(problem.attributes):
+        words.append(f"at the top {STARRED_ROOT} would do: a class of * alone is suppressed")
+    return "; ".join(words)
+
+
+def _starred(explorer: Explorer, levels: tuple[int, ...]) -> str:
+    rows = explorer.problem.frequency.rows
+    gone = rows - int(explorer.class_sizes(levels).sum())
+    whose = "every record has" if gone == rows else f"{gone:,} of {rows:,} records have"
+    return f"{whose} * in every quasi-identifier"
+
+
+def _rounded_up(share: float) -> float:
+    return math.ceil(share * 10_000) / 10_000
+
+
+def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int:
+    """Return the largest k for which a node suppresses no more records than allowed; 0 where none does."""
+    ordered = np.sort(explorer.class_sizes(levels))
+    # Records of `*` throughout are suppressed whatever k is.
+    gone = explorer.problem.frequency.rows - int(ordered.sum())
+    lost = gone + np.cumsum(ordered) - ordered
+    within = ordered[lost <= allowed]
+    return int(within[-1]) if len(within) else 0

@@ -1,0 +1,24 @@
+"""The lattice of full-domain recodings, and the knowledge about its nodes."""
+
+from __future__ import annotations
+
+from incrowd.search.lattice.explorer import Explorer
+from incrowd.search.lattice.lattice import Lattice
+from incrowd.search.lattice.limits import Budget, Deadline, Limits, SharedBudget
+from incrowd.search.lattice.node import Node, better, least, score_of_equals, score_to_beat
+from incrowd.search.lattice.space import SolutionSpace
+
+__all__ = [
+    "Budget",
+    "Deadline",
+    "Explorer",
+    "Lattice",
+    "Limits",
+    "Node",
+    "SharedBudget",
+    "SolutionSpace",
+    "better",
+    "least",
+    "score_of_equals",
+    "score_to_beat",
+]

@@ -1,0 +1,108 @@
+"""The base class of algorithms that put records into classes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.core.errors import ParameterError
+from incrowd.core.lazy import NDArray, np
+from incrowd.search.base import (
+    Algorithm,
+    SearchProblem,
+    Solution,
+    refuse_every_class,
+    refuse_infeasible,
+    refuse_pairs,
+)
+
+if TYPE_CHECKING:
+    from incrowd.core.recoding import Recoding
+    from incrowd.core.table.schema import Attribute, Style
+
+
+class LocalAlgorithm(Algorithm):
+    """Puts records into classes and gives every class the narrowest cells that cover it.
+
+    What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
+    makes the least loss grow least, until all hold. The whole table as one class has to hold.
+
+    Attributes
+    ----------
+    joins
+        Whether that is needed; an algorithm that asks the models itself gives classes that hold.
+    """
+
+    joins: ClassVar[bool] = True
+    by_record: ClassVar[bool] = True
+
+    def search(self, problem: SearchProblem) -> Solution:
+        """Assign classes, and join those that fail; see `Algorithm.search`."""
+        from incrowd.core.recoding import Local
+        from incrowd.search._joining import join_failing
+
+        problem = problem.for_classes()
+        self.check(problem)
+        class_of_key, count = self.assign(problem)
+        if self.joins:
+            class_of_key, count = join_failing(problem, class_of_key, count, who=self.name)
+        styles = self.styles(problem.attributes)
+        return Solution(
+            Local.build(problem.frequency, class_of_key, count, styles, self.name, problem.set_limit)
+        )
+
+    def check(self, problem: SearchProblem) -> None:
+        """Refuse models that the algorithm cannot work with, or that no assignment satisfies.
+
+        Raises
+        ------
+        InfeasibleError, ParameterError
+        """
+        refuse_every_class(self.name, problem.models)
+        for model in problem.models:
+            if self.by_record and not model.knows_population(problem.frequency):
+                raise ParameterError(
+                    f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
+                    "the population a class covers; use mondrian or a full-domain algorithm"
+                )
+        refuse_infeasible(problem.frequency, problem.models)
+        pairs = self.pairs_at_most(problem)
+        refuse_pairs(self.name, problem.frequency.keys, pairs, "ask for a larger k")
+
+    def pairs_at_most(self, problem: SearchProblem) -> int:
+        """Return how many pairs of records are compared; 0 where that is no matter."""
+        return 0
+
+    def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
+        """Return the output style of each quasi-identifier."""
+        return [attribute.output or "auto" for attribute in attributes]
+
+    @abstractmethod
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
+        """Put every key into a class: int32[keys] and the number of classes, each of which has a key.
+
+        Every class has at least `SearchProblem.least` records where the table has as many.
+        """
+
+
+def unreleasable(problem: SearchProblem, recoding: Recoding) -> int:
+    """Return how many records more than allowed have `*` throughout, or a list of too many values."""
+    from incrowd.core.recoding.labels import effective_style
+    from incrowd.core.recoding.observed import set_sizes
+    from incrowd.search.lattice import Limits
+
+    frequency, limits = problem.frequency, Limits.of(problem)
+    gone = int(frequency.weights[recoding.suppressed].sum())
+    found = max(gone + limits.before - limits.allowed, 0)
+    for attribute, domain, cells in zip(problem.attributes, recoding.domains, recoding.cells, strict=True):
+        if domain.size > problem.set_limit and effective_style(attribute.output or "auto", domain) == "set":
+            if domain.hierarchy is None and not domain.ordered:
+                # Each value after the first costs as much, so no label has to be read.
+                sizes = np.rint(cells.loss * (domain.size - 1)).astype(np.int64) + 1
+                long = np.flatnonzero(sizes > max(problem.set_limit, 1))
+            else:
+                each = set_sizes(domain, cells).items()
+                long = np.array([entry for entry, size in each if size > problem.set_limit], np.int64)
+            found += int(frequency.weights[np.isin(cells.codes, long) & ~cells.starred].sum())
+    return found

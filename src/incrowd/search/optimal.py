@@ -1,0 +1,441 @@
+"""The optimal full-domain recoding."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.core.errors import ParameterError, quoted
+from incrowd.core.lazy import NDArray, np
+from incrowd.core.parameters import parameter
+from incrowd.search.full_domain import FullDomainAlgorithm
+
+if TYPE_CHECKING:
+    from incrowd.search.base import SearchProblem
+    from incrowd.search.lattice import Budget, Deadline, Explorer, Limits, Node
+    from incrowd.search.lattice.loop import Loop
+
+_ENUMERATED = 2**22
+"""Nodes of a lattice that is searched whole; of a larger one, the search works its way down from the top."""
+
+_UNBOUNDED = 2**18
+"""Nodes of a lattice that is searched to the end, however long that takes."""
+
+_CHOSEN = 16
+"""Nodes that are chosen in one walk over the lattice."""
+
+_AT_ONCE = 2
+"""Nodes that are looked at before it is asked what comes next, whatever the number of cores."""
+
+_COMPILED = 4096
+"""Nodes of a lattice that is worth a search without Python between nodes, which takes seconds to compile."""
+
+_PROPOSED = 8
+"""Nodes that are looked at because they are guessed to be good, before the next are guessed."""
+
+_WHOLE, _DOWNWARD = "10m", "60s"
+"""Budgets of larger lattices, searched whole and from the top."""
+
+_LAST = 0.1
+"""Share of the budget that is added for a search from the top, if the whole lattice gave nothing."""
+
+
+@dataclass(frozen=True)
+class Optimal(FullDomainAlgorithm):
+    """Finds the node of the lattice with the least loss among all that satisfy the models.
+
+    The loss of every node without suppression is known before the search. Suppression only adds to it. The
+    search looks first at the nodes whose verdict settles most others:
+
+    - A node that satisfies the models settles all nodes whose loss cannot be lower.
+    - A node that fails settles all nodes below it, if the models are monotone: specializing can only make
+      classes worse.
+
+    If the models are not monotone, the search looks at nodes in the order of their losses until no better one
+    can come. Either way the result is the optimum.
+
+    Parameters
+    ----------
+    metric, aggregate
+        See `FullDomainAlgorithm`.
+    budget
+        When to stop early: seconds (``30s``), minutes (``2m``) or a number of nodes (``5000``). The best node
+        until then is taken, and the release says whether it was proved optimal. A budget in time makes the
+        result depend on the machine. All rounds of `recode_suppressed` share it: each search gets half of
+        what is left. A budget in time is also for the sweep, which gets at least half of it, and one in nodes
+        is not.
+
+    Notes
+    -----
+    Large lattices have a budget even if none is named:
+
+    - More than 262,144 nodes: ten minutes.
+    - More than 4,194,304 nodes: one minute. The lattice is searched from its top downward, the best nodes
+      first. Under a metric of cells, as loss, what a node suppresses is also guessed from the nodes that were
+      looked at, and nodes that are guessed to be better than the best come in between. What is tried is
+      drawn by the seed. A quarter of the budget proves how far from the best the result can be:
+      ``release.lattice.bound`` and ``gap``.
+
+    If the budget of a smaller lattice gave no node that satisfies the models, the search goes down from the
+    top for a tenth of it more.
+
+    References
+    ----------
+    Kohlmayer, Prasser, Eckert, Kemper and Kuhn, Flash: efficient, stable and optimal k-anonymity, PASSAT 2012
+    (predictive tagging); Prasser, Kohlmayer and Kuhn, Efficient and effective pruning strategies for health
+    data de-identification, BMC Medical Informatics and Decision Making 16, 2016 (bounds under suppression);
+    Prasser, Bild, Eicher, Spengler, Kohlmayer and Kuhn, Lightning: utility-driven anonymization of
+    high-dimensional data, Transactions on Data Privacy 9(2), 2016 (best-first search under a budget).
+    """
+
+    budget: str | None = parameter(
+        "when to stop early: seconds (30s), minutes (2m) or a number of nodes (5000)", kind=str, optional=True
+    )
+
+    name: ClassVar[str] = "optimal"
+    summary: ClassVar[str] = "the full-domain recoding of least loss, proved over the whole lattice"
+    paper: ClassVar[str] = "Kohlmayer et al. 2012; Prasser et al. 2016"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.budget is not None and not re.fullmatch(r"[1-9][0-9]{0,8}[sm]?", self.budget):
+            raise ParameterError(
+                "optimal: budget must be seconds (30s), minutes (2m) or nodes (5000), got "
+                + quoted(self.budget)
+            )
+
+    def limits(self, problem: SearchProblem) -> Limits:
+        """Add the budget that was named, or that of a large lattice."""
+        from incrowd.search.lattice import Budget
+
+        limits = super().limits(problem)
+        nodes = limits.lattice.size
+        text = self.budget or (_DOWNWARD if nodes > _ENUMERATED else _WHOLE if nodes > _UNBOUNDED else None)
+        return limits if text is None else replace(limits, budget=Budget.of(text))
+
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
+        """Search the whole lattice, or as much as the budget allows."""
+        if explorer.lattice.size > _ENUMERATED:
+            return _from_the_top(explorer, explorer.limits.budget)
+        search = _Search(explorer)
+        proved = search.run()
+        explorer.bound = search.bound()
+        if search.best is None and not proved:
+            return _from_the_top(explorer, explorer.limits.budget.part(_LAST))
+        return search.best, proved
+
+    def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
+        """Say whether a node is anonymous, and met before the budget is spent.
+
+        A call that failed has spent its time, so only a small part of it is added for each try.
+        """
+        if self.budget is None:
+            return super().finds(problem, levels)
+        budget = self.limits(problem).budget
+        tried = replace(budget, seconds=_LAST * budget.seconds)
+        return self.choose(self.explorer(problem, tried))[0] is not None
+
+
+class _Search:
+    """The state of a search over all nodes: the best that each can reach, and which are settled."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self.explorer = explorer
+        self.lattice = explorer.lattice
+        self.deadline = explorer.limits.budget.begin()
+        self.progress = explorer.problem.progress
+        self.best: Node | None = None
+        self.least = explorer.least_scores()
+        self.order = np.argsort(self.least, kind="stable")
+        self.dead = np.zeros(self.lattice.size, np.bool_)
+        self.around = np.empty((1, self.lattice.size), np.int32)
+        self.shape = np.array(self.lattice.shape, np.int64)
+        self.many = 1
+
+    def run(self) -> bool:
+        """Search until all is settled (True) or the budget is spent (False)."""
+        return self._search() and self._first_of_equals()
+
+    def _search(self) -> bool:
+        if self.explorer.settles or self.explorer.may_settle:
+            return self._settle()
+        if not self._rule_out():
+            return False
+        return self._in_order()
+
+    def _first_of_equals(self) -> bool:
+        """Take the first of the nodes that score as the best does; look at those before it that may, too.
+
+        Otherwise the order of looking would decide.
+        """
+        from incrowd.search.lattice import better, least, score_of_equals
+
+        first = least(node for node in self.explorer.nodes.values() if node.anonymous)
+        if first is None:
+            return True
+        self.best = first
+        number = self.lattice.node(first.levels)
+        most = score_of_equals(first)
+        for other in np.flatnonzero(~self.dead[:number] & (self.least[:number] <= most)).tolist():
+            if self.dead[other]:
+                continue
+            if self._spent():
+                return False
+            [node] = self.explorer.look(self.lattice.levels(other))
+            self._learn(node)
+            if node.anonymous and not better(first, node):
+                self.best = node
+                return True
+        return True
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Return the nodes that may still be better than the best: bool[nodes]."""
+        from incrowd.search.lattice import score_to_beat
+
+        if self.best is None:
+            return ~self.dead
+        return ~self.dead & (self.least < score_to_beat(self.best))
+
+    def bound(self) -> float:
+        """Return a lower bound of all nodes."""
+        alive = self.alive()
+        left = float(self.least[alive].min()) if alive.any() else math.inf
+        return left if self.best is None else min(left, self.best.score)
+
+    def _settle(self) -> bool:
+        if self.lattice.size >= _COMPILED:
+            # Elsewhere a few nodes settle all, and that is not worth compiling a search.
+            self.explorer.mark_outliers(self.dead)
+            loop = self.explorer.loop(self.order, self.dead, self.least)
+            if loop is not None:
+                return self._run(loop)
+        while True:
+            chosen = self._next(self.alive())
+            if not chosen:
+                return True
+            if not self._look(chosen):
+                return False
+
+    def _run(self, loop: Loop) -> bool:
+        from incrowd.search.lattice import better
+
+        while True:
+            if self._spent():
+                return False
+            nodes = loop.look(self.deadline.left(self.explorer.looked))
+            if not nodes:
+                return True
+            self.explorer.note(nodes)
+            for node in nodes:
+                if node.anonymous and better(node, self.best):
+                    self.best = node
+            self.progress.advance(self.lattice.size - loop.open, self.lattice.size)
+
+    def _look(self, chosen: list[int]) -> bool:
+        """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""
+        self.explorer.prepare([self.lattice.levels(node) for node in chosen])
+        for start in range(0, len(chosen), _AT_ONCE):
+            some = [node for node in chosen[start : start + _AT_ONCE] if self._open(node)]
+            if not some:
+                continue
+            if self._spent():
+                return False
+            for node in self.explorer.look(*(self.lattice.levels(number) for number in some)):
+                self._learn(node)
+        return True
+
+    def _open(self, node: int) -> bool:
+        """Say whether a node may still be better than the best."""
+        from incrowd.search.lattice import score_to_beat
+
+        return not self.dead[node] and (self.best is None or self.least[node] < score_to_beat(self.best))
+
+    def _rule_out(self) -> bool:
+        """Find the nodes that fail by models under which failing settles those below; others cost more."""
+        sizes = self.explorer.absorbing()
+        if sizes is None:
+            return True
+        unknown = np.ones(self.lattice.size, np.bool_)
+        while True:
+            chosen = self._next(unknown)
+            if not chosen:
+                return True
+            for start in range(0, len(chosen), _AT_ONCE):
+                if self._spent():
+                    return False
+                some = [node for node in chosen[start : start + _AT_ONCE] if unknown[node]]
+                for node in sizes.look(*(self.lattice.levels(number) for number in some)):
+                    unknown[self.lattice.node(node.levels)] = False
+                    if node.fails_below:
+                        self._slice(self.dead, node, down=True)[...] = True
+                        sizes.mark_failing(node.levels, self.dead, unknown)
+                        np.logical_and(unknown, ~self.dead, out=unknown)
+                    elif node.anonymous:
+                        self._slice(unknown, node, down=False)[...] = False
+
+    def _in_order(self) -> bool:
+        """Look at the remaining nodes, the least losses first, until none can be better."""
+        place = 0
+        while True:
+            alive = self.alive()
+            if not alive.any():
+                return True
+            if self._spent():
+                return False
+            if self.explorer.rises:
+                candidates = np.flatnonzero(alive)
+                first = [int(candidates[self.least[candidates].argmin()])]
+            else:
+                while not alive[self.order[place]]:
+                    place += 1
+                rest = self.order[place : place + 64]
+                first = rest[alive[rest]][:2].tolist()
+            for node in self.explorer.look(*(self.lattice.levels(number) for number in first)):
+                self._learn(node)
+
+    def _next(self, alive: NDArray[np.bool_]) -> list[int]:
+        from incrowd.core.kernels.lattice.lattice import choose_nodes
+
+        # What is learned first settles most, so few are chosen before.
+        self.many = min(2 * self.many, _CHOSEN)
+        chosen = np.empty(self.many, np.int64)
+        found = choose_nodes(  # type: ignore[no-untyped-call]
+            self.order[alive[self.order]], self.shape, self.lattice.strides, self.around, self.many, chosen
+        )
+        self.progress.advance(self.lattice.size - int(alive.sum()), self.lattice.size)
+        return [int(number) for number in chosen[:found]]
+
+    def _spent(self) -> bool:
+        return self.deadline.spent(self.explorer.looked)
+
+    def _learn(self, node: Node) -> None:
+        from incrowd.search.lattice import better
+
+        self.dead[self.lattice.node(node.levels)] = True
+        if node.fails_below:
+            self._slice(self.dead, node, down=True)[...] = True
+            self.explorer.mark_failing(node.levels, self.dead, self.alive())
+        if node.bound > 0:
+            above = self._slice(self.least, node, down=False)
+            np.maximum(above, node.bound, out=above)
+        if node.floor > 0:
+            below = self._slice(self.least, node, down=True)
+            np.maximum(below, node.floor, out=below)
+        if node.anonymous and better(node, self.best):
+            self.best = node
+
+    def _slice(self, values: NDArray[np.generic], node: Node, *, down: bool) -> NDArray[np.generic]:
+        """Return the part of an array over nodes that lies below or above a node, itself included."""
+        lattice = self.lattice
+        ends = (lattice.bottom, node.levels) if down else (node.levels, lattice.top)
+        return values.reshape(lattice.grid)[lattice.between(*ends)]
+
+
+def _from_the_top(explorer: Explorer, budget: Budget) -> tuple[Node | None, bool]:
+    """Go down from the top, always below the best anonymous node that is not expanded yet.
+
+    In between look at nodes that are guessed to be better than the best.
+    """
+    search = _Downward(explorer, budget.begin())
+    proved = search.run()
+    if search.proof is not None:
+        explorer.bound = max(explorer.bound, search.proof.bound)
+    return search.best, proved
+
+
+class _Downward:
+    """The state of a search from the top: the nodes that wait to be expanded, the guesses, and the proof."""
+
+    def __init__(self, explorer: Explorer, deadline: Deadline) -> None:
+        from incrowd.search.lattice.guide import Guide
+        from incrowd.search.lattice.proof import Proof
+
+        self.explorer = explorer
+        self.deadline = deadline
+        self.proof = Proof.of(explorer, deadline)
+        self.proving = self.proof is not None
+        self.best: Node | None = None
+        self.guide = Guide.of(explorer)
+        self.waiting: list[tuple[float, tuple[int, ...]]] = []
+        self.expanded: set[tuple[int, ...]] = set()
+
+    def run(self) -> bool:
+        """Search until the budget is spent (False) or nothing was missed (True)."""
+        lattice = self.explorer.lattice
+        # The top may be `*` throughout, which counts as suppressed: start below it, too.
+        self._learn(self.explorer.look(lattice.top, *lattice.below(lattice.top)))
+        if self.guide is not None:
+            for nodes in self.guide.chains():
+                self._learn(nodes)
+                if self._spent():
+                    return False
+        while self.waiting and not self._spent():
+            nodes = self._bounding()
+            self._learn(nodes or self._guessed() or self._below(), bounding=bool(nodes))
+            if self._is_proved():
+                return False
+        # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
+        return not self.waiting and self.explorer.settles
+
+    def _bounding(self) -> list[Node]:
+        """Look at a node that raises the bound, or helps to."""
+        if self.proof is None or not self.proving or not self.proof.next:
+            return []
+        node = self.proof.step()
+        self.proving = node is not None
+        return [] if node is None else [node]
+
+    def _is_proved(self) -> bool:
+        """Say whether no node can be better than the best by more than the solver's tolerance."""
+        if self.proof is None or self.proving or self.best is None:
+            return False
+        return self.proof.is_least(self.best.score)
+
+    def _guessed(self) -> list[Node]:
+        """Look at nodes that are guessed to be better than the best."""
+        from incrowd.search.lattice import score_to_beat
+
+        if self.guide is None or self.best is None or not self.guide.next:
+            return []
+        return self._look(self.guide.propose(_PROPOSED, score_to_beat(self.best)))
+
+    def _below(self) -> list[Node]:
+        """Look at the nodes below the best one that waits."""
+        _, levels = heapq.heappop(self.waiting)
+        if levels in self.expanded:
+            return []
+        self.expanded.add(levels)
+        known = self.explorer.nodes
+        return self._look([below for below in self.explorer.lattice.below(levels) if below not in known])
+
+    def _look(self, levels: list[tuple[int, ...]]) -> list[Node]:
+        """Look at nodes, as far as the budget goes."""
+        self.explorer.prepare(levels)
+        found: list[Node] = []
+        for start in range(0, len(levels), _AT_ONCE):
+            if self._spent():
+                break
+            found += self.explorer.look(*levels[start : start + _AT_ONCE])
+        return found
+
+    def _learn(self, nodes: list[Node], *, bounding: bool = False) -> None:
+        from incrowd.search.lattice import better
+
+        self.explorer.problem.progress.advance(*self.deadline.reached(self.explorer.looked))
+        before = self.best
+        for node in nodes:
+            if node.anonymous:
+                heapq.heappush(self.waiting, (node.score, node.levels))
+                if better(node, self.best):
+                    self.best = node
+        if self.proof is not None:
+            for node in nodes:
+                self.proof.hear(node)
+        if self.guide is not None:
+            self.guide.learn(nodes, better=self.best is not before, own=not bounding)
+
+    def _spent(self) -> bool:
+        return self.deadline.spent(self.explorer.looked)

@@ -1,0 +1,3 @@
+"""`incrowd.faces.sklearn`, by its documented name."""
+
+from incrowd.faces.sklearn import *

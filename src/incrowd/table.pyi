@@ -1,0 +1,3 @@
+"""`incrowd.core.table`, by its documented name."""
+
+from incrowd.core.table import *

@@ -1,0 +1,3 @@
+"""`incrowd.core.treatments`, by its documented name."""
+
+from incrowd.core.treatments import *

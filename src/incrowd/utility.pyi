@@ -1,0 +1,3 @@
+"""`incrowd.measures.utility`, by its documented name."""
+
+from incrowd.measures.utility import *

@@ -1,0 +1,23 @@
+"""Words are found among known ones as a dictionary finds them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd.core.kernels.grouping.finding import KnownWords
+
+WORDS = st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1))
+
+
+@given(st.lists(WORDS, unique=True, max_size=60), st.lists(WORDS, max_size=60), st.randoms())
+def test_words_are_found_as_a_dictionary_finds_them(known, others, random):
+    numbers = [random.randrange(max(len(known), 1)) for _ in known]
+    asked = [*known, *others]
+    random.shuffle(asked)
+    told = dict(zip(known, numbers, strict=True))
+    found = KnownWords(np.array(known, np.uint64), np.array(numbers, np.int32)).find(
+        np.array(asked, np.uint64)
+    )
+    assert found.tolist() == [told.get(word, -1) for word in asked]

@@ -1,0 +1,250 @@
+"""Machine code between runs: installations that cannot be written, and files that were damaged."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import pytest
+
+import incrowd
+from incrowd.core.kernels import cache, jit
+from incrowd.core.kernels.compiling import on_compiling
+from incrowd.faces.cli.tables import progress
+
+DATA = "age,zip\n" + "".join(f"{20 + i % 7},{i % 3}\n" for i in range(30))
+SETTINGS = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A copy of the package; its folders of machine code are files, so that even root cannot write there."""
+    home = tmp_path / "site"
+    shutil.copytree(
+        Path(incrowd.__file__).parent, home / "incrowd", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
+    )
+    kernels = home / "incrowd" / "core" / "kernels"
+    for folder in {path.parent for path in kernels.rglob("*.py")}:
+        (folder / "__pycache__").write_text("")
+    (tmp_path / "people.csv").write_text(DATA)
+    (tmp_path / "temporary").mkdir()
+    return home
+
+
+def init(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run the command that compiles least, with a home folder that is none.
+
+    Where the compiler is loaded already, no table is too small for it.
+    """
+    folder = home.parent
+    environment = {**SETTINGS, "PYTHONPATH": str(home), "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"TMPDIR": str(folder / "temporary"), "XDG_CACHE_HOME": "/dev/null/cache", **settings}
+    program = "import numba; from incrowd.faces.cli import main; main()"
+    command = [sys.executable, "-c", program, "init", str(folder / "people.csv")]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def machine_code(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.nb[ci]"))
+
+
+@pytest.mark.slow
+def test_a_read_only_installation_keeps_machine_code_in_a_private_temporary_folder(installed):
+    done = init(installed)
+    assert done.returncode == 0, done.stderr
+    assert "[columns.age]" in done.stdout
+    assert done.stderr.startswith("incrowd: compiled code can be kept neither beside the package nor in the")
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert done.stderr.count("compiled code") == 1
+    kept = installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    files = machine_code(kept)
+    assert files
+    times = [file.stat().st_mtime_ns for file in files]
+    assert init(installed).stdout == done.stdout
+    assert [file.stat().st_mtime_ns for file in files] == times, "found, and not compiled anew"
+
+
+@pytest.mark.slow
+def test_without_any_folder_every_run_compiles(installed):
+    (installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}").write_text("in the way")
+    done = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
+    assert done.returncode == 0, done.stderr
+    assert "[columns.age]" in done.stdout
+    assert done.stderr.count("every run compiles anew") == done.stderr.count("compiled code") == 1
+    assert not machine_code(installed.parent)
+
+
+@pytest.mark.slow
+def test_damaged_machine_code_is_made_again(installed):
+    kept = installed.parent / "kept"
+    good = init(installed, NUMBA_CACHE_DIR=str(kept))
+    assert good.returncode == 0
+    assert "compiled code" not in good.stderr
+    files = machine_code(kept)
+    assert {file.suffix for file in files} == {".nbi", ".nbc"}
+    contents = [file.read_bytes() for file in files]
+    for number, (file, content) in enumerate(zip(files, contents, strict=True)):
+        damage = (b"", b"garbled", content[: len(content) // 2], _flipped(content))
+        file.write_bytes(damage[number % len(damage)])
+    again = init(installed, NUMBA_CACHE_DIR=str(kept))
+    assert (again.returncode, again.stderr, again.stdout) == (0, good.stderr, good.stdout)
+    for file in files:
+        assert cache._unsealed(str(file))
+
+
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
+    """Whose first kernel is not kept loads it, and must say the same."""
+    job = "import numba, sys; from incrowd.core.kernels import lines; print(lines.scan(data, ','), 'numba.np.linalg' in sys.modules)"
+    job = f"import numpy; data = numpy.frombuffer(b'a,b\\n1,2\\n', numpy.uint8); {job}"
+    settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, env=settings, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout.split(") ") == ["(2, 2, 0, 0, 0", "True\n"]
+    assert second.stdout.split(") ") == ["(2, 2, 0, 0, 0", "False\n"]
+    assert cache._TRIED[0] <= numba.version_info.short <= cache._TRIED[1], "try kept code with this version"
+
+
+def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def doubled(number):
+        return number + number
+
+    with progress():
+        assert jit.compiled(doubled)(2) == 4
+        assert jit.compiled(doubled)(2.5) == 5
+    assert screen.getvalue().count("compiling loops") == 1
+    with progress():
+        assert jit.compiled(doubled)(2) == 4
+    assert screen.getvalue().count("compiling loops") == 1, "found, and not compiled"
+    assert not on_compiling
+
+
+class Screen(io.StringIO):
+    """What says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbled" * 9, None], ids=["empty", "garbled", "one bit"])
+def test_a_file_that_does_not_fit_its_digest_counts_as_not_there(tmp_path, damage):
+    file = cache._SealedFile(str(tmp_path), "kernel", b"stamp")
+    file.save("key", {"machine": "code"})
+    assert file.load("key") == {"machine": "code"}
+    for path in machine_code(tmp_path):
+        content = path.read_bytes()
+        path.write_bytes(_flipped(content) if damage is None else damage)
+        assert file.load("key") is None
+        file.save("key", {"machine": "code"})
+        assert file.load("key") == {"machine": "code"}
+
+
+def test_machine_code_of_other_sources_is_not_taken(tmp_path):
+    cache._SealedFile(str(tmp_path), "kernel", b"stamp").save("key", 1)
+    assert cache._SealedFile(str(tmp_path), "kernel", b"other").load("key") is None
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o750])
+def test_a_folder_that_others_may_write_is_not_trusted(tmp_path, monkeypatch, mode):
+    folder = tmp_path / f"incrowd-kernels-{os.getuid()}"
+    folder.mkdir()
+    folder.chmod(mode)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    cache._temporary_folder.cache_clear()
+    with pytest.warns(UserWarning, match="every run compiles anew"):
+        assert cache._temporary_folder() is None
+    cache._temporary_folder.cache_clear()
+
+
+TOY = """
+import sys, time
+from pathlib import Path
+from incrowd.core.kernels import cache, jit
+from incrowd.core.kernels.compiling import on_compiling
+
+here = Path(__file__).parent
+cache.SHIPPED = here / "shipped"
+
+@jit.compiled
+def doubled(number):
+    return number + number
+
+if sys.argv[1] == "ship":
+    from numba import config, int64
+    config.CPU_NAME, config.CPU_FEATURES = cache.PORTABLE
+    made = doubled.made()
+    made.compile((int64,))
+    made._cache.ship(made.targetctx)
+    raise SystemExit
+if sys.argv[1] == "together":
+    doubled.made()
+    (here / f"ready-{sys.argv[2]}").touch()
+    while len(list(here.glob("ready-*"))) < 2:
+        time.sleep(0.001)
+on_compiling.append(lambda: print("compiling"))
+print(doubled(2))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path):
+    """A program of one kernel; call it with what it should do and settings of the compiler."""
+    (tmp_path / "toy.py").write_text(TOY)
+
+    def start(*arguments: str, **settings: str) -> subprocess.Popen[str]:
+        command = [sys.executable, str(tmp_path / "toy.py"), *arguments]
+        folder = {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**SETTINGS, **folder, **settings}
+        )
+
+    return start
+
+
+@pytest.mark.slow
+def test_shipped_code_is_taken_where_the_processor_can_run_it(toy, tmp_path):
+    assert toy("ship").communicate()[0] == ""
+    shutil.rmtree(tmp_path / "kept")
+    assert toy("run").communicate()[0] == "4\n"
+    assert not machine_code(tmp_path / "kept")
+    if cache.PORTABLE[1]:
+        assert toy("run", NUMBA_CPU_NAME="generic").communicate()[0] == "compiling\n4\n"
+    for path in machine_code(tmp_path / "shipped"):
+        path.write_bytes(_flipped(path.read_bytes()))
+    assert toy("run", NUMBA_CACHE_DIR=str(tmp_path / "new")).communicate()[0] == "compiling\n4\n"
+
+
+def test_two_processes_never_compile_the_same_kernel_at_once(toy):
+    both = [toy("together", number) for number in "12"]
+    assert sorted(each.communicate()[0] for each in both) == ["4\n", "compiling\n4\n"]
+
+
+def test_a_kernel_is_compiled_where_there_are_no_locks(monkeypatch, tmp_path):
+    def refused(*_args, **_more):
+        raise NotImplementedError("no locks here")
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "FileLock", refused)
+
+    def tripled(number):
+        return 3 * number
+
+    assert jit.compiled(tripled)(2) == 6

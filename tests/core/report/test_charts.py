@@ -1,0 +1,286 @@
+"""Charts hold the figures that they show; the one page is one page with all of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import polars as pl
+import pytest
+from pypdf import PdfReader
+
+import incrowd as ic
+from incrowd.core.report.charts import against, boundaries, measures, save
+from incrowd.core.report.document import ComparisonRun
+from incrowd.core.report.one_page import conclusions, observations
+from incrowd.release.jobs.compare import Comparison
+from incrowd.works.samples import hospital
+
+SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return hospital(400, 1)
+
+
+@pytest.fixture(scope="module")
+def compared(table):
+    algorithms = [ic.Random(), ic.Mondrian(), ic.Clustering()]
+    return ic.compare(
+        table, SCHEMA, algorithms, k=[2, 8, 32], seeds=[1, 2, 3], shuffle=True, max_suppression=1.0
+    )
+
+
+def panels(chart):
+    return json.loads(chart.to_json())["hconcat"]
+
+
+def test_what_depends_on_the_order_of_rows_is_shuffled(table, compared):
+    by_name = {run.algorithm: run for run in compared.averaged()}
+    assert {name: run.runs for name, run in by_name.items()} == {"random": 3, "mondrian": 1, "clustering": 3}
+    assert by_name["clustering"].spread["loss"] > 0
+    once = ic.compare(table, SCHEMA, [ic.Clustering(), ic.Random()], k=[2], seeds=[1, 2], max_suppression=1.0)
+    assert [run.seed for run in once.runs] == [None, 1, 2]
+    # The seed of random shuffles the rows, so they are not shuffled before.
+    of_random = [run.utility for run in compared.runs if run.algorithm == "random" and run.k == 2]
+    assert of_random[:2] == [run.utility for run in once.runs[1:]]
+
+
+def test_charts_show_the_figures(compared):
+    runs = compared.averaged()
+    shown = panels(against(runs, "k", measures(compared.records)))
+    assert [panel["title"]["text"].split(" (")[0] for panel in shown] == ["seconds", "LM", "MD"]
+    for panel, name, scale in ((shown[1], "loss", compared.records), (shown[2], "distortion", 1)):
+        rows = {(row["algorithm"], row["limit"]): row for row in panel["data"]["values"]}
+        assert len(rows) == 9
+        for run in runs:
+            row = rows[run.algorithm, run.k]
+            assert row["figure"] == pytest.approx(run.utility[name] * scale)
+            spread = (run.spread or {}).get(name, 0) * scale
+            assert row["high"] - row["figure"] == pytest.approx(spread, abs=1e-9)
+    colours = {json.dumps(layer["encoding"]["color"]) for panel in shown for layer in panel["layer"]}
+    assert len(colours) == 1
+    with pytest.raises(ic.ParameterError, match="no run with a limit l gave a release"):
+        against(runs, "l", measures(1))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("json", b"{")]
+)
+def test_charts_are_written(compared, tmp_path, suffix, start):
+    target = tmp_path / f"chart.{suffix}"
+    save(against(compared.averaged(), "k", measures(compared.records)), target)
+    assert target.read_bytes().startswith(start)
+
+
+def test_charts_of_other_kinds_are_refused(compared, tmp_path, monkeypatch):
+    chart = against(compared.averaged(), "k", measures(compared.records))
+    with pytest.raises(ic.ParameterError, match=r"\.svg, \.png, \.pdf or \.json"):
+        save(chart, tmp_path / "chart.gif")
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ic.MissingExtraError, match=r"pip install '\.\[report\]'"):
+        against(compared.averaged(), "k", measures(compared.records))
+
+
+def test_boundaries_are_those_of_the_classes():
+    table = pl.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "y": [1, 1, 9, 9, 5, 5], "c": list("aabbab")})
+    release = ic.anonymize(table, ic.Schema(quasi=["x", "y", "c"]), [ic.KAnonymity(2)], max_suppression=1.0)
+    spec = json.loads(boundaries(release, "x", "y").to_json())
+    rows = (
+        spec["data"]["values"]
+        if "data" in spec and "values" in spec["data"]
+        else spec["layer"][0]["data"]["values"]
+    )
+    expected = set()
+    of_row = release.recoding.class_of_key[release.frequency.row_keys]
+    for number in set(of_row.tolist()):
+        held = table.filter(pl.Series(of_row == number))
+        expected.add((held["x"].min(), held["x"].max(), held["y"].min(), held["y"].max(), held.height))
+    assert {(row["x"], row["x2"], row["y"], row["y2"], row["records"]) for row in rows} == expected
+    with pytest.raises(ic.ParameterError, match="'c' is no quasi-identifier of numbers"):
+        boundaries(release, "x", "c")
+    full = ic.anonymize(
+        table.select("x"), ic.Schema(quasi={"x": ic.Hierarchy.intervals(5)}), [ic.KAnonymity(1)], ic.Datafly()
+    )
+    with pytest.raises(ic.ParameterError, match="no classes of its own to draw"):
+        boundaries(full, "x", "x")
+
+
+def test_the_one_page(table, compared, tmp_path):
+    varied = ic.compare(table, SCHEMA, [ic.Mondrian()], k=[8], l=[1, 2, 3])
+    target = tmp_path / "report.pdf"
+    about = "people.csv #set page(paper: a0) *not bold*"
+    compared.one_page(target, against_l=varied, at_k=8, title="A comparison", about=about)
+    pages = PdfReader(target).pages
+    assert len(pages) == 1
+    assert [round(float(side)) for side in pages[0].mediabox[2:]] == [595, 842]
+    text = " ".join(pages[0].extract_text().split())
+    for words in ("A comparison", about, "Impact of k in k-anonymity", "Impact of l in l-diversity at k = 8"):
+        assert words in text
+    run = next(run for run in compared.averaged() if (run.algorithm, run.k) == ("mondrian", 8))
+    assert f"{run.utility['distortion']:,.0f}" in text
+    assert f"{run.utility['loss'] * 400:,.0f}" in text
+    assert "The terminal gives LM per record: LM / 400." in text
+    assert text.count("per record") == 1
+    for line in (*observations(compared.averaged(), "k", 400), *conclusions(varied.averaged(), "l")):
+        assert "".join(line.split()) in "".join(text.split())
+    again = tmp_path / "again.pdf"
+    compared.one_page(again, against_l=varied, at_k=8, title="A comparison", about=about)
+    assert again.read_bytes() == target.read_bytes()
+
+
+def test_pages_that_cannot_be(table, compared, tmp_path, monkeypatch):
+    with pytest.raises(ic.ParameterError, match=r"is written as \.pdf"):
+        compared.one_page(tmp_path / "report.html")
+    many = ic.compare(
+        table, SCHEMA, [ic.Random(), *(ic.Mondrian(max_depth=depth) for depth in range(1, 6))], k=[2]
+    )
+    with pytest.raises(ic.ParameterError, match="room for 5 algorithms, not for 6"):
+        many.one_page(tmp_path / "report.pdf")
+    monkeypatch.setitem(sys.modules, "typst", None)
+    with pytest.raises(ic.MissingExtraError, match="needs typst"):
+        compared.one_page(tmp_path / "report.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_observations_say_what_the_figures_do():
+    def run(name, k, loss, seconds):
+        return _compared(name, k, {"loss": loss, "distortion": 10 * loss}, seconds)
+
+    runs = [
+        run("a", 2, 0.1, 1.0), run("b", 2, 0.2, 0.5), run("a", 4, 0.3, 2.0), run("b", 4, 0.2, 0.5),
+        run("a", 8, 0.4, 3.0), run("b", 8, 0.2, 0.5), _compared("c", 8, None, float("nan")),
+    ]  # fmt: skip
+    assert observations(runs, "k") == [
+        "a loses least (LM) for k = 2, b for k = 4 to 8.",
+        "b is fastest at every k.",
+        "a: from k = 2 to 8 its LM per record goes from 0.100 to 0.400, and it takes 3 times as long.",
+        "b: from k = 2 to 8 it loses the same, and takes as long.",
+        "No release: c (k = 8).",
+    ]
+
+    # On the page LM is a sum, as in its tables.
+    assert observations(runs, "k", 1000)[2] == (
+        "a: from k = 2 to 8 its LM goes from 100 to 400, and it takes 3 times as long."
+    )
+
+
+def test_conclusions_answer_what_to_prefer_and_to_expect():
+    def concluded(*runs):
+        return conclusions([_compared(name, k, {"loss": loss}, t) for name, k, loss, t in runs], "k")
+
+    homework = (
+        ("random", 4, 0.76, 0.1), ("clustering", 4, 0.15, 2.0), ("bottom-up", 4, 0.6, 1.0),
+        ("random", 64, 0.98, 0.1), ("clustering", 64, 0.71, 0.5), ("bottom-up", 64, 0.65, 1.0),
+    )  # fmt: skip
+    assert concluded(*homework) == [
+        "Trade-off: at k = 4 random takes 5.0% of the time of clustering, and loses 5.07 times as much; at k = 64 "
+        "random takes 10.0% of the time of bottom-up, and loses 1.51 times as much.",
+        "To prefer, the fastest of those within 10% of the least LM: clustering at every k. If seconds alone count: "
+        "random at every k.",
+        "As expected, no LM falls as k grows, and none loses more than random.",
+    ]
+    against = concluded(*homework, ("clustering", 128, 0.7, 0.5), ("random", 128, 0.6, 0.1))
+    assert against[1:] == [
+        "To prefer, the fastest of those within 10% of the least LM: clustering for k = 4 to 64, random for k = 128. "
+        "If seconds alone count: random at every k.",
+        "Against expectation LM falls as k grows: random from k = 64 to 128, clustering from k = 64 to 128.",
+        "Against expectation some lose more than random: clustering at k = 128.",
+    ]
+    assert concluded(("a", 2, 0.1, 0.5), ("b", 2, 0.2, 1.0))[:2] == [
+        "Trade-off: at k = 2 a is the fastest and loses least.",
+        "To prefer, the fastest of those within 10% of the least LM: a at every k.",
+    ]
+    assert concluded(("a", 2, 0.1, 0.5), ("a", 4, 0.1, 0.5)) == ["As expected, no LM falls as k grows."]
+    lost = [_compared("c", k, None, float("nan")) for k in (2, 4)]
+    assert conclusions(lost, "k") == []
+
+
+def test_observations_name_those_that_tie():
+    def observed(*runs):
+        return observations([_compared(name, k, {"loss": loss}, t) for name, k, loss, t in runs], "k")[:2]
+
+    runs = ("a", 2, 0.3, 1.0), ("b", 2, 0.1 + 0.2, 2.0), ("a", 4, 0.5, 1.0), ("b", 4, 0.4, 1.0004)
+    assert observed(*runs) == [
+        "a and b lose least (LM) for k = 2, b for k = 4.",
+        "a is fastest for k = 2, a and b for k = 4.",
+    ]
+    assert observed(*runs[:2])[0] == "a and b lose least (LM) at every k."
+    assert observed(*runs[:2], ("c", 2, 0.3, 1.0))[0] == "a, b and c lose least (LM) at every k."
+    turns = [(name, k, (k + place) % 2, k) for k in range(2, 11) for place, name in enumerate("ab")]
+    assert observed(*turns) == [
+        "Of 9 values of k: a loses least (LM) for 5, b for 4.",
+        "a and b are fastest at every k.",
+    ]
+    lost = [_compared("c", k, None, float("nan")) for k in range(2, 30)]
+    (line,) = observations(lost, "k")
+    assert line.startswith("No release: c (k = 2), ")
+    assert line.endswith("c (k = 7) and 22 more.")
+
+
+def _comparison(names, limit, values, spread=0.0):
+    """Runs of made-up figures, two seeds each."""
+    return Comparison(
+        400,
+        tuple(
+            ComparisonRun(
+                name, **{"k": None, "l": None, "t": None, limit: value}, seed=seed,
+                seconds=10.0**-place * (1 + seed * spread),
+                utility={"loss": 0.1 + value / 1000, "distortion": 1000.0 + value},
+            )
+            for place, name in enumerate(names)
+            for value in values
+            for seed in (0, 1)
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "values"), [("abc", 28), pytest.param("abcde", 60, marks=pytest.mark.slow)]
+)
+def test_one_page_is_one_page_whatever_is_compared(tmp_path, names, values):
+    limits = list(range(4, 4 + 4 * values, 4))
+    target = tmp_path / "report.pdf"
+    many_l = _comparison(names[-1], "l", range(1, 9))
+    _comparison(names, "k", limits).one_page(target, against_l=many_l, at_k=16)
+    pages = PdfReader(target).pages
+    assert len(pages) == 1
+    text = " ".join(pages[0].extract_text().split())
+    shown = int(re.search(rf"The tables show (\d+) of {values} values of k", text)[1])
+    assert 4 < shown < values
+    for value in (limits[0], limits[-1]):
+        assert f"{value} 1.000 {40 + value * 0.4:,.0f} {1000 + value:,}" in text
+    with pytest.raises(ic.ParameterError, match="one page has no room for all of this"):
+        _comparison("ab", "k", [2, 4]).one_page(tmp_path / "no.pdf", about="word " * 3000)
+    assert not (tmp_path / "no.pdf").exists()
+
+
+def test_legends_name_what_is_drawn_and_keep_its_colour():
+    runs = _comparison("c", "l", [1, 2]).averaged()
+    for panel in panels(against(runs, "l", measures(400), algorithms=list("abc"))):
+        for layer in panel["layer"]:
+            for channel in set(layer["encoding"]) & {"color", "shape"}:
+                assert layer["encoding"][channel]["legend"]["values"] == ["c"]
+                assert layer["encoding"][channel]["scale"]["domain"] == list("abc")
+
+
+def test_bands_on_a_logarithmic_axis_end_above_nothing():
+    runs = _comparison("abc", "k", [2, 4], spread=50).averaged()
+    seconds = panels(against(runs, "k", measures(400)))[0]
+    assert seconds["title"]["text"] == "seconds (log scale)"
+    rows = seconds["data"]["values"]
+    assert all(0 < row["low"] < row["figure"] < row["high"] for row in rows)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_axis_of_many_values_chooses_its_own(many):
+    values = list(range(2, 60, 2)) if many else [4, 8, 16]
+    panel = panels(against(_comparison("a", "k", values).averaged(), "k", measures(400)))[0]
+    axis = panel["layer"][0]["encoding"]["x"]["axis"]
+    assert axis.get("values") == (None if many else values)
+
+
+def _compared(name, k, utility, seconds):
+    return ComparisonRun(name, k, None, None, None, seconds=seconds, utility=utility)

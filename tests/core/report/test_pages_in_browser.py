@@ -1,0 +1,79 @@
+"""Reports in a browser: texts of pictures stay within them, whatever fonts the reader has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import incrowd as ic
+from incrowd.core.report.charts import boundaries, svg_for_pages
+from incrowd.core.report.pages import to_html
+from incrowd.works.samples import hospital
+from studio_browser import new_browser, require_browser
+
+SCHEMA = ic.Schema(
+    quasi={
+        "age": ic.Hierarchy.intervals(5, 10, 20, 40),
+        "zip": ic.Hierarchy.prefix(),
+        "marital_status": None,
+    },
+    sensitive=["diagnosis"],
+    unlisted="drop",
+)
+
+OUTSIDE = """
+const found = [];
+for (const text of document.querySelectorAll('svg text')) {
+    if (getComputedStyle(text).opacity === '0' || text.textContent === '') continue;
+    const box = text.getBoundingClientRect(), frame = text.ownerSVGElement.getBoundingClientRect();
+    if (box.left < frame.left - 0.5 || box.right > frame.right + 0.5) found.push(text.textContent);
+}
+return found;
+"""
+OVERLAPPING = """
+const boxes = (kind) => [...document.querySelectorAll('svg ' + kind)].map(e => e.getBoundingClientRect());
+return boxes('.role-axis-title text').some(a => boxes('.role-axis-label text').some(
+    b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    require_browser()
+    found = new_browser(tmp_path_factory.mktemp("downloads"))
+    yield found
+    found.quit()
+
+
+@pytest.fixture(scope="module")
+def table():
+    return hospital(2000, 1)
+
+
+def opened(browser, folder, text, font):
+    page = folder / "page.html"
+    page.write_text(re.sub('font-family="[^"]*"', f'font-family="{font}"', text), encoding="utf-8")
+    browser.get(page.as_uri())
+    assert browser.find_elements("css selector", "svg text")
+
+
+@pytest.mark.parametrize("font", ["Liberation Sans, sans-serif", "DejaVu Sans, Verdana"])
+def test_texts_of_charts_stay_within_their_pictures(browser, table, tmp_path, font):
+    release = ic.anonymize(
+        table, SCHEMA, [ic.KAnonymity(5)], algorithm=ic.Optimal(), max_suppression=0.05, unanswered="write"
+    )
+    opened(browser, tmp_path, to_html(release.document()), font)
+    assert browser.execute_script(OUTSIDE) == []
+    assert not browser.execute_script(OVERLAPPING)
+
+
+def test_title_of_an_axis_stands_beside_its_ticks(browser, table, tmp_path):
+    schema = ic.Schema(quasi=["age", "zip"], unlisted="drop")
+    schema = schema.with_attributes(replace(each, kind="number") for each in schema.attributes)
+    table = table.with_columns(table["zip"].cast(int))
+    release = ic.anonymize(table, schema, [ic.KAnonymity(20)])
+    opened(browser, tmp_path, svg_for_pages(boundaries(release, "age", "zip")), "DejaVu Sans, Verdana")
+    assert browser.execute_script(OUTSIDE) == []
+    assert not browser.execute_script(OVERLAPPING)

@@ -1,0 +1,356 @@
+"""Reports: what they say is what was measured, and nothing raw is in them."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from datetime import date, timedelta
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfReader
+
+import incrowd as ic
+from crossed import quick
+from incrowd.core.errors import visible
+from incrowd.core.report.charts import svg_for_pages
+from incrowd.core.report.pages import to_html, to_json, write_report
+from incrowd.works.samples import diagnosis_hierarchy, hospital
+
+SCHEMA_FILE = Path(__file__).resolve().parents[3] / "docs" / "report.schema.json"
+
+
+def valid(document):
+    again = json.loads(to_json(document))
+    jsonschema.validate(again, json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+    return again
+
+
+@pytest.fixture(scope="module")
+def table():
+    return hospital(1500, 1)
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return ic.Schema(
+        quasi={"age": None, "sex": None, "zip": ic.Hierarchy.prefix()},
+        sensitive={"diagnosis": diagnosis_hierarchy()},
+        identifying=["name", "patient_id", "birth_date"],
+        unlisted="drop",
+    )
+
+
+@pytest.fixture(scope="module")
+def release(table, schema):
+    return ic.anonymize(table, schema, [ic.KAnonymity(8), ic.LDiversity(2)])
+
+
+def test_the_report_of_a_release(release):
+    document = valid(release.document())
+    assert document["verdict"] | {"not_looked_for": []} == {
+        "state": "holds",
+        "text": "HOLDS: the release satisfies its policy, and no point is open.",
+        "points": [],
+        "not_looked_for": [],
+    }
+    assert document["columns"]["dropped"] == 3
+    assert [entry["model"] for entry in document["models"]] == ["k-anonymity", "l-diversity"]
+    first = document["models"][0]
+    assert (first["asked"], first["reached"], first["holds"]) == (8, release.privacy.smallest, True)
+    assert first["weakest"]["records"] == release.privacy.smallest
+    cells = release.table.select("age", "sex", "zip").rows()
+    assert tuple(first["weakest"]["cells"].values()) in cells
+    assert f"{release.risk['prosecutor']['max']:.1%}" in " ".join(document["sentences"])
+    exact = release.utility["loss"].value
+    losses = (document["loss"], release.document(internal=True)["loss"])
+    told = [{entry["metric"]: entry["value"] for entry in each}["loss"] for each in losses]
+    assert told == [float(f"{exact:.2g}"), exact]
+    assert "every record looks like at least" in document["sentences"][1]
+    assert (
+        document["sentences"][-1]
+        == "3 identifying columns were left out. A * or a missing cell counts as a value."
+    )
+
+
+def test_the_sentences_of_the_conditions_can_be_left_out(table, schema, release):
+    assessment = ic.assess(table, schema, [ic.KAnonymity(8), ic.LDiversity(2)])
+    for told, left in (
+        (release.sentences(), release.sentences(conditions=False)),
+        (assessment.sentences(), assessment.sentences(conditions=False)),
+    ):
+        gone = [line for line in told if line not in left]
+        assert [line.split(" ")[0] for line in gone] == ["k-anonymity", "l-diversity"]
+        assert left == [line for line in told if line not in gone]
+
+
+def test_a_page_stands_alone(release):
+    page = to_html(release.document())
+    assert page.count("<svg") == 5
+    assert not re.search(r"(src|href)=|@import|url\(http|<script", page.replace("http://www.w3.org", ""))
+    assert page.count('role="img" aria-label="') == 5
+    assert "prefers-color-scheme: dark" in page
+    assert "currentColor" in page
+    assert "#010203" not in page
+    for line in release.document()["sentences"]:
+        assert line.replace("'", "&#x27;").replace(">", "&gt;") in page
+
+
+def test_the_pdf_says_the_same(release, tmp_path):
+    release.report(tmp_path / "r.pdf")
+    text = " ".join(" ".join(page.extract_text() for page in PdfReader(tmp_path / "r.pdf").pages).split())
+    document = release.document()
+    assert document["verdict"]["text"] in text
+    assert all(line.split(";")[0][:40] in text for line in document["sentences"])
+    release.report(tmp_path / "again.pdf")
+    assert (tmp_path / "r.pdf").read_bytes() == (tmp_path / "again.pdf").read_bytes()
+
+
+def test_words_that_look_like_markup_are_words(tmp_path):
+    table = pl.DataFrame({"<b>q</b>": ["a"] * 6 + ["<script>"] * 6, "#set x *y*": list("123456") * 2})
+    release = ic.anonymize(
+        table, ic.Schema(quasi=["<b>q</b>"], sensitive=["#set x *y*"]), [ic.KAnonymity(3)], unanswered="write"
+    )
+    page = to_html(release.document())
+    assert "<script>" not in page
+    assert "&lt;b&gt;q&lt;/b&gt;" in page
+    release.report(tmp_path / "r.pdf")
+    assert "#set x *y*" in PdfReader(tmp_path / "r.pdf").pages[0].extract_text()
+
+
+@pytest.mark.parametrize("text", ["constructor", "toString", "__proto__", "hasOwnProperty", "a\u2028b"])
+def test_texts_that_every_object_of_the_charts_knows_are_texts(text):
+    table = pl.DataFrame({text: ["x"] * 6 + ["y"] * 6, "age": [text] * 6 + ["other"] * 6})
+    release = ic.anonymize(table, ic.Schema(quasi=[text, "age"]), [ic.KAnonymity(3)])
+    drawn = svg_for_pages(release.plot.column(text)), svg_for_pages(release.plot.column("age"))
+    for picture in drawn:
+        assert f">{visible(text)}" in picture
+    assert visible(text) in to_html(release.document())
+
+
+def test_signs_that_turn_a_text_around_are_written_out(tmp_path):
+    name = "\u202eegap\u2066\x1b[31m"
+    table = pl.DataFrame({name: ["x"] * 6 + ["y"] * 6})
+    release = ic.anonymize(table, ic.Schema(quasi=[name]), [ic.KAnonymity(3)])
+    release.table.write_parquet(tmp_path / "release.parquet")
+    release.policy.write(tmp_path / "policy.toml")
+    checked = ic.verify(tmp_path / "release.parquet", tmp_path / "policy.toml")
+    shown = (release, release.policy, release.policy.schema, checked)
+    for page in (to_html(release.document()), *(each._repr_html_() for each in shown)):
+        assert not {"\u202e", "\u2066", "\x1b"} & set(page)
+    assert r"\u202eegap\u2066\x1b[31m" in to_html(release.document())
+
+
+def test_a_title_is_no_wider_than_its_picture():
+    table = pl.DataFrame({"n" * 5_000: ["x"] * 6 + ["y"] * 6})
+    release = ic.anonymize(table, ic.Schema(quasi=table.columns), [ic.KAnonymity(3)])
+    width = re.search(r'<svg[^>]* width="([0-9.]+)"', svg_for_pages(release.plot.column("n" * 5_000)))
+    assert float(width[1]) < 1_000
+
+
+# --- nothing raw --------------------------------------------------------------------------------------
+
+
+def planted():
+    """Values that are met nowhere else, each in one record of a class that is recoded or suppressed."""
+    days = [date(1950, 1, 1) + timedelta(days=400 * i) for i in range(40)]
+    return pl.DataFrame(
+        {
+            "name": [f"NAME{i:03}XX" for i in range(40)],
+            "income": [100_000.0 + 1017.3371 * i for i in range(39)] + [98_765_432.123],
+            "born": days,
+            "town": ["Aville", "Bville"] * 19 + ["RAREVILLE", "ODDVILLE"],
+            "job": [f"job{i % 4}" for i in range(38)] + ["SPYMASTER", "POPESS"],
+            "ill": ["flu", "cold"] * 20,
+        }
+    )
+
+
+JOBS = ic.Hierarchy.from_nested(
+    {"*": {"common": ["job0", "job1", "job2", "job3"], "SPYMASTER": [], "POPESS": []}}
+)
+RAW = ["98765432", "98,765,432", "RAREVILLE", "ODDVILLE", "SPYMASTER", "POPESS", "NAME0", "XX"]
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    quick([ic.Mondrian(), ic.Optimal(), ic.Clustering(), ic.CellSuppression()], ic.Mondrian(), ic.Optimal()),
+)
+def test_no_raw_value_is_in_any_report(tmp_path, algorithm):
+    table = planted()
+    schema = ic.Schema(
+        quasi={"income": ic.Hierarchy.intervals(50_000, 200_000) if algorithm.name == "optimal" else None,
+               "born": ic.Hierarchy.dates("year", "decade") if algorithm.name == "optimal" else None,
+               "town": None, "job": JOBS},
+        sensitive=["ill"],
+        identifying=["name"],
+    )  # fmt: skip
+    release = ic.anonymize(
+        table, schema, [ic.KAnonymity(4)], algorithm, max_suppression=0.6, unanswered="write"
+    )
+    public = json.dumps(release.table.to_dicts(), default=str)
+    hidden = [value for value in RAW if value not in public]
+    hidden += [str(value) for value in table["income"].to_list() if str(value) not in public]
+    hidden += [str(day) for day in table["born"].to_list() if str(day) not in public]
+    assert len(hidden) > 20
+    for suffix in ("html", "json", "pdf"):
+        target = tmp_path / f"report.{suffix}"
+        release.report(target)
+        text = target.read_bytes().decode("latin-1")
+        if suffix == "pdf":
+            reader = PdfReader(target)
+            text = " ".join(page.extract_text() for page in reader.pages) + str(reader.metadata)
+        assert not [value for value in hidden if value in text], suffix
+    release.report(tmp_path / "internal.json", internal=True)
+    inside = json.loads((tmp_path / "internal.json").read_text())
+    assert inside["internal"]
+    assert "RAREVILLE" in json.dumps(inside)
+    release.report(tmp_path / "internal.html", internal=True)
+    assert "INTERNAL" in (tmp_path / "internal.html").read_text()
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(12, 60))
+    column = lambda values: draw(st.lists(values, min_size=rows, max_size=rows))  # noqa: E731
+    return pl.DataFrame(
+        {
+            "n": column(st.one_of(st.none(), st.integers(-50, 1000).map(float))),
+            "t": column(st.sampled_from(["a1", "a2", "b1", "b2", "c"])),
+            "c": column(st.sampled_from(["u", "v", "w", None])),
+            "s": column(st.sampled_from(["x", "y"])),
+        },
+        schema={"n": pl.Float64, "t": pl.String, "c": pl.String, "s": pl.String},
+    )
+
+
+TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"], "c": []}})
+
+
+@given(
+    tables(),
+    st.sampled_from([ic.Mondrian(), ic.Clustering(), ic.Datafly(), ic.CellSuppression()]),
+    st.integers(2, 6),
+)
+def test_bins_count_everybody_and_name_no_few(table, algorithm, k):
+    schema = ic.Schema(quasi={"n": None, "t": TREE, "c": None}, sensitive=["s"])
+    try:
+        release = ic.anonymize(table, schema, [ic.KAnonymity(k)], algorithm, max_suppression=1.0)
+    except ic.InfeasibleError:
+        return
+    document = valid(release.document())
+    floor = max(5, k)
+    for attribute in document["attributes"]:
+        bins = attribute["bins"]
+        name = attribute["name"]
+        missing = int(table[name].null_count())
+        before = sum(each["before"] for each in bins)
+        assert before == table.height or (before == table.height - missing and missing < floor)
+        after = sum(each["after"] for each in bins)
+        if before == table.height:
+            assert after <= table.height - attribute["suppressed"] + 1e-6
+        released = {str(value) for value in release.table[name].to_list()}
+        for each in bins:
+            if each["label"] in ("generalized further", "others", "all", "one value"):
+                continue
+            assert each["before"] >= floor or len(bins) <= 2
+            if name == "c":
+                assert each["label"] in released | {"(missing)"}
+            if name == "t":
+                assert each["label"] in {"A", "B"} | released
+
+
+@pytest.mark.parametrize(
+    ("state", "roles", "k"), [("holds", "drop", 8), ("open", "keep", 8), ("broken", "", 5)]
+)
+def test_the_verdict_and_its_points_stand_on_top_in_its_colour(table, tmp_path, state, roles, k):
+    schema = ic.Schema(quasi=["age", "sex"], unlisted=roles or "drop")
+    named = table.select("patient_id", "age", "sex")
+    if state == "broken":
+        verdict = ic.assess(named, schema, [ic.KAnonymity(k)]).verdict
+        document = ic.assess(named, schema, [ic.KAnonymity(k)]).document(schema)
+    else:
+        release = ic.anonymize(named, schema, [ic.KAnonymity(k)], unanswered="write")
+        verdict, document = release.verdict, release.document()
+    assert verdict.state == state
+    page = to_html(document)
+    first = page.partition("<h1>")[2]
+    assert f'<p class="verdict {state}">{verdict.text}</p>' in first
+    for point in verdict.points:
+        assert html.escape(point.text) in first.partition("<h2>What was asked")[0]
+    assert (f'class="points {state}"' in page) == bool(verdict.points)
+    # Green is for a verdict that holds, and for nothing else.
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    green = re.findall(r"([^{};]*)\{[^}]*var\(--good\)", style)
+    assert len(green) >= 2
+    assert all("verdict" in each and ".holds" in each for each in green)
+
+
+# --- assessments and comparisons ----------------------------------------------------------------------
+
+
+def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
+    assessment = ic.assess(table, schema, [ic.KAnonymity(5)])
+    document = valid(assessment.document(schema))
+    assert document["verdict"]["state"] == "broken"
+    assert document["verdict"]["text"] == "BROKEN: the table does not satisfy its policy (limit)."
+    assert document["verdict"]["points"][0]["text"] == "k-anonymity fails: k is 1, asked is 5."
+    assert all(entry["weakest"] is None for entry in document["models"])
+    assert f"{assessment.unique:,} records" in document["sentences"][1]
+    for suffix in ("html", "pdf", "json"):
+        assessment.report(tmp_path / f"a.{suffix}", schema)
+    everything = (tmp_path / "a.html").read_text() + (tmp_path / "a.json").read_text()
+    rare = table.group_by("zip").len().filter(pl.col("len") == 1)["zip"].to_list()
+    assert rare
+    assert not [value for value in rare if re.search(rf"(?<![\d.]){value}(?!\d)", everything)]
+    plain = ic.assess(table, schema)
+    nothing = valid(plain.document(schema))
+    assert (nothing["verdict"]["state"], nothing["verdict"]["text"]) == (
+        "",
+        "No limit was asked for; the figures say how private the table is.",
+    )
+    assert '<p class="verdict">No limit was asked for' in to_html(nothing)
+
+
+def test_the_report_of_a_comparison(table, tmp_path):
+    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
+    comparison = ic.compare(
+        table, schema, [ic.Mondrian(), ic.Random()], k=[2, 8], seeds=[1, 2], max_suppression=1.0
+    )
+    document = valid(comparison.document())
+    assert document["limits"] == ["k"]
+    assert document["verdict"]["state"] == ""
+    assert len(document["runs"]) == 4
+    for suffix in ("html", "pdf", "json"):
+        comparison.report(tmp_path / f"c.{suffix}")
+    assert (tmp_path / "c.html").read_text().count("<figure") == 1
+    with pytest.raises(ic.ParameterError, match=r"a report is written as \.html, \.pdf, \.json"):
+        write_report(document, tmp_path / "c.docx")
+    with pytest.raises(ic.TableError, match="exists already"):
+        write_report(document, tmp_path / "c.json", force=False)
+
+
+# --- notebooks ----------------------------------------------------------------------------------------
+
+
+def test_what_notebooks_show(table, schema, release):
+    shown = {
+        "schema": schema._repr_html_(),
+        "tree": diagnosis_hierarchy()._repr_html_(),
+        "frequency": release.frequency._repr_html_(),
+        "assessment": ic.assess(table, schema, [ic.KAnonymity(2)])._repr_html_(),
+        "release": release._repr_html_(),
+    }
+    assert "patient_id" in shown["schema"]
+    assert shown["tree"] == "<p>Hierarchy(243 leaves, height 3): draw() shows its labels</p>"
+    assert "1,500 records" in shown["frequency"]
+    assert "fails" in shown["assessment"]
+    assert release.verdict.text in shown["release"]
+    zips = table.group_by("zip").len().filter(pl.col("len") == 1)["zip"].to_list()
+    for name in ("frequency", "assessment", "release"):
+        assert not [value for value in zips if value in shown[name]]

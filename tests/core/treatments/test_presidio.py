@@ -1,0 +1,49 @@
+"""Texts that presidio reads; the library and its model are played by a stand-in."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+import incrowd as ic
+from incrowd.core.texts import name
+from treatment_tables import given
+
+
+class Reader:
+    """Finds names in English, and a longer one around each."""
+
+    def analyze(self, text: str, language: str) -> list[SimpleNamespace]:
+        finds = []
+        for wanted, kind in (("Ann", "PERSON"), ("Ann Lee", "PERSON"), ("Leeds", "LOCATION")):
+            start = text.find(wanted)
+            if start >= 0:
+                finds.append(SimpleNamespace(start=start, end=start + len(wanted), entity_type=kind))
+        return finds
+
+
+@pytest.fixture
+def reader(monkeypatch):
+    monkeypatch.setattr(name, "models", lambda: {"en": "a model"})
+    monkeypatch.setattr(name, "analyzer", lambda installed: Reader())
+    monkeypatch.setattr(name, "find_spec", lambda library: object())
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("Mrs Ann Lee called", "Mrs [PERSON] called"),
+        ("Ann of Leeds", "[PERSON] of [LOCATION]"),
+        ("fine", "fine"),
+        (None, None),
+    ],
+)
+def test_finds_become_their_kind_and_the_longest_counts(reader, text, redacted):
+    assert given(ic.Presidio(), [text, "Ann"]) == [redacted, "[PERSON]"]
+
+
+def test_without_the_library_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(name, "models", dict)
+    with pytest.raises(ic.MissingExtraError, match=r"pip install .*names"):
+        given(ic.Presidio(), ["Ann"])

@@ -1,0 +1,39 @@
+"""The last line of a command: it sounds like a verdict only where the verdict holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from incrowd.faces.cli.summary import last_line
+from incrowd.release.gate.points import Point
+from incrowd.release.gate.verdict import Verdict
+
+pytestmark = pytest.mark.gated
+
+POINT = Point("much-suppressed", (), 0.3, "30% are suppressed.", "Ask for less.")
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age,number\n" + "".join(f"{20 + row % 20},{1000 + 7 * row}\n" for row in range(60)))
+    return path
+
+
+def test_a_release_with_open_points_is_written_although_they_are_open(run, people, tmp_path):
+    asked = ("anonymize", str(people), "--qi", "age", "--insensitive", "number", "-k", "3")
+    done = run(*asked, "-o", str(tmp_path / "out.csv"), "--unanswered", "write")
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[-1].startswith("written although 1 point is open: ")
+    assert "every model holds" not in done.out
+    answer = ("--accept", "unique-column:number=a number that we made up")
+    done = run(*asked, "-o", str(tmp_path / "other.csv"), *answer)
+    assert done.status == 0, done.err
+    last = done.out.splitlines()[-1]
+    assert last.startswith("written: ")
+    assert "every model holds" in last
+
+
+def test_several_points_are_counted():
+    assert last_line(Verdict((POINT, POINT)), "a.csv", "x") == "written although 2 points are open: a.csv"
+    assert last_line(Verdict(()), "a.csv", "every model holds") == "written: a.csv, every model holds"

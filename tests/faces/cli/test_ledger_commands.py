@@ -1,0 +1,338 @@
+"""`incrowd ledger`, and `--ledger` of the commands that release: all or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.core.io import placing
+from incrowd.core.io.chain import _digested
+from incrowd.release.jobs.ledger import Ledger
+
+POLICY = """
+version = 3
+unlisted = "drop"
+columns.ssn = { role = "person" }
+columns.age = { role = "quasi", hierarchy = { intervals = [WIDTH] }, levels = [1] }
+columns.disease = { role = "sensitive" }
+algorithm.name = "optimal"
+models = [{ model = "k-anonymity", k = 3 }]
+ledger.epsilon = 2.5
+"""
+SPEC = """
+columns.disease = { mechanism = "randomized-response", epsilon = 1.5, categories = ["a", "b", "c"] }
+ledger.epsilon = 2.5
+"""
+TO = ("--ledger", "book", "--recipient", "hospital A")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    table = pl.DataFrame(
+        {
+            "ssn": [f"planted-{n}" for n in range(60)],
+            "age": range(20, 80),
+            "disease": ["abc"[n % 3] for n in range(60)],
+        }
+    )
+    table.write_csv("people.csv")
+    (tmp_path / "policy.toml").write_text(POLICY.replace("WIDTH", "10"))
+    (tmp_path / "other.toml").write_text(POLICY.replace("WIDTH", "8"))
+    (tmp_path / "spec.toml").write_text(SPEC)
+    assert run("ledger", "init", "book").status == 0
+    return tmp_path
+
+
+def anonymize(run, name, policy="policy.toml", *more):
+    return run("anonymize", "people.csv", "--policy", policy, "-o", name, *TO, *more)
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()} - {
+        "people.csv", "policy.toml", "other.toml", "spec.toml", "book"
+    }  # fmt: skip
+
+
+def test_a_release_is_recorded_shown_and_verified(run, folder, monkeypatch):
+    assert anonymize(run, "out.csv", "policy.toml", "--recoding", "recoding").status == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("ledger", "show", "book")
+    assert shown.status == 0
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert len(shown.out.splitlines()) <= 24
+    assert "anonymize  hospital A       60      60" in shown.out
+    found = json.loads(run("ledger", "show", "book", "--json").out)
+    [entry] = found["entries"]
+    assert entry["release"] == ic_digest(folder / "out.csv")
+    assert entry["policy"] == ic_digest(folder / "policy.toml")
+    assert entry["models"] == {"k-anonymity ": [3, 10]}
+    done = run("ledger", "verify", "book")
+    assert done.status == 0
+    assert found["digest"] in done.out + done.err
+
+
+def ic_digest(path):
+    from incrowd.core.io.seals import digest_of
+
+    return digest_of(path)
+
+
+def test_a_harmful_release_is_refused_and_nothing_is_written(run, folder):
+    assert anonymize(run, "out.csv").status == 0
+    done = anonymize(run, "second.csv", "other.toml", "--recoding", "recoding", "--save-policy", "saved.toml")
+    assert done.status == 1
+    assert "Together with release 1 of the ledger" in done.err
+    assert "hospital A" in done.err
+    assert "planted" not in done.err
+    assert names(folder) == {"out.csv"}
+    assert anonymize(run, "second.csv").status == 0
+    assert len(Ledger.open("book").entries) == 2
+
+
+def test_apply_records_its_batch(run, folder):
+    assert anonymize(run, "out.csv", "policy.toml", "--recoding", "recoding").status == 0
+    pl.read_csv("people.csv").with_columns(ssn="new " + pl.col("ssn")).write_csv("next.csv")
+    call = ("apply", "recoding", "next.csv", "--policy", "policy.toml", *TO)
+    done = run(*call, "-o", "next-safe.csv")
+    assert (done.status, "--ledger-new-people" in done.err) == (2, True)
+    assert names(folder) == {"out.csv", "recoding", "next.csv"}
+    assert run(*call, "--ledger-new-people", "-o", "next-safe.csv").status == 0
+    pl.read_csv("people.csv").head(59).write_csv("next.csv")
+    assert run(*call, "-o", "again.csv").status == 1
+    assert names(folder) == {"out.csv", "recoding", "next.csv", "next-safe.csv"}
+    assert [each["command"] for each in Ledger.open("book").entries] == ["anonymize", "apply"]
+
+
+def test_randomize_spends_epsilon_up_to_the_limit(run, folder):
+    call = ("randomize", "people.csv", "--spec", "spec.toml", *TO)
+    assert run(*call, "-o", "noisy.csv").status == 0
+    done = run(*call, "-o", "again.csv")
+    assert done.status == 1
+    assert "epsilon of the ledger to 3, and 2.5 is allowed" in done.err
+    assert names(folder) == {"noisy.csv"}
+    (folder / "spec.toml").write_text(SPEC.replace("ledger.epsilon", "ledger.limit"))
+    assert run(*call, "-o", "again.csv").status == 2
+
+
+def test_an_entry_that_cannot_be_written_keeps_the_release_back(run, folder, monkeypatch):
+    real = os.fsync
+
+    def full(number):
+        if os.readlink(f"/proc/self/fd/{number}").endswith("ledger.jsonl"):
+            raise OSError(28, "No space left on device")
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = anonymize(run, "out.csv")
+    assert done.status == 2
+    assert "ledger.jsonl: cannot be read or written (No space left" in done.err
+    monkeypatch.undo()
+    os.chdir(folder)
+    assert names(folder) == set()
+    assert Ledger.open("book").entries == []
+    assert Ledger.open("book").verify() is None
+
+
+def test_a_release_that_cannot_be_placed_leaves_no_entry(run, folder, monkeypatch):
+    def fails(made, target):
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(placing, "_link", fails)
+    assert anonymize(run, "out.csv").status == 2
+    monkeypatch.undo()
+    os.chdir(folder)
+    assert names(folder) == set()
+    assert Ledger.open("book").entries == []
+
+
+KILLED = """
+import os, sys
+from incrowd.faces.cli import main
+from incrowd.core.io import placing
+placing._link = lambda *_: os._exit(9)
+sys.argv = ["incrowd", *sys.argv[1:]]
+main()
+"""
+
+
+def test_the_entry_of_a_run_that_was_killed_before_the_release_is_placed_is_taken_back(run, folder):
+    call = (
+        "anonymize",
+        "people.csv",
+        "--policy",
+        "policy.toml",
+        "-o",
+        "out.csv",
+        *TO,
+        "--unanswered",
+        "write",
+    )
+    done = subprocess.run([sys.executable, "-c", KILLED, *call], check=False, timeout=120)
+    assert done.returncode == 9
+    assert not (folder / "out.csv").exists()
+    # Until then the ledger has an entry too many, and never one too few.
+    assert len(Ledger.open("book").entries) == 1
+    assert Ledger.open("book").verify() is None
+    assert anonymize(run, "out.csv", "other.toml").status == 0
+    assert len(Ledger.open("book").entries) == 1
+    assert len([*(folder / "book" / "people").iterdir()]) == 1
+
+
+def test_verify_ends_with_1_where_a_line_was_changed(run, folder):
+    assert anonymize(run, "out.csv").status == 0
+    path = folder / "book" / "ledger.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"hospital A", b"hospital B"))
+    done = run("ledger", "verify", "book")
+    assert done.status == 1
+    assert "line 2 was changed" in done.err
+    assert anonymize(run, "second.csv").status == 2
+    assert names(folder) == {"out.csv"}
+
+
+def test_the_attack_counts_whom_the_releases_expose(run, folder):
+    assert run("attack", "--ledger", "book").status == 2
+    assert anonymize(run, "out.csv").status == 0
+    # Without the ledger's gate, as if it had been released before there was one.
+    book, table = Ledger.open("book"), pl.read_csv("people.csv")
+    other = ic.anonymize(table, ic.Policy.read("other.toml"))
+    Ledger._refuse, kept = (lambda *_: None), Ledger._refuse
+    try:
+        book.add(other, table, recipient="B")
+    finally:
+        Ledger._refuse = kept
+    [found] = json.loads(run("attack", "--ledger", "book", "--json").out)["attacks"]
+    joint = table.group_by(pl.col("age") // 10, (pl.col("age") // 8).alias("eight")).len()
+    exposed = joint.filter(pl.col("len") < 3)["len"].sum()
+    assert found["figures"] == {"exposed": exposed, "people": 60, "releases": 2}
+    assert exposed > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--ledger", "book"), "--recipient, who gets it"),
+        (("--recipient", "A"), "give --ledger"),
+        (("--ledger-keys", "ssn"), "give --ledger"),
+        (("--ledger", "none", "--recipient", "A"), "none: is no ledger"),
+        (("--ledger", "empty", "--recipient", "A"), "is no ledger"),
+        ((*TO, "--stream"), "leave --stream out"),
+        ((*TO, "--ledger-keys", "name"), "name"),
+        ((*TO, "--ledger-keys", "ssn,ssn"), "--ledger-keys: column 'ssn' is named twice; name it once"),
+        ((*TO, "--ledger-keys", "a,a"), "'a' is named twice"),
+        ((*TO, "--ledger-keys", ","), "--ledger-keys names no column"),
+        *(
+            (
+                ("--ledger", place, "--recipient", "A"),
+                f"{place or '.'}: is no ledger, ledger.jsonl is missing",
+            )
+            for place in (
+                "/proc",
+                "/proc/1/root",
+                "/",
+                "/dev/null",
+                "/dev/stdin",
+                "people.csv",
+                "",
+                "people.csv/x",
+            )
+        ),
+        (("--ledger", "x" * 300, "--recipient", "A"), "is no ledger"),
+    ],
+)
+def test_wrong_calls_write_nothing(run, folder, more, told):
+    (folder / "empty").mkdir()
+    done = run("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv", *more)
+    assert done.status == 2
+    assert told in done.err
+    assert names(folder) == {"empty"}
+    assert Ledger.open("book").entries == []
+
+
+@pytest.mark.parametrize("name", ["records", "date", "l", "file"])
+def test_a_forged_entry_is_refused_by_every_command(run, folder, name):
+    assert anonymize(run, "out.csv").status == 0
+    path = folder / "book" / "ledger.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    entry = json.loads(lines[-1])
+    del entry["digest"]
+    entry["record"][name] = "x"
+    digest, line = _digested(json.dumps(entry).encode())
+    path.write_bytes(b"".join([*lines[:-1], line, b"\n"]))
+    path.with_suffix(".head").write_text(f"{len(lines)} {digest}\n")
+    told = (
+        f"book: '{name}' of entry 1 is not what incrowd writes; put all files of the ledger back from a copy"
+    )
+    for status, call in (
+        (2, ("anonymize", "people.csv", "--policy", "policy.toml", "-o", "second.csv", *TO)),
+        (2, ("randomize", "people.csv", "--spec", "spec.toml", "-o", "second.csv", *TO)),
+        (2, ("ledger", "show", "book")),
+        (2, ("attack", "--ledger", "book")),
+        (1, ("ledger", "verify", "book")),
+    ):
+        done = run(*call)
+        assert (done.status, done.err) == (status, f"incrowd: {told}\n"), call
+    assert names(folder) == {"out.csv"}
+
+
+def test_a_table_of_a_database_is_refused_before_anything_is_made(run, folder):
+    with sqlite3.connect("people.db") as database:
+        database.execute("CREATE TABLE people (ssn, age INTEGER, disease)")
+        database.executemany("INSERT INTO people VALUES (?, ?, ?)", pl.read_csv("people.csv").rows())
+    call = (
+        "anonymize",
+        "sqlite:///people.db",
+        "--table",
+        "people",
+        "--policy",
+        "policy.toml",
+        "--into",
+        "safe",
+    )
+    done = run(*call, *TO)
+    assert done.status == 2
+    assert "not in memory" in done.err
+    with sqlite3.connect("people.db") as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("people",)]
+    assert Ledger.open("book").entries == []
+
+
+def test_an_attack_without_tables_or_ledger_is_refused(run, folder):
+    for call in (
+        ("attack",),
+        ("attack", "people.csv"),
+        ("attack", "people.csv", "people.csv", "--ledger", "book"),
+    ):
+        done = run(*call)
+        assert done.status == 2
+        assert "name DATA and RELEASE, or --ledger alone" in done.err
+
+
+def test_the_verifier_reads_the_limit_of_the_ledger(run, folder):
+    assert anonymize(run, "out.csv", "policy.toml", "--row-map", "rows.parquet").status == 0
+    call = ("--against", "people.csv", "--row-map", "rows.parquet")
+    assert run("verify", "out.csv", "--policy", "policy.toml", *call).status == 0
+    for wrong in (
+        "ledger.epsilon = 0",
+        "ledger.limit = 1",
+        "ledger.m = 1",
+        'ledger = "x"',
+        "ledger.epsilon = true",
+    ):
+        (folder / "wrong.toml").write_text(
+            POLICY.replace("ledger.epsilon = 2.5", wrong).replace("WIDTH", "10")
+        )
+        done = run("verify", "out.csv", "--policy", "wrong.toml", *call)
+        assert (done.status, "ledger" in done.err) == (2, True)
+        with pytest.raises(ic.PolicyError, match="ledger"):
+            ic.Policy.read("wrong.toml")
+    policy = ic.Policy.read("policy.toml")
+    policy.write("again.toml")
+    assert ic.Policy.read("again.toml").ledger_epsilon == policy.ledger_epsilon == 2.5

@@ -1,0 +1,106 @@
+"""The account of a release as rows of pictures and tables."""
+
+from __future__ import annotations
+
+import pytest
+
+import incrowd as ic
+from incrowd.core.presentation.documents import rounded
+from incrowd.faces.studio import account
+from incrowd.faces.studio.account import Pair
+from incrowd.release.gate.wording import at_most
+from incrowd.works.samples import hospital, hospital_policy
+
+
+@pytest.fixture(scope="module")
+def raw():
+    return hospital(400)
+
+
+@pytest.fixture(scope="module")
+def release(raw):
+    return ic.anonymize(raw, hospital_policy(), unanswered="write")
+
+
+@pytest.fixture(scope="module")
+def document(release):
+    return release.document()
+
+
+def test_every_quasi_identifier_has_its_records_before_and_after(document, release):
+    found = account.changes(document)
+    assert [each.name for each in found] == ["age", "sex", "zip", "marital_status", "admission_date"]
+    for change in found:
+        assert sum(pair.before for pair in change.records) == 400
+        assert sum(pair.after for pair in change.records) == pytest.approx(400)
+        assert change.lost == rounded(release.utility["loss"].per_attribute[change.name])
+    assert "single value" in found[0].how
+
+
+def test_four_figures_are_those_of_the_account(document, release):
+    found = account.tiles(document)
+    assert [name for name, *_ in found] == ["Largest risk", "Smallest class", "Loss", "Suppressed"]
+    assert found[0][1:] == (
+        at_most(document["risk"]["after"]["prosecutor"]["max"]),
+        "for whoever knows age, sex, zip, marital_status and admission_date, and nothing else; was 100% before",
+    )
+    assert found[1][1:] == (str(release.privacy.smallest), "was 1 before")
+    assert found[2][1] == f"{rounded(release.utility['loss'].value):.1%}"
+    assert found[3][1:] == (str(release.privacy.suppressed), "of 400 records")
+
+
+def test_records_are_told_by_the_size_of_their_class_and_small_sizes_come_first(document, release):
+    found = account.class_sizes(document)
+    assert [each.label for each in found][:2] == ["1", "5 to 9"]
+    assert sum(each.before or 0 for each in found) == 400
+    assert sum(each.after or 0 for each in found) == 400 - release.privacy.suppressed
+    assert found[0] == Pair("1", 400, None)
+
+
+def test_risks_are_told_before_and_after(document):
+    found = {each.label: each for each in account.risks(document)}
+    assert found["prosecutor, highest"] == Pair(
+        "prosecutor, highest", 1.0, document["risk"]["after"]["prosecutor"]["max"]
+    )
+    figures = account.risk_figures(document)
+    assert ("prosecutor", "mean over classes") in [row[:2] for row in figures]
+    assert len(figures) == sum(map(len, document["risk"]["after"].values()))
+
+
+def test_the_weakest_class_of_each_model_is_told_by_its_cells(document, release):
+    names, rows = account.weakest(document)
+    quasi = [each.name for each in release.policy.schema.quasi]
+    assert names == ["model", *quasi, "records", "reached"]
+    assert [row[0] for row in rows][:2] == ["k-anonymity", "l-diversity of diagnosis"]
+    assert (rows[0][-2], rows[0][-1]) == ("5", "5")
+
+
+def test_an_attacker_who_knows_some_columns_has_a_weakest_class_of_these():
+    entry = {"model": "m", "attribute": None, "reached": 3.0, "weakest": {"cells": {"a": None}, "records": 3}}
+    other = {
+        "model": "n",
+        "attribute": "s",
+        "reached": 2.5,
+        "weakest": {"cells": {"b": "x"}, "records": 1_000},
+    }
+    names, rows = account.weakest({"models": [entry, other, {"model": "p", "weakest": None}]})
+    assert names == ["model", "a", "b", "records", "reached"]
+    assert rows == [("m", "(missing)", "any", "3", "3"), ("n of s", "any", "x", "1,000", "2.5")]
+
+
+def test_the_pairs_of_columns_that_changed_most_come_first(release):
+    found = ic.fidelity(release)
+    rows = account.associations(found)
+    moved = [abs(before - after) for _, before, after in rows]
+    assert len(rows) == 10
+    assert moved == sorted(moved, reverse=True)
+    assert [row[0] for row in account.distances(found)] == [each.column for each in found.marginals]
+
+
+def test_an_attack_is_told_with_what_guessing_gives(raw, release):
+    tried = ic.attack(raw, release.texts, release.policy.schema, attacks=10, kinds=["linkability"])
+    ((name, guesses, right, without, told),) = account.attempts(tried)
+    assert (name, guesses) == ("linkability", "10")
+    assert right.startswith(f"{tried[0].main.value:.1%} (")
+    assert without.startswith(f"{tried[0].baseline.value:.1%} (")
+    assert told == ("helps" if tried[0].stronger_than_guessing else "no better than guessing")

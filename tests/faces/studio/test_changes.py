@@ -1,0 +1,137 @@
+"""Changes that remove a point: each is tried, and the point is gone from the next release."""
+
+from __future__ import annotations
+
+import random
+from datetime import date
+
+import polars as pl
+import pytest
+
+from incrowd.core.errors import VerdictError
+from incrowd.core.progress import Silent
+from incrowd.faces.studio import export
+from incrowd.faces.studio.changes import CHANGES, changes_of, head_of
+from incrowd.faces.studio.tables import Source
+from incrowd.faces.studio.work import Work
+from incrowd.release.gate.kinds import KINDS
+
+ROWS = 120
+DRAWN = random.Random(5)
+COLUMNS = {
+    "age": [20 + row % 20 for row in range(ROWS)],
+    "decade": [(20 + row % 20) // 10 for row in range(ROWS)],
+    "cost": [1_000 + 37 * row for row in range(ROWS)],
+    "badge": [f"b{row * 7 % ROWS:03}" for row in range(ROWS)],
+    "pay": [*(20_000 + 1_000 * (row % 40) for row in range(ROWS - 1)), 2_000_000],
+    "height": [150 + row % 30 for row in range(ROWS)],
+    "weight": [50 + row // 4 for row in range(ROWS)],
+    "ill": [DRAWN.choice(["flu", "HIV", "cold"]) for row in range(ROWS)],
+    "mail": [f"person{row % 4}@example.org" for row in range(ROWS)],
+    "ward": [f"w{row % 3}" for row in range(ROWS)],
+}
+
+
+def opened(tmp_path, roles: dict[str, str], models=None) -> Work:
+    work = Work()
+    pl.DataFrame({name: COLUMNS[name] for name in roles}).write_parquet(tmp_path / "people.parquet")
+    work.open(Source(tmp_path / "people.parquet", "people.parquet"))
+    for name, role in roles.items():
+        work.chosen.columns[name] = {"role": role}
+    work.chosen.document["models"] = models or [{"model": "k-anonymity", "k": 3}]
+    return work
+
+
+CASES = {
+    "unique-column": {"age": "quasi", "cost": "insensitive"},
+    "unique-together": {"age": "quasi", "height": "insensitive", "weight": "insensitive"},
+    "outlying-value": {"age": "quasi", "pay": "insensitive"},
+    "personal-text": {"age": "quasi", "mail": "insensitive"},
+    "unprotected-sensitive": {"age": "quasi", "ill": "sensitive"},
+    "derived-column": {"age": "quasi", "decade": "insensitive"},
+}
+TRIED = [
+    ("unique-column", "round"),
+    ("unique-column", "quasi"),
+    ("unique-column", "identifying"),
+    ("unique-together", "round"),
+    ("unique-together", "identifying"),
+    ("outlying-value", "limit"),
+    ("outlying-value", "quasi"),
+    ("outlying-value", "identifying"),
+    ("personal-text", "identifying"),
+    ("unprotected-sensitive", "protect"),
+    ("unprotected-sensitive", "identifying"),
+    ("derived-column", "quasi"),
+    ("derived-column", "identifying"),
+]
+
+
+def test_changes_are_for_kinds_of_points():
+    assert set(CHANGES) <= set(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "change"), TRIED)
+def test_a_change_removes_its_point(tmp_path, kind, change):
+    work = opened(tmp_path, CASES[kind])
+    release = work.anonymize(Silent())
+    (point,) = (each for each in release.verdict.open if each.name == kind)
+    (made,) = (each for each in changes_of(point, work, head_of(work)) if each.name == change)
+    made.make()
+    work.changed()
+    release = work.anonymize(Silent())
+    assert kind not in {each.name for each in release.verdict.points}, release.verdict.lines()
+    if change != "protect":
+        # What a click changed can be undone.
+        assert work.undo() == [point.columns[0]]
+        assert work.chosen.columns[point.columns[0]] == {"role": CASES[kind][point.columns[0]]}
+    work.close()
+
+
+@pytest.mark.parametrize(
+    ("treat", "then"),
+    [
+        ({"round": 1000}, {"round": 1000, "top": 0.9}),
+        ({"bottom": 0.1}, {"top": 0.9, "bottom": 0.1}),
+        ({"noise": 0.001}, None),
+    ],
+)
+def test_a_limit_is_added_to_a_treatment_that_can_have_it(tmp_path, treat, then):
+    work = opened(tmp_path, CASES["outlying-value"])
+    work.chosen.columns["pay"]["treat"] = treat
+    (point,) = (each for each in work.anonymize(Silent()).verdict.open if each.name == "outlying-value")
+    made = {each.name: each for each in changes_of(point, work, head_of(work))}
+    assert ("limit" in made) == (then is not None)
+    if then is not None:
+        made["limit"].make()
+        assert work.chosen.columns["pay"]["treat"] == then
+    work.close()
+
+
+def test_texts_are_not_rounded(tmp_path):
+    work = opened(tmp_path, {"age": "quasi", "badge": "insensitive"})
+    (point,) = work.anonymize(Silent()).verdict.open
+    assert [each.name for each in changes_of(point, work, head_of(work))] == ["quasi", "identifying"]
+    work.close()
+
+
+def test_a_clause_is_attested_and_the_release_is_judged_anew(tmp_path):
+    work = opened(tmp_path, {"age": "quasi", "ward": "insensitive"})
+    work.chosen.document["profile"] = {"name": "hipaa-safe-harbor"}
+    release = work.anonymize(Silent())
+    assert (release.verdict.state, [each.name for each in release.verdict.open]) == (
+        "open",
+        ["unanswered-clause"],
+    )
+    with pytest.raises(VerdictError, match="unanswered-clause"):
+        export.report_file(work, ".json")
+    (clause,) = (each for each in release.clauses if each.unanswered)
+    said = {"clause": clause.id, "by": "A. Officer", "on": "2026-01-31", "says": "We know of nothing."}
+    work.accept([], [said])
+    assert work.release.verdict.holds
+    assert work.account["verdict"]["state"] == "holds"
+    assert work.release.policy.profile.attested[clause.id].on == date(2026, 1, 31)
+    assert work.chosen.document["profile"]["attested"] == [said]
+    # A new run knows the answer.
+    assert work.anonymize(Silent()).verdict.holds
+    work.close()

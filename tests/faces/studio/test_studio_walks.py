@@ -1,0 +1,295 @@
+"""Four people go from the first page to the downloaded release, each on a screen of their own.
+
+What stands where on the page is named in the first functions alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from incrowd.core.io.files import CsvFormat, read_table
+from incrowd.works.samples import hospital
+from studio_browser import Studio, Visit
+
+pytestmark = pytest.mark.slow
+
+ROWS = 2_000
+STEPS = ("table", "roles", "limits", "run", "look", "hand over")
+ASIDE = {3: "hierarchies", 5: "explore"}
+"""Steps that may be left out, by their numbers."""
+PICTURES = Path(__file__).parents[3] / "gallery" / "studio"
+WRITES = os.environ.get("INCROWD_WRITE_PICTURES") == "1"
+
+
+# --- what stands where ----------------------------------------------------------------------------
+
+
+def open_path(visit: Visit, path: Path) -> None:
+    visit.fill("[data-field=path]", str(path))
+    visit.mark("open")
+
+
+def take_encoding(visit: Visit) -> None:
+    """Answer that the guess of the encoding is right."""
+    visit.until(lambda: "Western European" in visit.wait("[data-mark=question]").text, "the question")
+    visit.mark("yes")
+
+
+def open_table(visit: Visit, address: str, table: str) -> None:
+    visit.click(".q-expansion-item:has([data-field=address]) .q-item")
+    visit.fill("[data-field=address]", address)
+    visit.fill("[data-field=table]", table)
+    visit.mark("open-table")
+
+
+def open_sample(visit: Visit) -> None:
+    visit.mark("sample")
+
+
+def opened(visit: Visit, rows: int, seconds: float = 60) -> None:
+    """Wait for the table."""
+    visit.until(lambda: f"{rows:,} rows, 12 columns" in visit.text(), "the table", seconds)
+
+
+def following(visit: Visit) -> None:
+    visit.click("[data-mark=next], [data-mark=look]")
+
+
+def answer_roles(visit: Visit) -> int:
+    """Give every column that has no role the role insensitive; return how many those were."""
+    visit.wait("[data-column]")
+    asked = [each.get_attribute("data-column") for each in visit.all('[data-column][data-role="?"]')]
+    for column in asked:
+        visit.choose(f'[data-column="{column}"] [data-field=role]', "insensitive")
+    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the questions")
+    return len(asked)
+
+
+def run(visit: Visit, seconds: float = 60) -> None:
+    visit.mark("run")
+    visit.until(lambda: visit.shown("[data-mark=verdict]"), "the release", seconds)
+
+
+def drawn(visit: Visit, step: str) -> None:
+    """Wait until a step shows what it is for."""
+    visit.wait(
+        {
+            "table": '[data-step="1"]',
+            "roles": "[data-column]",
+            "hierarchies": "[data-mark=histogram]",
+            "limits": "[data-field=k]",
+            "explore": "[data-mark=compare]",
+            "run": "[data-mark=run]",
+            "look": "[data-mark=rows] table",
+            "hand over": "[data-mark=accept], [data-mark=get-release]",
+        }[step]
+    )
+
+
+def teach(visit: Visit) -> None:
+    visit.mark("teach")
+
+
+def taught(visit: Visit) -> str:
+    """Return the terms that are explained; an empty text where none are."""
+    found = visit.shown("[data-mark=teaching]")
+    return "" if found is None else found.text
+
+
+# --- the four -------------------------------------------------------------------------------------
+
+
+def people() -> pl.DataFrame:
+    """The sample with letters that only some encodings have."""
+    german = pl.col("admission_type").replace("emergency", "Notfälle")
+    return hospital(ROWS).with_columns(german, name=pl.col("name") + " Müller")
+
+
+def steward(visit: Visit, folder: Path) -> None:
+    path = folder / "Patienten.csv"
+    path.write_bytes(people().write_csv(separator=";").encode("latin-1"))
+    open_path(visit, path)
+    take_encoding(visit)
+
+
+def engineer(visit: Visit, folder: Path) -> None:
+    table = people().with_columns(pl.col(pl.Date).cast(pl.String))
+    types = ("TEXT" if kind == pl.String else "INTEGER" for kind in table.dtypes)
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(table.columns, types, strict=True))
+    with closing(sqlite3.connect(folder / "hospital.db")) as connection, connection:
+        connection.execute(f"CREATE TABLE stays ({columns})")
+        connection.executemany(f"INSERT INTO stays VALUES ({', '.join('?' * 12)})", table.rows())
+    open_table(visit, f"sqlite:///{folder / 'hospital.db'}", "stays")
+
+
+def statistician(visit: Visit, folder: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat.write_dta(people(), folder / "stays.dta")
+    open_path(visit, folder / "stays.dta")
+
+
+def student(visit: Visit, _: Path) -> None:
+    teach(visit)
+    open_sample(visit)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A way through the page.
+
+    Attributes
+    ----------
+    opens
+        Opens the table, with files in a folder.
+    width, height
+        The screen.
+    release
+        The name of the downloaded file.
+    clicks, typed
+        The most that the way may take.
+    """
+
+    opens: Callable[[Visit, Path], None]
+    width: int
+    height: int
+    release: str
+    clicks: int
+    typed: int
+
+
+WALKS = (
+    Walk(steward, 1440, 900, "release.csv", 14, 2),
+    Walk(engineer, 1024, 768, "release.csv", 14, 2),
+    Walk(statistician, 1440, 900, "release.dta", 13, 1),
+    Walk(student, 390, 844, "release.csv", 14, 0),
+)
+
+
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.opens.__name__)
+def test_somebody_walks_from_the_first_page_to_the_release(any_screen, walk, tmp_path, studio):
+    visit = any_screen
+    visit.resize(walk.width, "light", walk.height)
+    walk.opens(visit, tmp_path)
+    opened(visit, ROWS)
+    asked = 0
+    for number, step in enumerate(STEPS, 1):
+        if number > 1:
+            following(visit)
+        drawn(visit, step)
+        if step == "roles":
+            asked = answer_roles(visit)
+        if step == "run":
+            run(visit)
+        if walk.opens is student:
+            visit.until(lambda: taught(visit), f"the terms of {step}")
+        pictured(visit, walk, f"{number}-{step.replace(' ', '-')}")
+    visit.answer()
+    released, _ = read_table(visit.take("get-release", walk.release), CsvFormat(encoding="latin-1"))
+    assert len(released) == ROWS
+    assert "name" not in released.columns
+    assert visit.shown("[data-mark=problem]") is None
+    assert studio.errors.read_text() == ""
+    said = f"{walk.opens.__name__}: {visit.clicks} clicks, {visit.typed} written fields, {asked} open roles"
+    assert (visit.clicks <= walk.clicks, visit.typed <= walk.typed) == (True, True), said
+    # On a small screen these tabs are out of sight.
+    for number, step in ASIDE.items() if walk.width > 1000 else ():
+        visit.go(number)
+        drawn(visit, step)
+        pictured(visit, walk, f"aside-{step}")
+    if WRITES:
+        (PICTURES / f"{walk.opens.__name__}.txt").write_text(said + "\n")
+
+
+def pictured(visit: Visit, walk: Walk, name: str) -> None:
+    """Nothing stands beside the page. Keep a picture where that is asked for."""
+    wide = "return document.documentElement.scrollWidth"
+    # What is drawn may be wider for a moment, until the page has laid it out.
+    visit.until(lambda: visit.browser.execute_script(wide) <= walk.width, f"the width of {name}")
+    if WRITES:
+        visit.settle()
+        visit.browser.execute_script("scrollTo(0, 0)")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        visit.browser.save_screenshot(str(PICTURES / f"{walk.opens.__name__}-{name}-{walk.width}.png"))
+
+
+# --- a large file ---------------------------------------------------------------------------------
+
+LARGE = 200 * 2**20
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> tuple[Path, int]:
+    """A CSV of 200 MiB, and its rows."""
+    head, _, body = hospital(20_000).write_csv().encode().partition(b"\n")
+    times = LARGE // len(body) + 1
+    path = tmp_path_factory.mktemp("large") / "people.csv"
+    with path.open("wb") as file:
+        file.write(head + b"\n")
+        for _ in range(times):
+            file.write(body)
+    assert path.stat().st_size > LARGE
+    return path, 20_000 * times
+
+
+def most_memory(studio: Studio) -> int:
+    """Return the most that a studio took so far, in MiB."""
+    lines = Path(f"/proc/{studio.process}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) // 2**10
+
+
+def heap(visit: Visit) -> int:
+    """Return what the scripts of the page hold, in MiB."""
+    found = visit.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(int(each["value"]) for each in found if each["name"] == "JSHeapUsedSize") // 2**20
+
+
+@pytest.fixture
+def alone(browser, downloads, tmp_path):
+    """A studio that did nothing before, with a window that measures itself."""
+    studio = Studio(tmp_path)
+    browser.execute_cdp_cmd("Performance.enable", {})
+    yield studio, Visit(browser, studio, downloads)
+    studio.end()
+
+
+def streamed(visit: Visit, rows: int) -> None:
+    opened(visit, rows, 120)
+    visit.reads("distinct values, about")
+
+
+def small(studio: Studio, visit: Visit) -> None:
+    held, most = heap(visit), most_memory(studio)
+    assert (held < 300, most < 2 * 2**10) == (True, True), f"page {held} MiB, server {most} MiB"
+    assert studio.errors.read_text() == ""
+
+
+def test_a_file_of_200_mib_that_is_dropped_streams_and_neither_side_holds_it(alone, large):
+    studio, visit = alone
+    path, rows = large
+    visit.drop(path)
+    streamed(visit, rows)
+    small(studio, visit)
+
+
+def test_a_release_of_200_mib_is_made_and_neither_side_holds_it(alone, large):
+    studio, visit = alone
+    path, rows = large
+    open_path(visit, path)
+    streamed(visit, rows)
+    small(studio, visit)
+    for step in STEPS[1:-1]:
+        following(visit)
+        drawn(visit, step)
+        if step == "roles":
+            answer_roles(visit)
+        if step == "run":
+            run(visit, 240)
+        small(studio, visit)

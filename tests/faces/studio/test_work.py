@@ -1,0 +1,419 @@
+"""What a window works on, without a page."""
+
+from __future__ import annotations
+
+import gzip
+import shlex
+import zipfile
+from copy import deepcopy
+
+import polars as pl
+import pytest
+import xlsxwriter
+
+import incrowd as ic
+from incrowd.core.io.files import CsvFormat
+from incrowd.core.progress import Silent
+from incrowd.faces.studio import export, work
+from incrowd.faces.studio.cancelling import Cancelled, Watched
+from incrowd.faces.studio.sampling import recoded, sampled
+from incrowd.faces.studio.tables import guessed
+from incrowd.faces.studio.work import Source, Work
+from incrowd.release.policy.policy_file import read_toml
+from incrowd.works.samples import hospital, hospital_policy
+
+
+@pytest.fixture
+def window():
+    found = Work()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people; 1.csv"
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(path, separator=";")
+    return path
+
+
+@pytest.mark.random_order
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, streamed, keep_order):
+    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    window.open(Source(people, people.name))
+    assert window.streams is streamed
+    window.choices.document["keep_order"] = keep_order
+    window.anonymize(Watched())
+    start, count = 37, 50
+    before, after = window.side_by_side(start, count)
+    assert before.equals(pl.read_csv(people, separator=";", infer_schema=False).slice(start, count))
+    assert after.columns == before.columns
+    # Sensitive values leave as they are, and every released age covers its raw one.
+    assert before["diagnosis"].to_list() == after["diagnosis"].to_list()
+    for raw, cell in zip(before["age"], after["age"], strict=True):
+        low, _, high = cell.strip("[]").partition("-")
+        assert int(low) <= int(raw) <= int(high or low)
+    assert window.side_by_side(390, 50)[1].height == 10
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_command_names_what_is_not_plain(window, people, monkeypatch, streamed):
+    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    window.open(Source(people, people.name))
+    window.anonymize(Watched())
+    end = " --stream" if streamed else ""
+    assert export.command(window) == (
+        f"incrowd anonymize 'people; 1.csv' --policy policy.toml --output release.csv --delimiter ';'{end}"
+    )
+    table = "ic.scan('people; 1.csv', csv_format=csv_format)" if streamed else "'people; 1.csv'"
+    assert f"ic.anonymize({table}, policy" in export.script(window)
+
+
+def test_a_workbook_is_opened_by_its_sheet_and_leaves_as_one(window, tmp_path):
+    book = xlsxwriter.Workbook(tmp_path / "people.xlsx")
+    for name in ("rows", "notes"):
+        book.add_worksheet(name).write_column(0, 0, ["age", *range(20, 60)])
+    book.close()
+    with pytest.raises(ic.TableError, match="has several sheets"):
+        window.open(Source(tmp_path / "people.xlsx", "people.xlsx"))
+    window.open(Source(tmp_path / "people.xlsx", "people.xlsx"), CsvFormat(sheet="rows"))
+    window.choices.document["columns"]["age"] = {"role": "quasi"}
+    window.anonymize(Watched())
+    assert export.command(window) == (
+        "incrowd anonymize people.xlsx --policy policy.toml --output release.xlsx --sheet rows"
+    )
+    assert "csv_format = ic.CsvFormat(sheet='rows')" in export.script(window)
+    assert export.release_file(window, Silent())[0].suffix == ".xlsx"
+    assert window.upload("people.XLSX").path.suffix == ".xlsx"
+
+
+def test_columns_are_counted(window, tmp_path):
+    path = tmp_path / "t.parquet"
+    table = {"^a$": [1, 1, None], "*": ["x", "y", "z"], "d": [None, None, 1.5]}
+    pl.DataFrame(table).write_parquet(path)
+    window.open(Source(path, "t"))
+    assert [(c.name, c.type, c.distinct, c.missing) for c in window.columns] == [
+        ("^a$", "number", 1, 1), ("*", "text", 3, 0), ("d", "number", 1, 2),
+    ]  # fmt: skip
+
+
+def test_a_table_that_cannot_be_read_leaves_the_one_before(window, people, tmp_path):
+    window.open(Source(people, people.name))
+    (tmp_path / "private").write_bytes(b"")
+    with pytest.raises(ic.TableError) as told:
+        window.open(Source(tmp_path / "private", "mine.csv"))
+    assert str(told.value).startswith("mine.csv: ")
+    assert str(tmp_path) not in str(told.value)
+    assert window.source.name == people.name
+
+
+def test_a_policy_with_trees_leaves_with_them(tmp_path):
+    hospital(300).write_csv(tmp_path / "people.csv")
+    hospital_policy().write(tmp_path / "p.toml")
+    window = Work((read_toml(tmp_path / "p.toml"), tmp_path / "p.toml"))
+    window.open(Source(tmp_path / "people.csv", "people.csv"))
+    assert window.choices.origin == f"from {tmp_path / 'p.toml'}"
+    window.anonymize(Watched())
+    archive, name = export.policy_file(window)
+    assert name == "policy.zip"
+    with zipfile.ZipFile(archive) as packed:
+        assert packed.namelist() == ["policy.toml", "hierarchies/09-diagnosis.json"]
+        packed.extractall(tmp_path / "out")
+    read, made = ic.Policy.read(tmp_path / "out" / "policy.toml").schema, window.release.policy.schema
+    assert read["diagnosis"].hierarchy == made["diagnosis"].hierarchy
+    assert [each.role for each in read.attributes] == [each.role for each in made.attributes]
+    # Another table gets a draft, and is told why.
+    (tmp_path / "other.csv").write_text("age,sex\n" + "30,m\n31,f\n" * 20)
+    window.open(Source(tmp_path / "other.csv", "other.csv"))
+    assert "this table lacks" in window.choices.origin
+    window.close()
+
+
+def test_the_files_of_a_window_go_with_it():
+    window = Work()
+    source = window.sample()
+    assert source.path.is_file()
+    folder = source.path.parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+    window.close()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "suffix"),
+    [
+        ("people.csv", "people.csv", ".csv"),
+        ("../../etc/people.CSV.GZ", "people.CSV.GZ", ".csv.gz"),
+        ("C:\\secret\\t.parquet", "t.parquet", ".parquet"),
+        ("-o.csv", "./-o.csv", ".csv"),
+        ("x.py", "x.py", ".csv"),
+        ("..", "table.csv", ".csv"),
+        ("", "table.csv", ".csv"),
+    ],
+)
+def test_the_name_of_an_upload_is_shown_and_is_no_path(window, name, shown, suffix):
+    source = window.upload(name)
+    assert (source.name, source.path.name) == (shown, f"0001{suffix}")
+    assert source.path.parent == window.place("").parent
+
+
+def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, people):
+    window.open(Source(people, people.name))
+    window.choices.document["max_suppression"] = 1.0
+    runs = window.compare(["mondrian", "datafly"], [4, 401], Watched())
+    assert [(run.algorithm, run.k) for run in runs] == [
+        ("mondrian", 4), ("mondrian", 401), ("datafly", 4), ("datafly", 401),
+    ]  # fmt: skip
+    assert runs[0].smallest >= 4
+    assert runs[0].utility["loss"] < 1
+    assert window.release is None
+    watched = Watched()
+    watched.cancel()
+    with pytest.raises(Cancelled):
+        window.compare(["mondrian"], [4], watched)
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_release_is_attacked_and_compared_with_its_table(window, people, keep_order):
+    window.open(Source(people, people.name))
+    window.choices.document["keep_order"] = keep_order
+    window.anonymize(Watched())
+    tried = {each.name: each for each in window.attack(Watched())}
+    # Links are checked only because the rows are known to be the same.
+    assert {"linkage", "linkability", "singling-out-univariate"} <= set(tried)
+    assert {each.column for each in window.fidelity().marginals} == {"age", "sex", "zip"}
+    watched = Watched()
+    watched.cancel()
+    with pytest.raises(Cancelled):
+        window.attack(watched)
+
+
+def test_of_rows_that_stream_some_are_attacked(window, people, monkeypatch):
+    monkeypatch.setattr(work, "_STREAMED", 0)
+    window.open(Source(people, people.name))
+    window.anonymize(Watched())
+    monkeypatch.setattr(work, "ATTACKED", 90)
+    assert (window.height, window.attacked) == (400, 90)
+    found = window.attack(Watched())
+    assert {"singling-out-univariate", "linkability"} <= {each.name for each in found}
+    monkeypatch.setattr(work, "ATTACKED", 500)
+    assert window.attacked == 400
+
+
+def test_drawn_rows_are_rows_of_the_table_and_those_released_are_theirs(window, people):
+    window.open(Source(people, people.name))
+    rows = window.rows(0, window.height).with_row_index("place")
+    drawn = sampled(rows.lazy(), len(rows), 100)
+    assert len(drawn) == drawn["place"].n_unique() == 100
+    assert drawn["place"].to_list() != sorted(drawn["place"])
+    assert sampled(rows.lazy(), len(rows), 10**6).sort("place").equals(rows)
+    window.choices.document["keep_order"] = True
+    release = window.anonymize(Watched())
+    places, drawn = drawn["place"].to_list(), drawn.drop("place")
+    shown = recoded(release, drawn)
+    assert shown.equals(release.texts[places].select(shown.columns))
+    # A value that nobody had is shown as suppressed.
+    other = drawn.head(1).with_columns(zip=pl.lit("99999"), age=pl.lit("-7"))
+    assert set(recoded(release, other).select(a.name for a in release.policy.schema.quasi).row(0)) == {"*"}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_values_of_a_column_are_counted_as_texts(window, tmp_path, monkeypatch, streamed):
+    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    table = {"^n$": [3, 1, 3, None], "name": ["b", "?", "b", "a"]}
+    pl.DataFrame(table).write_parquet(tmp_path / "t.parquet")
+    window.open(Source(tmp_path / "t.parquet", "t"))
+    window.choices.document["null_values"] = ["?"]
+    assert window.counts("^n$") == {"1": 1, "3": 2}
+    assert window.counts("name") == {"a": 1, "b": 2}
+
+
+def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_policy(window, people, tmp_path):
+    window.open(Source(people, people.name))
+    recipe = window.choices.columns["zip"]["hierarchy"]
+    editor = window.editor("zip")
+    assert editor.unknown() == {}
+    tops = [line.node for line in editor.below(0)]
+    editor.merge(tops[:2], "together")
+    window.keep_tree("zip", editor.tree)
+    assert window.is_edited(window.choices.columns["zip"]["hierarchy"])
+    assert window.editor("zip").tree == editor.tree
+    window.anonymize(Watched())
+    assert window.release.policy.schema["zip"].hierarchy == editor.tree
+    archive, name = export.policy_file(window)
+    assert name == "policy.zip"
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "out")
+    assert ic.Policy.read(tmp_path / "out" / "policy.toml").schema["zip"].hierarchy == editor.tree
+    window.keep_recipe("zip", recipe)
+    assert not window.is_edited(window.choices.columns["zip"]["hierarchy"])
+    assert window.editor("zip").tree != editor.tree
+
+
+def test_a_column_without_a_hierarchy_begins_with_the_value_or_a_star(window, people):
+    window.open(Source(people, people.name))
+    window.keep_recipe("diagnosis", None)
+    tree = window.editor("diagnosis").tree
+    assert tree.height == 1
+    assert set(tree.values) == set(window.counts("diagnosis"))
+
+
+def test_the_tree_of_a_treated_column_is_made_of_what_comes_out(window, people):
+    window.open(Source(people, people.name))
+    window.choices.columns["age"] = {"role": "quasi", "treat": {"round": 20}, "hierarchy": {"flat": True}}
+    editor = window.editor("age")
+    assert {float(value) % 20 for value in editor.tree.values} == {0}
+    assert sum(window.counts("age").values()) == window.height
+    editor.merge([line.node for line in editor.below(0)][:2], "low")
+    window.keep_tree("age", editor.tree)
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 3}]
+    release = window.anonymize(Watched())
+    assert release.policy.schema["age"].hierarchy == editor.tree
+    window.choices.columns["age"].update(role="sensitive", treat={"pseudonym": "hmac"})
+    with pytest.raises(ic.ParameterError, match="would ask for its key"):
+        window.editor("age")
+
+
+def test_the_tree_of_a_column_in_its_own_spelling_is_made_of_what_is_read(window, tmp_path):
+    rows = {
+        "born": ["05.03.1980", "05.03.1980", "17.11.1991"],
+        "pay": ["1.000,5", "20", "20,0"],
+        "x": [1, 1, 2],
+    }
+    pl.DataFrame(rows).write_csv(tmp_path / "t.csv", separator=";")
+    window.open(Source(tmp_path / "t.csv", "t.csv"))
+    window.choices.columns.update(
+        born={"role": "quasi", "format": "%d.%m.%Y", "hierarchy": {"dates": ["year"]}},
+        pay={"role": "quasi", "decimal": ",", "thousands": ".", "hierarchy": {"intervals": [100]}},
+        x={"role": "insensitive"},
+    )
+    assert window.counts("born") == {"1980-03-05": 2, "1991-11-17": 1}
+    assert sorted(window.counts("pay").values()) == [1, 2]
+    editor = window.editor("born")
+    assert editor.level(1) == [("1980", 2), ("1991", 1)]
+    editor.merge([line.node for line in editor.below(0)], "ever")
+    window.keep_tree("born", editor.tree)
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 1}]
+    window.choices.columns["born"]["levels"] = [1, 1]
+    window.choices.algorithm["name"] = "optimal"
+    assert window.anonymize(Watched()).texts["born"].to_list() == ["ever"] * 3
+
+
+def test_columns_are_restored_as_they_were_remembered(window, people):
+    window.open(Source(people, people.name))
+    columns = window.choices.columns
+    first = deepcopy(columns)
+    window.remember("age")
+    columns["age"].update(role="sensitive", hierarchy={"flat": True})
+    second = deepcopy(columns)
+    window.remember()
+    for settings in columns.values():
+        settings["role"] = "insensitive"
+    assert (sorted(window.undo()), columns) == (sorted(columns), second)
+    assert (window.undo(), columns) == (["age"], first)
+    for _ in range(60):
+        window.remember("age")
+    assert len(window.past) == 50
+    window.open(Source(people, people.name))
+    assert not window.past
+
+
+def survey(path, flags=8):
+    """Write a table with columns that nobody can judge from outside."""
+    table = hospital(400).select("age", "sex", "diagnosis")
+    answers = {f"q{number}": pl.Series(["yes", "no", "no", "yes"] * 100) for number in range(flags)}
+    table.with_columns(**answers).write_csv(path)
+    return path
+
+
+def test_columns_that_look_alike_are_one_question(window, tmp_path):
+    window.open(Source(survey(tmp_path / "survey.csv"), "survey.csv"))
+    [(text, names)] = window.choices.together.items()
+    assert text.startswith("8 yes/no columns such as q0")
+    assert list(names) == [f"q{number}" for number in range(8)]
+    assert {window.choices.columns[name]["role"] for name in names} == {"?"}
+
+
+def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
+    from incrowd.release.jobs.draft import draft_policy
+
+    path = survey(tmp_path / "survey.csv")
+    draft = tmp_path / "policy.toml"
+    draft.write_text(draft_policy(pl.read_csv(path, infer_schema=False), path.name).text)
+    assert 'role = "?1"' in draft.read_text()
+    given = Work((read_toml(draft), draft))
+    try:
+        given.open(Source(path, path.name))
+        assert given.choices.together == {"Columns of question ?1": [f"q{number}" for number in range(8)]}
+        assert given.choices.having("?") == [f"q{number}" for number in range(8)]
+    finally:
+        given.close()
+
+
+@pytest.mark.parametrize(("version", "ends"), [(2, "exact"), (3, "outward")])
+def test_the_fields_show_the_ends_that_a_policy_file_means(window, people, tmp_path, version, ends):
+    """A field without an entry shows the default, which files of earlier versions do not mean."""
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        f'version = {version}\nunlisted = "drop"\n[columns.age]\nrole = "quasi"\n'
+        '[[models]]\nmodel = "k-anonymity"\nk = 5\n'
+    )
+    window.begin_from(path, "policy.toml")
+    window.open(Source(people, people.name))
+    assert window.choices.document["ends"] == window.policy().ends == ends
+
+
+@pytest.mark.parametrize(("version", "meant"), [(3, "keep"), (4, "judged")])
+def test_a_policy_of_an_older_version_shows_that_it_keeps_suppressed_records(tmp_path, version, meant):
+    from incrowd.faces.studio.tables import read_policy
+
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        f'version = {version}\n[columns.a]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    assert read_policy(path)[0].get("suppressed") == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("..", "table.csv"), (".", "table.csv"), ("../..", "table.csv"), ("*.csv", "_.csv"),
+        ("people [1].csv", "people _1_.csv"), ("a\nb\x1b[31m.csv", "a_b__31m.csv"), ("a\0b.csv", "a_b.csv"),
+        ("\u202evsc.x", "_vsc.x"), ("\udcff.csv", "_.csv"), ("host=h password=x.csv", "table.csv"),
+        ("n" * 5_000 + ".xlsx", "table.xlsx"), ("C:\\people.csv", "people.csv"), ("'`$(id)`.csv", "'`$(id)`.csv"),
+    ],
+)  # fmt: skip
+def test_a_command_takes_the_name_of_an_upload_for_that_file(window, name, shown):
+    source = window.upload(name)
+    source.path.write_text("age,sex\n" + "30,m\n" * 12)
+    window.source = source
+    assert source.name == shown
+    assert shlex.split(export.command(window))[2] == shown
+    compile(export.script(window), "release.py", "exec")
+
+
+@pytest.mark.parametrize("name", ["release.csv", "RELEASE.CSV", "old/release.csv"])
+def test_a_release_is_called_otherwise_than_its_table(window, name):
+    window.source = window.upload(name)
+    assert "--output new-release.csv" in export.command(window)
+    assert "release.write('new-release.csv')" in export.script(window)
+
+
+def test_a_policy_that_unpacks_to_very_much_is_refused_and_leaves_nothing(window):
+    source = window.upload("policy.zip")
+    with zipfile.ZipFile(source.path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open("x.csv", "w") as file:
+        for _ in range(257):
+            file.write(bytes(1 << 20))
+    with pytest.raises(ic.PolicyError, match=r"^policy.zip: more than 256 MiB when unpacked"):
+        window.begin_from(source.path, source.name)
+    assert [path.name for path in source.path.parent.rglob("*.csv")] == []
+
+
+@pytest.mark.parametrize("cut", [30, -20])
+def test_no_encoding_is_guessed_of_a_damaged_archive(tmp_path, cut):
+    path = tmp_path / "people.csv.gz"
+    whole = gzip.compress("n\xe4me\n".encode("latin-1") * 50 + bytes(range(256)) * 9)
+    path.write_bytes(whole[:cut] + b"x" * 9)
+    assert guessed(path, "utf-8") is None

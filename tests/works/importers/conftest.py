@@ -1,0 +1,25 @@
+"""Running the command line in this process."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from incrowd.faces.cli import main
+
+
+@pytest.fixture
+def run_command(capsys, monkeypatch):
+    """Run a command; return its exit status and what it printed."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        told = capsys.readouterr()
+        return SimpleNamespace(status=int(stop.value.code or 0), out=told.out, err=told.err)
+
+    return call
