@@ -22,7 +22,7 @@ _PLACES = {
         "measures": ("privacy", "risk", "utility"),
         "release": ("profiles",),
         "works": ("compat", "course", "importers", "samples"),
-        "faces": ("frames", "sklearn"),
+        "faces": ("cli", "frames", "sklearn"),
     }.items()
     for name in names
 }

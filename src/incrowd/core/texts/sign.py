@@ -62,7 +62,7 @@ class Sign(ABC):
 
         Examples
         --------
-        >>> from incrowd.gate.texts.mail import Mail
+        >>> from incrowd.core.texts.mail import Mail
         >>> Mail().matches(pl.Series(["ask jane@example.org", "fine", None])).to_list()
         [True, False, False]
         """

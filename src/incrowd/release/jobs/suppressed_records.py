@@ -142,7 +142,7 @@ def failing_models(
     Examples
     --------
     >>> import incrowd as ic
-    >>> from incrowd.jobs.suppressed_records import failing_models
+    >>> from incrowd.release.jobs.suppressed_records import failing_models
     >>> table = ic.samples.hospital(100)
     >>> release = ic.anonymize(table, ic.Schema(quasi=["age"], unlisted="drop"), "k-anonymity:5")
     >>> failing_models(release.frequency, release.recoding, release.policy.models)

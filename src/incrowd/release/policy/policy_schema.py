@@ -34,7 +34,7 @@ def policy_schema() -> Schema:
 
     Examples
     --------
-    >>> from incrowd.policy.policy_schema import policy_schema
+    >>> from incrowd.release.policy.policy_schema import policy_schema
     >>> policy_schema()["required"]
     ['version', 'columns']
     """

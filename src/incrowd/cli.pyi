@@ -1,0 +1,3 @@
+"""`incrowd.faces.cli`, by its documented name."""
+
+from incrowd.faces.cli import *
