@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import types
 from pathlib import Path
 
 import numba
@@ -160,6 +161,18 @@ def test_a_file_that_does_not_fit_its_digest_counts_as_not_there(tmp_path, damag
 def test_machine_code_of_other_sources_is_not_taken(tmp_path):
     cache._SealedFile(str(tmp_path), "kernel", b"stamp").save("key", 1)
     assert cache._SealedFile(str(tmp_path), "kernel", b"other").load("key") is None
+
+
+def test_machine_code_for_a_class_that_there_is_no_more_is_not_taken(tmp_path, monkeypatch):
+    module = types.ModuleType("module_of_earlier_sources")
+    module.Arrays = type("Arrays", (), {"__module__": module.__name__})
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    cache._SealedFile(str(tmp_path), "kernel", b"stamp").save(module.Arrays, 1)
+    monkeypatch.delitem(sys.modules, module.__name__)
+    file = cache._SealedFile(str(tmp_path), "kernel", b"stamp")
+    assert file.load("key") is None
+    file.save("key", 2)
+    assert file.load("key") == 2
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750])

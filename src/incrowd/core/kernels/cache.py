@@ -128,11 +128,12 @@ class _SealedFile(IndexDataCacheFile):
     def _load_index(self) -> dict[Any, str]:
         try:
             content = io.BytesIO(_unsealed(self._index_path))
-        except OSError:
+            if pickle.load(content) != self._version:
+                return {}
+            stamp, overloads = pickle.load(content)
+        except (OSError, ImportError, AttributeError):
+            # Signatures of earlier sources may name modules and classes that there are no more.
             return {}
-        if pickle.load(content) != self._version:
-            return {}
-        stamp, overloads = pickle.load(content)
         return dict(overloads) if stamp == self._source_stamp else {}
 
     def _load_data(self, name: str) -> Any:

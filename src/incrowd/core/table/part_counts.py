@@ -1,4 +1,4 @@
-"""How many records, or people, of each class have each part of a list; see `incrowd.table.parts`."""
+"""How many records, or people, of each class have each part of a list; see `incrowd.core.table.parts`."""
 
 from __future__ import annotations
 
