@@ -47,7 +47,7 @@ def releases() -> dict[str, tuple[pl.DataFrame, ic.Schema, list[Any], Any]]:
         "flash": (TABLE, SCHEMA, [ic.KAnonymity(20)], ic.Flash()),
         "mondrian": (TABLE, LOCAL, [k, ic.LDiversity(2)], ic.Mondrian()),
         "mdav": (TABLE, LOCAL, [k], ic.MDAV()),
-        "agglomerative": (TABLE, LOCAL, [k], ic.algorithms.Agglomerative()),
+        "agglomerative": (TABLE, LOCAL, [k], ic.Agglomerative()),
         "cell suppression": (TABLE, LOCAL, [k], ic.CellSuppression()),
         "random": (TABLE, SCHEMA, [k], ic.Random()),
     }
