@@ -34,7 +34,7 @@ class _Documented:
 
     @classmethod
     def find_spec(cls, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """Return how a module is imported, None if the name is no documented one."""
+        """Return the import specification of a documented name, or None for any other name."""
         package, _, rest = name.partition(".")
         is_documented = package == __name__ and rest.partition(".")[0] in _PLACES
         loader: Any = cls()
@@ -44,7 +44,7 @@ class _Documented:
         """Let the import begin with an empty module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module itself, with its loaded parts, in the place of the empty one."""
+        """Register the module of the wing, and its loaded submodules, under the documented name."""
         name, place = module.__name__, _place_of(module.__name__)
         import_module(place)
         for other in list(sys.modules):
