@@ -14,9 +14,8 @@ import incrowd as ic
 from examples import examples
 from incrowd.core.kernels import jit
 from incrowd.core.kernels.clusters.costs import cell_costs
-from incrowd.core.kernels.clusters.joining import joined
 from incrowd.core.kernels.clusters.keyed_classes import Points, interval, tabulate
-from incrowd.core.kernels.clusters.rebuild import Blocks, improve_blocks
+from incrowd.core.kernels.clusters.rebuild import Blocks, improve_blocks, joined
 from incrowd.engines import engine_for
 from incrowd.search import SearchProblem, agglomerative
 from incrowd.search._points import costs_of

@@ -6,9 +6,8 @@ from incrowd.attacks.base import Attack, wilson
 from incrowd.core.errors import TableError
 from incrowd.core.lazy import pl
 from incrowd.release.jobs.ledger import Ledger
-from incrowd.release.jobs.ledger.deduction import deduced
+from incrowd.release.jobs.ledger.deduction import deduced, without_m_invariance
 from incrowd.release.jobs.ledger.exposure import Shown, exposed_by_intersection
-from incrowd.release.jobs.ledger.signatures import without_m_invariance
 
 
 def composition_of_ledger(ledger: Ledger) -> Attack:

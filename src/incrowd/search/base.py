@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Attribute
-    from incrowd.core.table.wildcards import Wildcards
+    from incrowd.core.table.settings import Wildcards
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.measures.privacy.base import Monotone
     from incrowd.search.lattice.space import SolutionSpace

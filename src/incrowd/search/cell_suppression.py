@@ -13,7 +13,7 @@ from incrowd.search.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute, Style
-    from incrowd.core.table.wildcards import Wildcards
+    from incrowd.core.table.settings import Wildcards
 
 _SUBSETS = 4096
 

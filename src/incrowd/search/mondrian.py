@@ -315,7 +315,7 @@ class _Search:
         else:
             over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
         if self.target is not None:
-            from incrowd.core.kernels.mondrian.gains import order_by_gain
+            from incrowd.core.kernels.mondrian.descent import order_by_gain
 
             values = self.target.domain.size
             over_ranges(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incrowd.core.texts.date import MONTHS
+from incrowd.core.texts.sign import MONTHS
 from incrowd.verification.source import literal, number
 
 _SEPARATOR = r"[-/._ ]"

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.core.recoding.base import remaining
 from incrowd.core.table.frequency import FrequencyTable
-from incrowd.core.table.remaining import remaining
 from incrowd.engines import engine_for
 
 RNG = np.random.default_rng(5)

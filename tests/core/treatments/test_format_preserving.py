@@ -29,7 +29,7 @@ SAMPLES = {
 @pytest.fixture
 def cipher():
     pytest.importorskip("cryptography")
-    from incrowd.core.treatments._ff1 import FF1
+    from incrowd.core.treatments.format_preserving import FF1
 
     return FF1
 

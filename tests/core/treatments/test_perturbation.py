@@ -18,7 +18,7 @@ from crossed import crossed
 from incrowd.core.kernels.clusters.mdav import mdav_groups
 from incrowd.core.kernels.swapping import swapped_ranks
 from incrowd.core.table.treated_columns import as_texts
-from incrowd.core.treatments._numbers import decimals_of, normal_of, written_to
+from incrowd.core.treatments._perturbing import decimals_of, normal_of, written_to
 from treatment_tables import given
 
 RNG = np.random.default_rng(5)

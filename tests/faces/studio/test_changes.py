@@ -11,7 +11,7 @@ import pytest
 from incrowd.core.errors import VerdictError
 from incrowd.core.progress import Silent
 from incrowd.faces.studio import export
-from incrowd.faces.studio.changes import CHANGES, changes_of, head_of
+from incrowd.faces.studio.gate import CHANGES, changes_of, head_of
 from incrowd.faces.studio.tables import Source
 from incrowd.faces.studio.work import Work
 from incrowd.release.gate.kinds import KINDS

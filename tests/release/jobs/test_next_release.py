@@ -17,7 +17,7 @@ from emitted_sql import verdict
 from fuzz.checks.series import records_of
 from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.core.errors import InfeasibleError, InputError, ParameterError, SchemaError, TableError
-from incrowd.release.jobs.ledger.signatures import without_m_invariance
+from incrowd.release.jobs.ledger.deduction import without_m_invariance
 from incrowd.release.jobs.series_groups import buckets_of
 from incrowd.verification import checks_as_sql
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from incrowd.core.errors import ParameterError
 from incrowd.works.samples import diagnosis_hierarchy, diagnosis_titles, hospital
-from incrowd.works.samples._icd import chapters, diagnoses
-from incrowd.works.samples._places import REGIONS
 from incrowd.works.samples._profiles import ADMISSION_TYPES, ADMISSIONS, AGES, MARITAL_STATUSES, SEASONS
+from incrowd.works.samples._values import REGIONS, chapters, diagnoses
 
 ROWS = 200_000
 

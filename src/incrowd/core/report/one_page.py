@@ -14,7 +14,7 @@ from incrowd.core.errors import ParameterError, require_extra
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.report.charts import Measure, measures, panels, save
-from incrowd.core.report.typesetting import count_pages, typeset
+from incrowd.core.report.pages import count_pages, typeset
 
 if TYPE_CHECKING:
     from incrowd.core.report.document import ComparisonRun, Runs

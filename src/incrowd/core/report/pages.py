@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import ParameterError, visible
+from incrowd.core.errors import MissingExtraError, ParameterError, visible
 from incrowd.core.io.addresses import file_path
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.presentation.documents import to_json
 from incrowd.core.report import charts
 from incrowd.core.report.details import Row, number, tables_of
 from incrowd.core.report.document import ComparisonRun
-from incrowd.core.report.typesetting import check_typesetter, typeset
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 
@@ -258,3 +258,52 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             + ".",
         }
         typeset("page.typ", page, folder, target)
+
+
+def check_typesetter() -> Any:
+    """Return the module that typesets, or say how to get it.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    try:
+        import typst
+    except ModuleNotFoundError:
+        raise MissingExtraError("typst", "report", "writing a PDF") from None
+    return typst
+
+
+def typeset(template: str, document: Mapping[str, Any], folder: Path, target: Path) -> None:
+    """Write a PDF of a template of this package, which reads the document as ``doc.json``.
+
+    Parameters
+    ----------
+    template
+        Name of the template's file.
+    folder
+        Where the template finds its pictures; it gets two files more.
+    target
+        The file, which is written in place.
+    """
+    typst = check_typesetter()
+    page = _laid_out(template, document, folder)
+    # No fonts of the machine and no time, so that the same document has the same bytes.
+    typst.compile(page, output=target, format="pdf", root=folder, ignore_system_fonts=True, timestamp=0)
+
+
+def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int:
+    """Return how many pages `typeset` would make; the template has to tell under the label ``<pages>``."""
+    typst = check_typesetter()
+    page = _laid_out(template, document, folder)
+    pages = typst.query(page, "<pages>", field="value", one=True, root=folder, ignore_system_fonts=True)
+    return int(pages)
+
+
+def _laid_out(template: str, document: Mapping[str, Any], folder: Path) -> Path:
+    """Write the input of the typesetter, and return the file that it begins with."""
+    (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
+    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    page = folder / "page.typ"
+    page.write_text(text, encoding="utf-8", newline="\n")
+    return page

@@ -1,4 +1,4 @@
-"""Signs of people inside texts: one sign in one file each, and the form of a column of texts.
+"""Signs of people inside texts, and the form of a column of texts.
 
 A sign is a telephone number, a title before a name, a date, and the like. `SIGNS` lists them.
 """

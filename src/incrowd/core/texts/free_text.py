@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from incrowd.core.lazy import pl
-from incrowd.core.texts.mail import Mail
 from incrowd.core.texts.sign import holding, plain, share, spaced
+from incrowd.core.texts.signs import Mail, Title
 from incrowd.core.texts.telephone import Telephone
-from incrowd.core.texts.title import Title
 
 _LOOKED = 20_000
 _LEAST = 10

@@ -21,6 +21,30 @@ FROM = r"(?:^|[^\w.,+-])"
 TO = r"(?:$|[^\w.,-]|[.,](?:$|[^0-9]))"
 """The ends of a number that is no part of a longer one, and no decimal places."""
 
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_MONTH = r"(?:0?[1-9]|1[0-2])"
+_YEAR = r"(?:(?:1[89]|20)[0-9]{2})"
+MONTHS = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|january|february|march|april|june|july|august"
+    r"|september|october|november|december|januar|februar|märz|mrz|mai|juni|juli|oktober|okt|dezember|dez"
+    r"|janvier|février|fevrier|févr?|mars|avril|avr|juin|juillet|juil|août|aout|septembre|octobre|novembre"
+    r"|décembre|decembre|déc|enero|ene|febrero|marzo|abril|abr|mayo|junio|julio|agosto|ago|septiembre"
+    r"|octubre|noviembre|diciembre|dic|gennaio|gen|febbraio|aprile|maggio|mag|giugno|giu|luglio|lug"
+    r"|settembre|set|ottobre|ott|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro"
+    r"|novembro|dezembro|januari|februari|maart|mei|augustus|stycznia|lutego|marca|kwietnia|maja|czerwca"
+    r"|lipca|sierpnia|września|października|listopada|grudnia|января|февраля|марта|апреля|мая|июня|июля"
+    r"|августа|сентября|октября|ноября|декабря)"
+)
+DATES = (
+    rf"(?i)(?:\b{_YEAR}([-/.]){_MONTH}[-/.]{_DAY}(?:\b|T)"
+    rf"|\b{_DAY}[-/.] ?{_MONTH}[-/.] ?(?:{_YEAR}|[0-9]{{2}})\b"
+    rf"|\b{_MONTH}[-/.]{_DAY}[-/.](?:{_YEAR}|[0-9]{{2}})\b"
+    rf"|\b{_DAY}(?:st|nd|rd|th|er|º|ª|\.)?[ -]?(?:of |de |di |do )?{MONTHS}\b\.?"
+    rf"|\b{MONTHS}\.? {_DAY}(?:st|nd|rd|th)?\b"
+    rf"|{_YEAR}年{_MONTH}月{_DAY}日|\b{_MONTH}月{_DAY}日)"
+).replace("([-/.])", "[-/.]")
+"""A date with a day, in digits or with the name of a month, in Rust's syntax."""
+
 
 class Sign(ABC):
     """One kind of text by which a person is named, reached or found.
@@ -62,7 +86,7 @@ class Sign(ABC):
 
         Examples
         --------
-        >>> from incrowd.core.texts.mail import Mail
+        >>> from incrowd.core.texts.signs import Mail
         >>> Mail().matches(pl.Series(["ask jane@example.org", "fine", None])).to_list()
         [True, False, False]
         """

@@ -10,8 +10,7 @@ import re
 from functools import cache
 
 from incrowd.core.lazy import pl
-from incrowd.core.texts.date import DATES
-from incrowd.core.texts.sign import Sign, at, holding, pieces, share
+from incrowd.core.texts.sign import DATES, Sign, at, holding, pieces, share
 
 REGIONS = (
     "US", "GB", "DE", "FR", "ES", "IT", "NL", "BE", "CH", "AT", "IE", "PT", "SE", "FI", "AU", "NZ", "JP",

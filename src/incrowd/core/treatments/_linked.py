@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from incrowd.core.lazy import pl
-from incrowd.core.treatments._numbers import decimals_of
+from incrowd.core.treatments._perturbing import decimals_of
 from incrowd.core.treatments.base import Batch, Reads, Treatment
 
 REDACTED = "[redacted]"

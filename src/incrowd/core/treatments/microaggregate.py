@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.parameters import parameter
-from incrowd.core.treatments._numbers import decimals_of, written_to
-from incrowd.core.treatments._perturbing import Perturbing, strata_of
+from incrowd.core.treatments._perturbing import Perturbing, decimals_of, strata_of, written_to
 from incrowd.core.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:

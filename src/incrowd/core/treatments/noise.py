@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.parameters import parameter
-from incrowd.core.treatments._numbers import decimals_of, independent, normal_of, written_to
-from incrowd.core.treatments._perturbing import Perturbing
+from incrowd.core.treatments._perturbing import Perturbing, decimals_of, independent, normal_of, written_to
 from incrowd.core.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:

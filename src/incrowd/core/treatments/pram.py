@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.core.errors import ParameterError
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.parameters import parameter
-from incrowd.core.treatments._numbers import uniform_of
-from incrowd.core.treatments._perturbing import Perturbing
+from incrowd.core.treatments._perturbing import Perturbing, uniform_of
 from incrowd.core.treatments.base import Batch, Distinct
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from incrowd.core.lazy import np, pl
 from incrowd.core.parameters import parameter
-from incrowd.core.treatments._numbers import uniform_of
-from incrowd.core.treatments._perturbing import Swapping, change_places, order_of, strata_of
+from incrowd.core.treatments._perturbing import Swapping, change_places, order_of, strata_of, uniform_of
 from incrowd.core.treatments.base import Batch
 
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from incrowd.core.io.targets import Outputs
     from incrowd.core.progress import Progress
     from incrowd.core.table.schema import Attribute, Schema
-    from incrowd.core.table.wildcards import Wildcards
+    from incrowd.core.table.settings import Wildcards
     from incrowd.engines.sql.databases import Database
     from incrowd.release.gate.kinds import Unanswered
     from incrowd.release.policy.policy import Policy

@@ -9,9 +9,7 @@ import typer
 
 from incrowd.core.dialects.addresses import EXAMPLES
 from incrowd.core.io.kinds.files import suffixes
-from incrowd.core.table.judged_values import JUDGES
-from incrowd.core.table.suppressed_records import SUPPRESSED_RECORDS
-from incrowd.core.table.wildcards import WILDCARDS
+from incrowd.core.table.settings import JUDGES, SUPPRESSED_RECORDS, WILDCARDS
 from incrowd.core.treatments import TREATMENTS
 from incrowd.faces.cli import completing
 from incrowd.faces.cli.parsing import file_or_address

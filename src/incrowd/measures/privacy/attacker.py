@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.core.errors import ParameterError, SchemaError, named, those_are
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import Parameter
-from incrowd.core.table.wildcards import WILDCARDS
+from incrowd.core.table.settings import WILDCARDS
 from incrowd.measures.privacy.base import Monotone, PrivacyModel
 from incrowd.measures.privacy.results import ModelResult
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from incrowd.core.errors import ParameterError, SchemaError, setting
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import Configured, Parameter
-from incrowd.core.table.wildcards import WILDCARDS
+from incrowd.core.table.settings import WILDCARDS
 from incrowd.measures.privacy.results import EquivalenceClass, ModelResult
 
 if TYPE_CHECKING:

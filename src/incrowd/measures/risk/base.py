@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import Configured, Parameter
+from incrowd.core.table.measured import Measured
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
-
 
 THRESHOLD = Parameter(float, "risk above which a record is at risk", low=0, high=1)
 FRACTION = Parameter(float, "share of the population that the table is", low=0, high=1, optional=True)
@@ -35,3 +35,13 @@ def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np
     if fraction:
         return np.asarray(classes.sizes / fraction, np.float64)
     return None
+
+
+class Risks(Measured[RiskModel, "EquivalenceClasses", dict[str, float]]):
+    """Figures per risk model that applies to the table, of its classes; see `Measured`."""
+
+    def _measure(self, entry: RiskModel, source: EquivalenceClasses) -> dict[str, float]:
+        return entry.measure(source)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.errors import ParameterError, SchemaError, did_you_mean
 from incrowd.core.lazy import np, nw, pl
-from incrowd.core.table.wildcards import WILDCARD
+from incrowd.core.table.settings import WILDCARD
 from incrowd.measures.privacy._one_call import Columns, read_for
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.measures.risk.base import THRESHOLD, RiskModel
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from incrowd.core.table.classes import EquivalenceClasses
-    from incrowd.core.table.wildcards import Wildcards
+    from incrowd.core.table.settings import Wildcards
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from incrowd.measures.utility.base import CellMetric as CellMetric
 from incrowd.measures.utility.base import ClassCosts as ClassCosts
 from incrowd.measures.utility.base import ClassMetric as ClassMetric
 from incrowd.measures.utility.base import LevelCosts as LevelCosts
+from incrowd.measures.utility.base import Losses as Losses
 from incrowd.measures.utility.base import Metric as Metric
 from incrowd.measures.utility.base import MetricResult as MetricResult
 from incrowd.measures.utility.base import SteersByCells as SteersByCells
 from incrowd.measures.utility.base import SteersByClasses as SteersByClasses
-from incrowd.measures.utility.losses import Losses as Losses
 
 # One line an entry, in the order in which they are listed everywhere.
 # isort: off

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.parameters import Configured
+from incrowd.core.table.measured import Measured
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import FullDomain, Recoding
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.domain import Domain
     from incrowd.core.table.frequency import FrequencyTable
-
 
 AGGREGATES = ("mean", "geometric-mean", "max")
 """How the losses of the attributes become one score."""
@@ -257,3 +257,18 @@ def cell_costs(metric: SteersByCells, frequency: FrequencyTable, recoding: FullD
         lost = float(records @ frequency.weights) + frequency.suppressed * costs.before
         per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
     return MetricResult(metric.name, mean_of(per_attribute), per_attribute)
+
+
+class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
+    """The results of all metrics that apply to the keys of a recoding; see `Measured`."""
+
+    def _measure(self, entry: Metric, source: tuple[FrequencyTable, Recoding]) -> MetricResult:
+        loss, sampling = entry.measure(*source), source[0].survey.sampling
+        # Splitting records that look alike makes classes smaller than those of the raw table.
+        normalized = max(entry.normalized(loss, source[0]), 0.0)
+        by_record = None if sampling is None else entry.per_record(*source)
+        weighted = None if sampling is None or by_record is None else sampling.mean(by_record, 1.0)
+        return replace(loss, normalized=normalized, weighted=weighted)
+
+    def __repr__(self) -> str:
+        return f"Losses({', '.join(self)})"

@@ -6,8 +6,9 @@ A profile has counts and forms. It never leaves the process with a value in it.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.core.errors import InputError
 from incrowd.core.io.columns import nameless
@@ -17,7 +18,7 @@ from incrowd.core.reading.recognition import Recognized, recognize, recognize_di
 from incrowd.core.reading.texts import shape_of
 from incrowd.core.table.fillers import probable_fillers
 from incrowd.core.table.schema import Attribute
-from incrowd.release.drafting.answers import Answers, answers_in
+from incrowd.release.drafting.languages import languages
 from incrowd.release.drafting.rounding import Rounding, rounding_of
 from incrowd.release.drafting.text_forms import (
     contacts_in,
@@ -374,3 +375,31 @@ def _some_texts(domain: Domain, usable: NDArray[np.bool_]) -> list[str]:
     """Return some of the texts of a domain, evenly from all."""
     places = np.flatnonzero(usable)
     return [str(domain.values[place]) for place in places[:: max(len(places) // _SAMPLE, 1)].tolist()]
+
+
+Answers = Literal["", "one spelling", "several spellings"]
+_MOST = 16
+"""Texts that answers may have in several spellings."""
+
+
+def answers_in(texts: Collection[str]) -> Answers:
+    """Say whether all texts answer yes or no, and whether each answer has one spelling.
+
+    Examples
+    --------
+    >>> answers_in({"yes", "no"})
+    'one spelling'
+    >>> answers_in({"yes", "no", "1", "0"}), answers_in({"Yes", "yes", "no"})
+    ('several spellings', 'several spellings')
+    >>> answers_in({"yes", "no", "perhaps"}), answers_in({"yes"})
+    ('', '')
+    """
+    said = {text.strip().lower() for text in texts}
+    if len(texts) < 2 or len(said) > _MOST:
+        return ""
+    pairs = {language.name: language.answers for language in languages()}
+    if len(texts) == 2 and any(said == set(pair) for of in pairs.values() for pair in of):
+        return "one spelling"
+    english, *others = ({word for pair in of for word in pair} for of in pairs.values())
+    known = any(said <= english | words for words in (set(), *others))
+    return "several spellings" if known else ""

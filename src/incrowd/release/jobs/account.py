@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from incrowd.core.errors import named, setting
+from incrowd.core.errors import TableError, named, setting
+from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.presentation.documents import envelope, rounded
 from incrowd.core.recoding import SUPPRESSED, effective_style
-from incrowd.core.table.wildcards import wildcard_sentence
+from incrowd.core.table.settings import wildcard_sentence
 from incrowd.engines import engine_for
 from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.accounts.people import of_people, people_entry, people_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
 from incrowd.release.accounts.survey import survey_sentences
 from incrowd.release.accounts.value_warnings import doubts
+from incrowd.release.gate import wording
 from incrowd.release.gate.wording import NAMED_COLUMNS, at_most, in_words, percent, who_knows
 from incrowd.release.jobs.released_rows import ReleasedValues
 from incrowd.release.jobs.table_treatments import treatment_entries, treatment_sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.schema import Schema
     from incrowd.measures.privacy import ModelResult
     from incrowd.measures.utility import MetricResult
+    from incrowd.release.gate.points import Point
     from incrowd.release.gate.verdict import Verdict
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.suppressed_records import Suppression
@@ -340,3 +346,50 @@ def _policy_entry(policy: Policy) -> dict[str, Any]:
             if attribute.leaves
         ],
     }
+
+
+def clause_results(policy: Policy, write: Callable[[Path], None]) -> tuple[ClauseResult, ...]:
+    """Write a release into a private folder, and let the verifier judge its clauses there.
+
+    A release that cannot be written as a file, as one in a database, has none here: `verify` judges it.
+
+    Parameters
+    ----------
+    policy
+        Its policy.
+    write
+        Writes the released table to a path.
+    """
+    if policy.profile is None and policy.context is None:
+        return ()
+    # Only a job with a profile loads the verifier.
+    from incrowd.verification import clauses_of
+
+    folder = PrivateFolder()
+    try:
+        write(folder.path / "release.parquet")
+        # The files that the profile names lie beside the policy that chose it, and not here.
+        replace(policy, profile=None).write(folder.path / "policy.toml")
+        return clauses_of(folder.path / "release.parquet", folder.path / "policy.toml", policy.profile)
+    except TableError:
+        return ()
+    finally:
+        folder.remove()
+
+
+def points_of_clauses(policy: Policy, clauses: Sequence[ClauseResult]) -> Iterator[Point]:
+    """Return a point for each clause that is not met, or that lacks an answer.
+
+    Parameters
+    ----------
+    clauses
+        The judgement of the clauses of the policy; none where nobody judged them.
+    """
+    for each in clauses:
+        if each.state == "not met":
+            yield wording.clause(each.id, each.text, each.detail, unanswered=each.unanswered)
+    if not clauses and (policy.profile is not None or policy.context is not None):
+        name = "context" if policy.profile is None else policy.profile.profile.full_name
+        yield wording.clause(
+            name, "Its clauses are judged on a written file.", "verify the release", unanswered=True
+        )

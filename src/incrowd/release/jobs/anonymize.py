@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.core.table.grids import Ends
-    from incrowd.core.table.judged_values import Judge
-    from incrowd.core.table.suppressed_records import SuppressedRecords
-    from incrowd.core.table.wildcards import Wildcards
+    from incrowd.core.table.settings import Judge, SuppressedRecords, Wildcards
     from incrowd.engines import Counted, Engine
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.gate.accepted import Accepted

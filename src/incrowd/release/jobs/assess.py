@@ -12,12 +12,12 @@ from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.progress import in_job, with_bar
 from incrowd.core.recoding.suppression_marks import with_stars
-from incrowd.core.table.wildcards import WILDCARD, wildcard_sentence
+from incrowd.core.table.settings import WILDCARD, wildcard_sentence
 from incrowd.engines import engine_for, loaded
 from incrowd.measures.privacy import ModelResult, PrivacyModel
 from incrowd.measures.privacy.km_anonymity import KMAnonymity
 from incrowd.measures.risk import RISKS
-from incrowd.measures.risk.figures import Risks
+from incrowd.measures.risk.base import Risks
 from incrowd.release.accounts.class_figures import ClassFigures, figures_by_class
 from incrowd.release.accounts.class_sizes import SizeBin, size_distribution
 from incrowd.release.accounts.clearance import points_of_columns

@@ -24,10 +24,9 @@ from incrowd.release.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.release.accounts.statements import versions
 from incrowd.release.gate.points import Point, answered
 from incrowd.release.gate.verdict import Verdict
-from incrowd.release.jobs.account import document_of, sentences_of
+from incrowd.release.jobs.account import clause_results, document_of, points_of_clauses, sentences_of
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.checks import judge
-from incrowd.release.jobs.profile_clauses import clause_results, points_of_clauses
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict
 from incrowd.release.jobs.suppressed_records import Suppression, refuse_failing
 from incrowd.release.jobs.table_treatments import treatment_entries

@@ -15,8 +15,8 @@ from incrowd.core.treatments._linked import Linked
 from incrowd.core.treatments.keys import Secret, read_key
 
 if TYPE_CHECKING:
-    from incrowd.core.table.judged_values import Judge
     from incrowd.core.table.schema import Schema
+    from incrowd.core.table.settings import Judge
     from incrowd.engines import Counted, Engine
 
 

@@ -15,10 +15,8 @@ from incrowd.core.io.addresses import file_path
 from incrowd.core.parameters import EPSILON, Parameter, check_fields
 from incrowd.core.presentation.markup import document
 from incrowd.core.table.grids import Ends
-from incrowd.core.table.judged_values import Judge
 from incrowd.core.table.schema import Attribute, Schema, Style
-from incrowd.core.table.suppressed_records import SuppressedRecords
-from incrowd.core.table.wildcards import Wildcards
+from incrowd.core.table.settings import Judge, SuppressedRecords, Wildcards
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments._linked import Linked
 from incrowd.core.treatments.base import treatment_of

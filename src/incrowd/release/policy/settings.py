@@ -7,10 +7,8 @@ from typing import Any
 
 from incrowd.core.parameters import SEED, Parameter
 from incrowd.core.table.grids import DEFAULT_ENDS, ENDS
-from incrowd.core.table.judged_values import JUDGE
 from incrowd.core.table.schema import STYLE
-from incrowd.core.table.suppressed_records import SUPPRESSED_SETTING
-from incrowd.core.table.wildcards import WILDCARD
+from incrowd.core.table.settings import JUDGE, SUPPRESSED_SETTING, WILDCARD
 
 SETTINGS: dict[str, Any] = {
     "max_suppression": Parameter(

@@ -32,9 +32,6 @@ import numpy.typing as npt
 
 from incrowd.core.lazy import np, pl
 from incrowd.core.parameters import SEED, Parameter
-from incrowd.works.samples._icd import chapters, diagnoses
-from incrowd.works.samples._names import FIRST_NAMES, LAST_NAMES
-from incrowd.works.samples._places import REGIONS
 from incrowd.works.samples._profiles import (
     ADMISSION_TYPES,
     ADMISSIONS,
@@ -46,6 +43,7 @@ from incrowd.works.samples._profiles import (
     WEEKDAYS,
     Knots,
 )
+from incrowd.works.samples._values import FIRST_NAMES, LAST_NAMES, REGIONS, chapters, diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

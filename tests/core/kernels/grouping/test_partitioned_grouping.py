@@ -7,7 +7,7 @@ import pytest
 
 from incrowd.core.kernels import numpy_fallback
 from incrowd.core.kernels.grouping import grouping
-from incrowd.core.kernels.grouping.partitioned_grouping import first_of_parts
+from incrowd.core.kernels.grouping.grouping import first_of_parts
 
 RNG = np.random.default_rng(5)
 WORDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from incrowd.core.kernels.jit import compiled
+from incrowd.core.kernels.jit import compiled, inner
 from incrowd.core.kernels.mondrian.partition import (
     GIVEN,
     arrange_run,
@@ -14,8 +14,8 @@ from incrowd.core.kernels.mondrian.partition import (
     room_for_extents,
     room_for_order,
 )
-from incrowd.core.kernels.mondrian.partition_arrays import Partitions
-from incrowd.core.kernels.mondrian.runs import most_nodes
+from incrowd.core.kernels.mondrian.partition_arrays import DOWN, Partitions
+from incrowd.core.kernels.mondrian.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
 from incrowd.core.kernels.mondrian.savings import savings_of
 
 
@@ -80,3 +80,104 @@ def descend(start, stop, keys, runs, axes, where, least, deepest):
             for g in range(many):
                 ends[first + begins[g]] = first + begins[g + 1]
                 depths[first + begins[g]] = depth + 1
+
+
+@inner
+def _x_log_x(x):
+    return x * np.log(x) if x > 0 else 0.0
+
+
+@inner
+def _gain_of_children(keys, axes, run, j, node, target, room):
+    """Return the information gain of dividing a run into all children of a node."""
+    first, last, base = run
+    slot, tally = room
+    rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
+    found = 0
+    for i in range(first, last):
+        child = axes.at_depth[rung + keys.codes[i, j]]
+        if slot[child] < 0:
+            slot[child] = found
+            tally[found] = 0
+            found += 1
+        for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
+            tally[slot[child], target.codes[entry]] += target.counts[entry]
+    gain = -base
+    for s in range(found):
+        for v in range(tally.shape[1]):
+            gain += _x_log_x(tally[s, v])
+        gain -= _x_log_x(tally[s].sum())
+    for i in range(first, last):
+        slot[axes.at_depth[rung + keys.codes[i, j]]] = -1
+    return gain
+
+
+@inner
+def _best_gain(keys, run, j, total, least, target, room):
+    """Return the cut by order with the largest information gain, and the gain; both -1 if there is none."""
+    first, last, base = run
+    words, whole, left = room
+    sort_ranks(keys.codes, first, last, j, words)
+    left[:] = 0
+    gain, cut = -1.0, np.int64(-1)
+    on_left, on_right = 0.0, 0.0
+    for v in range(whole.size):
+        on_right += _x_log_x(whole[v])
+    before = np.int64(0)
+    for n in range(last - first):
+        rank = words[n] >> 32
+        i = first + (words[n] & 0xFFFFFFFF)
+        if n > 0 and rank != words[n - 1] >> 32 and before >= least and total - before >= least:
+            found = on_left - _x_log_x(before) + on_right - _x_log_x(total - before) - base
+            if found > gain:
+                gain = found
+                cut = rank
+        for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
+            v = target.codes[entry]
+            on_left -= _x_log_x(left[v])
+            on_right -= _x_log_x(whole[v] - left[v])
+            left[v] += target.counts[entry]
+            on_left += _x_log_x(left[v])
+            on_right += _x_log_x(whole[v] - left[v])
+        before += keys.weights[i]
+    return cut, gain
+
+
+@compiled
+def order_by_gain(start, stop, keys, parts, axes, target, values, least):
+    """Order the attributes of each partition by the gain of its best cut, the largest first.
+
+    `target` has the counts of the target's `values` values per key (`Counts`). A cut by order is made at
+    the rank of the largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves
+    `least` records on both sides); a cut down the hierarchy parts all children of the common ancestor.
+    """
+    starts, stops, totals = parts.starts, parts.stops, parts.totals
+    lows, highs, cuts = parts.lows, parts.highs, parts.cuts
+    attributes = keys.codes.shape[1]
+    longest = longest_run(start, stop, parts)
+    whole = np.empty(values, np.int64)
+    in_order = np.empty(longest, np.int64), whole, np.empty(values, np.int64)
+    deepest = most_nodes(axes)
+    of_nodes = np.full(deepest, -1, np.int64), np.zeros((min(deepest, longest), values), np.int64)
+    gain = np.empty(attributes)
+    for p in range(start, stop):
+        whole[:] = 0
+        for i in range(starts[p], stops[p]):
+            for entry in range(target.indptr[keys.numbers[i]], target.indptr[keys.numbers[i] + 1]):
+                whole[target.codes[entry]] += target.counts[entry]
+        base = 0.0
+        for v in range(values):
+            base += _x_log_x(whole[v])
+        base -= _x_log_x(totals[p])
+        run = starts[p], stops[p], base
+        for j in range(attributes):
+            gain[j] = -1.0
+            cuts[p, j] = -1
+            if lows[p, j] == highs[p, j]:
+                continue
+            if axes.way[j] == DOWN:
+                node = ancestor(axes, j, np.int64(lows[p, j]), np.int64(highs[p, j]))
+                gain[j] = _gain_of_children(keys, axes, run, j, node, target, of_nodes)
+            else:
+                cuts[p, j], gain[j] = _best_gain(keys, run, j, totals[p], least, target, in_order)
+        widest_first(gain, parts.order[p])

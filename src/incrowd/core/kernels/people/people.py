@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.core.kernels.grouping.counting import Counts, compacted, entries_before, room_for, take_out
-from incrowd.core.kernels.grouping.hash_set import is_new, mask_of, table_of, tables_of
+from incrowd.core.kernels.grouping.hashing import is_new, mask_of, table_of, tables_of
 from incrowd.core.kernels.jit import compiled, over_ranges
 
 _SMALL = 8

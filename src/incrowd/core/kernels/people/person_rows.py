@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.core.kernels.grouping.hash_set import mask_of, slot_for, tables_of
+from incrowd.core.kernels.grouping.hashing import mask_of, slot_for, tables_of
 from incrowd.core.kernels.jit import compiled, inner, over_ranges
 
 _ENDLESS = 1 << 62

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.core.kernels.grouping.hash_set import is_new, mask_of, table_of
+from incrowd.core.kernels.grouping.hashing import is_new, mask_of, table_of
 from incrowd.core.kernels.jit import compiled, over_ranges
 from incrowd.core.kernels.people.people import Entries, closed_up, list_entries
 

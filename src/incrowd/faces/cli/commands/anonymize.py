@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from incrowd.core.errors import InfeasibleError, ParameterError, VerdictError
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.logs import LOG
+from incrowd.faces.cli.tables import percent
 
 if TYPE_CHECKING:
     from incrowd.core.dialects.addresses import Address
     from incrowd.core.io.targets import Outputs, Target
     from incrowd.core.progress import Progress
-    from incrowd.release.jobs.plan import Plan
+    from incrowd.release.jobs.plan import Plan, PlannedColumn
     from incrowd.release.jobs.release import Release
     from incrowd.release.policy.policy import Policy
 
@@ -230,7 +234,6 @@ def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -
 
 def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:
     """Print the result of a dry run."""
-    from incrowd.faces.cli.planning import show_plan
     from incrowd.faces.cli.tables import console
 
     if json:
@@ -267,3 +270,47 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
     out.print(
         f"{said}; {seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )
+
+
+def show_plan(out: Console, found: Plan, places: Iterable[str]) -> None:
+    """Print a plan.
+
+    Parameters
+    ----------
+    places
+        What would be written.
+    """
+    policy = found.policy
+    out.print("Dry run: nothing is written.")
+    whose = "" if found.people is None else f" of {found.people:,} people"
+    suppressed = f", {found.suppressed:,} of them suppressed already" if found.suppressed else ""
+    out.print(f"Records: {found.records:,}{whose}{suppressed}.")
+    out.print(f"Keys: {found.keys:,} combinations of values of the quasi-identifiers.")
+    out.print(_columns(found.columns))
+    out.print(f"Models: {', '.join(map(str, policy.models))}.")
+    lattice = "" if found.nodes is None else f" in a lattice of {found.nodes:,} nodes"
+    out.print(f"Search: {policy.algorithm}{lattice}; at most {percent(policy.max_suppression)} suppressed.")
+    out.print(f"Rows: {'in the order they have' if policy.keep_order else 'in a random order'}.")
+    for note in found.notes:
+        out.print(f"note: {note}")
+    named = list(places)
+    out.print(
+        f"Would be written: {', '.join(named)}." if named else "No output is named yet: say -o or --into."
+    )
+
+
+def _columns(columns: Iterable[PlannedColumn]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("column", "role", "becomes", "read as", "values", "levels above", "treatment"):
+        table.add_column(name, justify="right" if name in ("values", "levels above") else "left")
+    for each in columns:
+        table.add_row(
+            each.name,
+            each.role,
+            each.becomes,
+            each.kind or "",
+            "" if each.values is None else f"{each.values:,}",
+            "" if each.height is None else str(each.height),
+            "" if each.treatment is None else ", ".join(f"{k} = {v}" for k, v in each.treatment.items()),
+        )
+    return table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.core.errors import ParameterError
-from incrowd.core.table.wildcards import wildcard_sentence
+from incrowd.core.table.settings import wildcard_sentence
 from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.calling import program
 from incrowd.faces.cli.logs import LOG

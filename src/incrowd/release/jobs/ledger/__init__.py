@@ -26,7 +26,7 @@ from incrowd.core.table.schema import require_different
 from incrowd.release.gate.points import Point
 from incrowd.release.gate.verdict import Verdict
 from incrowd.release.jobs.apply import AppliedBatch
-from incrowd.release.jobs.ledger.deduction import deduced
+from incrowd.release.jobs.ledger.deduction import deduced, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.entries import FILE_NAME, is_column_digest, require_entries
 from incrowd.release.jobs.ledger.exposure import (
     RECORDS,
@@ -36,7 +36,6 @@ from incrowd.release.jobs.ledger.exposure import (
     strictest,
 )
 from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
-from incrowd.release.jobs.ledger.signatures import signatures_of, without_m_invariance
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
 

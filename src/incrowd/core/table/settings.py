@@ -27,3 +27,20 @@ _SENTENCES: dict[str, str] = {
 def wildcard_sentence(wildcards: str) -> str:
     """Describe the meaning of a `*` or a missing cell, one of `WILDCARDS`."""
     return _SENTENCES[wildcards]
+
+
+Judge = Literal["released", "original"]
+JUDGES: tuple[Judge, ...] = ("released", "original")
+JUDGE = Parameter(
+    str, "whether perturbed values are judged as released, too, or only before (original)", choices=JUDGES
+)
+
+
+SuppressedRecords = Literal["judged", "drop", "keep"]
+SUPPRESSED_RECORDS: tuple[SuppressedRecords, ...] = ("judged", "drop", "keep")
+SUPPRESSED_SETTING = Parameter(
+    str,
+    "whether suppressed records leave: if they satisfy the models as a class of their own (judged), never "
+    "(drop), or always (keep)",
+    choices=SUPPRESSED_RECORDS,
+)

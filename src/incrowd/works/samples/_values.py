@@ -1,8 +1,24 @@
-"""First and last names of the hospital sample, roughly from the most to the least common."""
+"""Names, regions and diagnoses of the hospital sample; names stand from the most to the least common."""
 
 from __future__ import annotations
 
-__all__ = ["FIRST_NAMES", "LAST_NAMES"]
+import csv
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import NamedTuple
+
+__all__ = [
+    "FIRST_NAMES",
+    "LAST_NAMES",
+    "REGIONS",
+    "Block",
+    "Chapter",
+    "Diagnosis",
+    "Region",
+    "chapters",
+    "diagnoses",
+]
 
 _WOMEN = """
 Mary Patricia Jennifer Linda Elizabeth Barbara Susan Jessica Sarah Karen Emily Maria Nancy Margaret
@@ -52,3 +68,111 @@ O'Brien O'Connor Dubois Moreau Costa Ferreira Petrov Kaplan Levy Ahmed Hussein S
 FIRST_NAMES: dict[str, tuple[str, ...]] = {"F": tuple(_WOMEN.split()), "M": tuple(_MEN.split())}
 
 LAST_NAMES: tuple[str, ...] = tuple(_FAMILIES.split())
+
+
+class Region(NamedTuple):
+    """A region around a few hospitals.
+
+    Attributes
+    ----------
+    name
+        For the reader only; it is no column.
+    share
+        Share of the patients.
+    prices
+        What a treatment costs here, relative to the average.
+    areas
+        First three digits of the postal codes, the most populous first, and how many codes each has
+        (at most 100).
+    """
+
+    name: str
+    share: float
+    prices: float
+    areas: tuple[tuple[str, int], ...]
+
+
+REGIONS: tuple[Region, ...] = (
+    Region("bay", 0.31, 1.14, (("021", 86), ("018", 64), ("024", 48), ("019", 60), ("020", 52), ("017", 66))),
+    Region("valley", 0.12, 0.93, (("010", 72), ("011", 28), ("013", 58), ("012", 44))),
+    Region("harbour", 0.19, 1.06, (("071", 32), ("070", 90), ("073", 22), ("076", 58), ("078", 46))),
+    Region("south", 0.14, 0.86, (("303", 70), ("300", 82), ("301", 60))),
+    Region("lakes", 0.16, 0.98, (("606", 76), ("600", 74), ("604", 68))),
+    Region("coast", 0.08, 1.28, (("941", 42), ("945", 78), ("949", 40))),
+)
+
+
+class Diagnosis(NamedTuple):
+    """A diagnosis code.
+
+    Attributes
+    ----------
+    code, title
+        Three characters, and what they mean.
+    weight
+        How often the code occurs, about per ten thousand discharges.
+    ages, season, admission
+        Names of profiles in ``_profiles``: `AGES`, `SEASONS`, `ADMISSIONS`.
+    stay
+        Median length of stay in days, for a person of 40 admitted as urgent.
+    cost
+        What the treatment costs on top of the days, in currency units.
+    women
+        Share of women, 0 to 1; at 0 or 1 the code occurs in that sex only.
+    """
+
+    code: str
+    title: str
+    weight: float
+    ages: str
+    stay: float
+    cost: float
+    women: float = 0.5
+    season: str = "flat"
+    admission: str = "acute"
+
+
+class Block(NamedTuple):
+    """A range of related codes."""
+
+    label: str
+    title: str
+    diagnoses: tuple[Diagnosis, ...]
+
+
+class Chapter(NamedTuple):
+    """A range of blocks: an organ system or a kind of cause."""
+
+    label: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@cache
+def chapters() -> tuple[Chapter, ...]:
+    """Read all chapters, with their blocks and diagnoses, in order."""
+    text = files("incrowd.works.samples").joinpath("diagnoses.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    return tuple(
+        Chapter(label, title, tuple(_blocks(list(members))))
+        for (label, title), members in groupby(rows, lambda row: (row["chapter"], row["chapter title"]))
+    )
+
+
+def _blocks(rows: list[dict[str, str]]) -> list[Block]:
+    return [
+        Block(label, title, tuple(map(_diagnosis, members)))
+        for (label, title), members in groupby(rows, lambda row: (row["block"], row["block title"]))
+    ]
+
+
+def _diagnosis(row: dict[str, str]) -> Diagnosis:
+    numbers = ("weight", "stay", "cost", "women")
+    fields = {name: float(row[name]) if name in numbers else row[name] for name in Diagnosis._fields}
+    return Diagnosis(**fields)  # type: ignore[arg-type]
+
+
+@cache
+def diagnoses() -> tuple[Diagnosis, ...]:
+    """Return the diagnoses of all chapters, in order."""
+    return tuple(entry for chapter in chapters() for block in chapter.blocks for entry in block.diagnoses)
