@@ -14,7 +14,7 @@ from package_sources import PACKAGE, parsed, sources
 WINGS = ("core", "engines", "measures", "search", "release", "attacks", "works", "faces")
 """The wings from the ground up: a file may import from lower wings and from its own."""
 
-GROUND = {"core.errors", "core.lazy", "core.parameters", "core.progress"}
+GROUND = {"core.errors", "core.lazy", "core.parameters", "core.plugins", "core.progress"}
 """The loose modules that everybody may import."""
 
 FLOORS = (
@@ -169,7 +169,7 @@ def test_the_ground_knows_nothing_above():
         ),
         # A kernel looks whether its job was cancelled before it begins.
         ("core.kernels", {"core.progress"}),
-        ("core.dialects", {"core.errors", "core.lazy"}),
+        ("core.dialects", {"core.errors", "core.lazy", "core.plugins"}),
     ],
 )
 def test_a_room_that_stands_apart_knows_nothing_else(name, others):

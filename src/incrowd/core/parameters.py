@@ -370,7 +370,9 @@ class Registry(Generic[E]):
         self._entries = {entry.name: entry for entry in entries}
 
     @classmethod
-    def of_imports(cls, what: str, base: type, namespace: Mapping[str, object]) -> Registry[E]:
+    def of_imports(
+        cls, what: str, base: type, namespace: Mapping[str, object], group: str | None = None
+    ) -> Registry[E]:
         """Register every entry that a module imports, in the order of the imports.
 
         Parameters
@@ -381,9 +383,15 @@ class Registry(Generic[E]):
             What the entries derive from; a class without a name is a base itself and no entry.
         namespace
             The module's ``globals()``.
+        group
+            The entry points by which other packages add entries; see `incrowd.core.plugins`.
         """
-        found: list[Any] = [x for x in namespace.values() if isinstance(x, type) and issubclass(x, base)]
-        return cls(what, *(each for each in found if each.name))
+        classes: list[Any] = [x for x in namespace.values() if isinstance(x, type) and issubclass(x, base)]
+        own = [each for each in classes if each.name]
+        from incrowd.core.plugins import plugin_classes
+
+        more = () if group is None else plugin_classes(group, base, own, lambda each: {each.name})
+        return cls(what, *own, *more)
 
     def __iter__(self) -> Iterator[type[E]]:
         return iter(self._entries.values())

@@ -7,6 +7,7 @@ tests read the rest from its class.
 from __future__ import annotations
 
 from incrowd.core.dialects.base import Dialect
+from incrowd.core.plugins import plugin_classes
 
 # One line an entry, in the order in which they are listed everywhere.
 # isort: off
@@ -19,7 +20,10 @@ from incrowd.core.dialects.snowflake import Snowflake as Snowflake
 
 __all__ = ["DIALECTS"]
 
-DIALECTS: tuple[type[Dialect], ...] = tuple(
-    each for each in list(globals().values()) if isinstance(each, type) and hasattr(each, "scheme")
+_OWN = [each for each in list(globals().values()) if isinstance(each, type) and hasattr(each, "scheme")]
+
+DIALECTS: tuple[type[Dialect], ...] = (
+    *_OWN,
+    *plugin_classes("incrowd.dialects", Dialect, _OWN, lambda each: {each.scheme, *each.other_schemes}),
 )
-"""Every database."""
+"""Every database, and those that other packages add."""

@@ -33,4 +33,6 @@ from incrowd.measures.privacy.profitability import Profitability as Profitabilit
 # fmt: on
 # isort: on
 
-MODELS: Registry[PrivacyModel] = Registry.of_imports("privacy models", PrivacyModel, globals())
+MODELS: Registry[PrivacyModel] = Registry.of_imports(
+    "privacy models", PrivacyModel, globals(), group="incrowd.models"
+)

@@ -7,6 +7,7 @@ readers of its own.
 from __future__ import annotations
 
 from incrowd.core.io.kinds.base import Kind
+from incrowd.core.plugins import plugin_classes
 
 # One line an entry, in the order in which they are listed everywhere.
 # isort: off
@@ -20,9 +21,13 @@ from incrowd.core.io.kinds.excel import Excel as Excel
 
 __all__ = ["KINDS"]
 
-KINDS: tuple[Kind, ...] = tuple(
-    each()
+_OWN = [
+    each
     for each in list(globals().values())
     if isinstance(each, type) and issubclass(each, Kind) and each is not Kind
-)
-"""Every kind."""
+]
+
+_ADDED = plugin_classes("incrowd.kinds", Kind, _OWN, lambda each: {each.name, *each.suffixes})
+
+KINDS: tuple[Kind, ...] = tuple(kind() for kind in (*_OWN, *_ADDED))
+"""Every kind, and those that other packages add."""

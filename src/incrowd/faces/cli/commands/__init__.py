@@ -8,6 +8,8 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
+from incrowd.core.plugins import load, plugins
+
 __all__ = ["NAMES", "PURPOSES", "commands"]
 
 PURPOSES = {
@@ -19,6 +21,11 @@ PURPOSES = {
 }
 """Every command by what it is for, in the order of ``--help``; each is a file of this folder."""
 
+_OWN = {name for names in PURPOSES.values() for name in names}
+_PLUGINS = {name: entry for name, entry in plugins("incrowd.commands").items() if name not in _OWN}
+"""The commands that other packages add; none replaces one of ours."""
+if _PLUGINS:
+    PURPOSES["More"] = tuple(_PLUGINS)
 
 NAMES = tuple(name for names in PURPOSES.values() for name in names)
 """The names of all commands."""
@@ -45,6 +52,10 @@ ELSEWHERE = {
 def commands(names: Iterable[str] = NAMES) -> Iterator[tuple[str, Any]]:
     """Return commands by their names: the function that its file is named after, or a group of commands."""
     for name in names:
+        if name in _PLUGINS:
+            if (command := load(_PLUGINS[name])) is not None:
+                yield name, command
+            continue
         # Python's own words have a `_` at their end.
         word = f"{name}_" if name in dir(builtins) or iskeyword(name) else name
         module = import_module(f"{__name__}.{word}")
