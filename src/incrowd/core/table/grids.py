@@ -17,7 +17,9 @@ from incrowd.core.reading.exact import number_of
 
 Ends = Literal["outward", "exact"]
 ENDS = Parameter(
-    str, "ends of ranges, and means: rounded (outward) or as they are (exact)", choices=("outward", "exact")
+    str,
+    "ends of ranges, and means: outward (rounded, open at the tails) or exact (values of people)",
+    choices=("outward", "exact"),
 )
 DEFAULT_ENDS: Ends = "outward"
 """Ends of the ranges of every release that does not say them, whichever way it is made."""

@@ -1,6 +1,6 @@
-"""Meanings of a `*` or a missing cell where records of a table are compared with each other.
+"""Settings of a table's judgement: what a `*` matches, which values are judged, which records leave.
 
-A table tells nothing about such a cell. So what it matches is a matter of definition: see `WILDCARDS`.
+A table tells nothing about a `*` or a missing cell. So what it matches is a matter of definition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ Wildcards = Literal["value", "matches-any", "conservative"]
 WILDCARDS: tuple[Wildcards, ...] = ("value", "matches-any", "conservative")
 """What a `*` or a missing cell matches: itself alone, anything, or nothing."""
 
-WILDCARD = Parameter(str, "what a * or a missing cell matches", choices=WILDCARDS)
+WILDCARD = Parameter(
+    str,
+    "what a * or a missing cell matches: value (itself), matches-any or conservative (nothing)",
+    choices=WILDCARDS,
+)
 
 _SENTENCES: dict[str, str] = {
     "value": "A * or a missing cell counts as a value.",
@@ -32,15 +36,16 @@ def wildcard_sentence(wildcards: str) -> str:
 Judge = Literal["released", "original"]
 JUDGES: tuple[Judge, ...] = ("released", "original")
 JUDGE = Parameter(
-    str, "whether perturbed values are judged as released, too, or only before (original)", choices=JUDGES
+    str,
+    "perturbed values that models judge: before and as released (released), or before (original)",
+    choices=JUDGES,
 )
-
 
 SuppressedRecords = Literal["judged", "drop", "keep"]
 SUPPRESSED_RECORDS: tuple[SuppressedRecords, ...] = ("judged", "drop", "keep")
 SUPPRESSED_SETTING = Parameter(
     str,
-    "whether suppressed records leave: if they satisfy the models as a class of their own (judged), never "
-    "(drop), or always (keep)",
+    "whether suppressed records leave: if they satisfy the models as a class (judged), never (drop), or "
+    "always (keep)",
     choices=SUPPRESSED_RECORDS,
 )

@@ -9,13 +9,32 @@ import typer
 
 from incrowd.core.dialects.addresses import EXAMPLES
 from incrowd.core.io.kinds.files import suffixes
-from incrowd.core.table.settings import JUDGES, SUPPRESSED_RECORDS, WILDCARDS
 from incrowd.core.treatments import TREATMENTS
 from incrowd.faces.cli import completing
 from incrowd.faces.cli.parsing import file_or_address
 from incrowd.measures.privacy import MODELS
 from incrowd.release.gate.kinds import ANSWERABLE, UNANSWERED
+from incrowd.release.policy.settings import SETTINGS
 from incrowd.search import ALGORITHMS
+
+
+def _setting(name: str, option: str | None = None, *, metavar: str | None = None) -> Any:
+    """Return the option of a setting of the policy, whose meaning and values stand with the setting."""
+    field = SETTINGS[name]
+    declared = field.metadata["parameter"]
+    is_flag = declared.kind is bool
+    default = f"{field.default:g}" if declared.kind is float else field.default
+    words = (
+        declared.meaning.removeprefix("whether ") if is_flag else f"{declared.meaning}; by default {default}"
+    )
+    return typer.Option(
+        option or f"--{name.replace('_', '-')}",
+        metavar=metavar,
+        min=declared.low if declared.kind is int else None,
+        help=f"{words[0].upper()}{words[1:]}.",
+        autocompletion=completing.names(declared.choices) if declared.choices else None,
+    )
+
 
 # What a table's file may be.
 KINDS = f"CSV (.csv, .csv.gz), .parquet, {suffixes()}"
@@ -186,10 +205,7 @@ AlgorithmName = Annotated[
         autocompletion=completing.names(ALGORITHMS.names()),
     ),
 ]
-Suppression = Annotated[
-    float | None,
-    typer.Option("--max-suppression", help="Largest share of records that may be suppressed, 0..1."),
-]
+Suppression = Annotated[float | None, _setting("max_suppression")]
 Levels = Annotated[
     str | None,
     typer.Option(
@@ -198,52 +214,12 @@ Levels = Annotated[
         help="Take these levels of full-domain recoding; columns not named are searched.",
     ),
 ]
-StyleName = Annotated[
-    str | None,
-    typer.Option("--style", metavar="STYLE", help="Cells as auto, range, ancestor, set, mean or suppress."),
-]
-EndsName = Annotated[
-    str | None,
-    typer.Option(
-        "--ends",
-        metavar="ENDS",
-        help="Ends of ranges: outward (rounded, open at the tails; the default) or exact (values of people).",
-    ),
-]
-SetLimit = Annotated[
-    int | None,
-    typer.Option(
-        "--set-limit", min=1, help="Most values that a cell may list, as {a, b} does; 8 by default."
-    ),
-]
-WildcardName = Annotated[
-    str | None,
-    typer.Option(
-        "--wildcards",
-        metavar="MEANING",
-        help="What a * or a missing cell matches: value (itself), matches-any or conservative (nothing).",
-        autocompletion=completing.names(WILDCARDS),
-    ),
-]
-SuppressedName = Annotated[
-    str | None,
-    typer.Option(
-        "--suppressed",
-        metavar="WHAT",
-        help="Suppressed records leave if they satisfy the models as a class (judged), never (drop), or "
-        "always (keep).",
-        autocompletion=completing.names(SUPPRESSED_RECORDS),
-    ),
-]
-JudgeName = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        metavar="VALUES",
-        help="Perturbed values that models judge: before and as released (released), or before (original).",
-        autocompletion=completing.names(JUDGES),
-    ),
-]
+StyleName = Annotated[str | None, _setting("output", "--style", metavar="STYLE")]
+EndsName = Annotated[str | None, _setting("ends", metavar="ENDS")]
+SetLimit = Annotated[int | None, _setting("set_limit")]
+WildcardName = Annotated[str | None, _setting("wildcards", metavar="MEANING")]
+SuppressedName = Annotated[str | None, _setting("suppressed", metavar="WHAT")]
+JudgeName = Annotated[str | None, _setting("judge", metavar="VALUES")]
 Accept = Annotated[
     list[str] | None,
     typer.Option(
@@ -276,9 +252,7 @@ ByKey = Annotated[
     typer.Option("--by", metavar="COLUMN", help="A column of keys in both tables, in place of --row-map."),
 ]
 Aligned = Annotated[bool, typer.Option("--aligned", help="Row N of both files is one person.")]
-KeepOrder = Annotated[
-    bool, typer.Option("--keep-order", help="Row N stays row N; by default rows come in a random order.")
-]
+KeepOrder = Annotated[bool, _setting("keep_order")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Stream = Annotated[
     bool,

@@ -12,12 +12,14 @@ from incrowd.core.table.settings import JUDGE, SUPPRESSED_SETTING, WILDCARD
 
 SETTINGS: dict[str, Any] = {
     "max_suppression": Parameter(
-        float, "largest share of records that may be suppressed", low=0, high=1
+        float, "largest share of records that may be suppressed, 0 to 1", low=0, high=1
     ).field(0.0),
-    "output": replace(STYLE, meaning="how a class is written, unless a column says otherwise").field("auto"),
-    "keep_order": Parameter(bool, "whether row N stays row N; else the order is random").field(False),
+    "output": replace(
+        STYLE, meaning="how cells are written: auto, range, ancestor, set, mean or suppress"
+    ).field("auto"),
+    "keep_order": Parameter(bool, "whether row N stays row N; else rows come in a random order").field(False),
     "seed": replace(SEED, meaning="seed of what is random in the search").field(0),
-    "set_limit": Parameter(int, "largest number of values that a cell may list", low=1).field(8),
+    "set_limit": Parameter(int, "most values that a cell may list, as {a, b} does", low=1).field(8),
     "wildcards": WILDCARD.field("value"),
     "judge": JUDGE.field("released"),
     "ends": ENDS.field(DEFAULT_ENDS),
