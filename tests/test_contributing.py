@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from incrowd.core.dialects.base import Dialect
+from incrowd.core.treatments.base import Treatment
+from incrowd.measures.privacy.base import PrivacyModel
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -159,6 +163,30 @@ def test_a_step_is_followed_where_its_lines_are(tmp_path):
     assert (tmp_path / "a.md").read_text() == "\none\nand\nthree\n"
     with pytest.raises(AssertionError, match=r"a\.md has no 'one\\ntwo"):
         step.follow(tmp_path)
+
+
+def own_members(base):
+    """Return the public members of a class that another class may override."""
+    names = {name for name in {**vars(base), **base.__annotations__} if not name.startswith("_")}
+    functions = {name: vars(base).get(name) for name in names}
+    functions = {
+        name: getattr(each, "fget", getattr(each, "__func__", each)) for name, each in functions.items()
+    }
+    return {name for name, function in functions.items() if not getattr(function, "__final__", False)}
+
+
+@pytest.mark.parametrize(
+    ("page", "base", "of_the_program"),
+    [
+        # `Attacker` and `Linked` stand before another entry, and override what the program does with it.
+        ("add-a-model.md", PrivacyModel, {"for_classes", "holds", "measure"}),
+        ("add-a-model.md", Treatment, {"linked_columns", "from_settings"}),
+        ("add-a-database.md", Dialect, {"parts_of", "imported"}),
+    ],
+)
+def test_a_page_names_all_that_an_entry_may_say(page, base, of_the_program):
+    words = set(re.findall(r"`(\w+)`", (ROOT / "docs" / page).read_text(encoding="utf-8")))
+    assert own_members(base) - words - of_the_program == set()
 
 
 # --- the interfaces -------------------------------------------------------------------------------------

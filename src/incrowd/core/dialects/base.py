@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, final
 from urllib.parse import SplitResult, urlsplit
 
 from incrowd.core.errors import IncrowdError, MissingExtraError, TableError
@@ -75,52 +75,44 @@ class Dialect(ABC):
     quote cells or the address with its password.
     """
 
+    # --- What a database is --------------------------------------------------------------------------
+
     title: ClassVar[str]
     """The database in words."""
-
     scheme: ClassVar[str]
     """How its addresses begin."""
-
     other_schemes: ClassVar[Sequence[str]] = ()
     """Other words for the scheme."""
-
     example: ClassVar[str]
     """An address, for `--help`."""
-
     server: ClassVar[bool] = False
     """Whether an address names a server; else it names a file."""
-
     secret: ClassVar[str] = "a file"
     """Where a password belongs that shall not be in an address."""
-
     sides: ClassVar[Sequence[str]] = ()
     """Endings of the files that the database keeps beside a file."""
-
     driver: ClassVar[tuple[str, str] | None] = None
     """The package of the driver and the extra that installs it, where one is needed."""
-
     random: ClassVar[str] = "random()"
     """SQL: another random number for every row."""
-
     whole: ClassVar[str] = "BIGINT"
     """SQL: the type that sums of counts are cast to."""
-
     view_guards: ClassVar[bool] = False
     """Whether a table that a view reads cannot be dropped."""
-
     temporary: ClassVar[re.Pattern[str]] = re.compile("temp", re.IGNORECASE)
     """Schemas whose tables end with the session."""
-
     uploaded: ClassVar[str] = ""
     """SQL: the schema of uploaded tables, with a dot, where they have one of their own."""
-
     _connection: Any
+
+    # --- Its session ---------------------------------------------------------------------------------
 
     @abstractmethod
     def __init__(self, where: Any) -> None:
         """Open a session: of an address, where it names a server, else of a file."""
 
     @classmethod
+    @final
     def parts_of(cls, where: str) -> SplitResult:
         """Take an address apart.
 
@@ -160,13 +152,44 @@ class Dialect(ABC):
     def connect(cls, where: Any) -> Any:
         """Return a connection of the driver as DB-API 2.0 has it; the verifier reads whole tables by one."""
 
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction whose reads all see one snapshot."""
+
+    def commit(self) -> None:
+        """End the transaction and keep its changes."""
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """End the transaction and undo its changes."""
+        self.execute("ROLLBACK")
+
+    def interrupt(self) -> None:  # noqa: B027
+        """Give up the query that another thread waits for, which gets an error of the driver.
+
+        A driver that cannot lets the query go on.
+        """
+
+    def close(self) -> None:
+        """End the session."""
+        self._connection.close()
+
     @classmethod
+    @abstractmethod
+    def translate(cls, error: Exception) -> IncrowdError | None:
+        """Return our error for an error of the driver; None for other errors."""
+
+    # --- Its SQL -------------------------------------------------------------------------------------
+
+    @classmethod
+    @final
     def quote(cls, name: str) -> str:
         """Quote an identifier, whatever is in it."""
         if "\0" in name:
             raise TableError(f"{cls.title}: a name cannot have the character NUL")
         return '"' + name.replace('"', '""') + '"'
 
+    @final
     def qualified(self, name: Name) -> str:
         """Quote the name of a table."""
         return ".".join(map(self.quote, name))
@@ -174,20 +197,6 @@ class Dialect(ABC):
     def source(self, table: Name) -> str:
         """Write a table as it stands behind FROM, so that its columns are those of ``t``."""
         return f"{self.qualified(table)} AS t"
-
-    def check_name(self, name: Name) -> None:
-        """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
-
-        Raises
-        ------
-        TableError
-        """
-        schema = next((part for part in name[:-1] if self.temporary.fullmatch(part)), None)
-        if schema is not None:
-            raise TableError(
-                f"{self.title}: tables of {schema} are temporary and would be gone with the session; name "
-                "another schema"
-            )
 
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:
@@ -214,39 +223,7 @@ class Dialect(ABC):
     def matches(cls, key: str, pattern: str) -> str:
         """Return an SQL condition: a key of texts matches a pattern that is anchored at both ends."""
 
-    @abstractmethod
-    def begin(self) -> None:
-        """Begin a transaction whose reads all see one snapshot."""
-
-    def commit(self) -> None:
-        """End the transaction and keep its changes."""
-        self.execute("COMMIT")
-
-    def rollback(self) -> None:
-        """End the transaction and undo its changes."""
-        self.execute("ROLLBACK")
-
-    def interrupt(self) -> None:  # noqa: B027
-        """Give up the query that another thread waits for, which gets an error of the driver.
-
-        A driver that cannot lets the query go on.
-        """
-
-    def close(self) -> None:
-        """End the session."""
-        self._connection.close()
-
-    @abstractmethod
-    def execute(self, sql: str) -> None:
-        """Run a statement without a result."""
-
-    def fetch(self, sql: str) -> pl.DataFrame:
-        """Run a query and fetch all rows."""
-        return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
-
-    @abstractmethod
-    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
-        """Run a query and fetch `BATCH` rows or so at a time; one empty batch where there are none."""
+    # --- Its catalog ---------------------------------------------------------------------------------
 
     def described(self, table: Name) -> Mapping[str, tuple[Any, ...]]:
         """Return each column of a table with its description in the catalog, in order.
@@ -279,6 +256,34 @@ class Dialect(ABC):
     def related(self, one: Name, other: Name) -> bool:
         """Say whether two names are one table, or one holds rows of the other."""
         return one[-1].casefold() == other[-1].casefold()
+
+    def check_name(self, name: Name) -> None:
+        """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
+
+        Raises
+        ------
+        TableError
+        """
+        schema = next((part for part in name[:-1] if self.temporary.fullmatch(part)), None)
+        if schema is not None:
+            raise TableError(
+                f"{self.title}: tables of {schema} are temporary and would be gone with the session; name "
+                "another schema"
+            )
+
+    # --- Rows in and out -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+
+    def fetch(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows."""
+        return pl.concat(list(self.batches(sql)), how="vertical_relaxed")
+
+    @abstractmethod
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Run a query and fetch `BATCH` rows or so at a time; one empty batch where there are none."""
 
     @abstractmethod
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
@@ -318,11 +323,6 @@ class Dialect(ABC):
         for uploaded in uploads:
             self.drop_uploaded(uploaded)
         return name
-
-    @classmethod
-    @abstractmethod
-    def translate(cls, error: Exception) -> IncrowdError | None:
-        """Return our error for an error of the driver; None for other errors."""
 
 
 def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | None:

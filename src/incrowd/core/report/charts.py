@@ -164,7 +164,7 @@ def panels(
     algorithms: Sequence[str] | None = None,
     size: tuple[int, int] = (150, 105),
 ) -> Spec:
-    """Draw what `against` draws, as plain data for a page."""
+    """Return the chart of `against` as plain data for a page."""
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
     if not done:
         raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")

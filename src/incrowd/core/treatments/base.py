@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, final
 
 from incrowd.core.errors import ParameterError, quoted, setting
 from incrowd.core.lazy import NDArray, np, pl
@@ -127,6 +127,8 @@ class Treatment(Configured):
         Why no column can go along, where none can; see `linked_columns`.
     """
 
+    # --- What a treatment is -------------------------------------------------------------------------
+
     reads: ClassVar[Reads] = "text"
     no_promise: ClassVar[str] = ""
     for_quasi: ClassVar[bool] = False
@@ -168,14 +170,16 @@ class Treatment(Configured):
         return False
 
     @property
+    def keeps_time(self) -> bool:
+        """Whether treated days keep their time of the day."""
+        return False
+
+    @property
     def key_source(self) -> str | None:
         """Source of the key, such as ``env:NAME``, or None without a key."""
         return getattr(self, "key", None)
 
-    @property
-    def keeps_time(self) -> bool:
-        """Whether treated days keep their time of the day."""
-        return False
+    # --- What it reads, and what it gives ------------------------------------------------------------
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -199,27 +203,19 @@ class Treatment(Configured):
         """The column of the treatment's groups, which must be released as is because groups are visible."""
         return None
 
-    def moves_with(self, column: str) -> tuple[str, ...]:
-        """Return the columns whose values move to the same rows, including `column`, or nothing."""
-        return ()
-
-    def moves_like(self, other: Treatment) -> bool:
-        """Return whether another treatment moves values to the same rows."""
-        return self == other
-
     @property
-    def linked_columns(self) -> tuple[str, ...]:
-        """The columns with the same information, which must follow the treated column."""
-        names: str | None = getattr(self, "linked", None)
-        return tuple(name.strip() for name in names.split("+")) if names else ()
+    def gives(self) -> Reads:
+        """The kind of the result, by default that of the input."""
+        return self.reads
 
-    def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Return which treated rows keep their exact value, where linked columns stay unchanged."""
-        return pl.Series([False]).new_from_index(0, len(made))
+    def type_of(self, came: pl.DataType) -> pl.DataType:
+        """Return the type of a treated column of numbers or days.
 
-    def along(self, days: pl.Series, lead: Batch) -> pl.Series:
-        """Move the days of a linked column as the lead's days move."""
-        raise NotImplementedError
+        Whole numbers get 64 bits: 255 rounded to hundreds is 300, which 8 bits do not hold.
+        """
+        return pl.Int64() if came.is_integer() else came
+
+    # --- What it does --------------------------------------------------------------------------------
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide the settings that all tables share from the first table's distinct values, as plain data.
@@ -231,11 +227,6 @@ class Treatment(Configured):
         """
         return {}
 
-    @property
-    def gives(self) -> Reads:
-        """The kind of the result, by default that of the input."""
-        return self.reads
-
     def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
         """Raise for distinct values of a later table that the decisions for the first do not allow.
 
@@ -244,16 +235,40 @@ class Treatment(Configured):
         ParameterError
         """
 
-    def type_of(self, came: pl.DataType) -> pl.DataType:
-        """Return the type of a treated column of numbers or days.
-
-        Whole numbers get 64 bits: 255 rounded to hundreds is 300, which 8 bits do not hold.
-        """
-        return pl.Int64() if came.is_integer() else came
-
     def treat(self, batch: Batch) -> pl.Series:
         """Return the treated rows: as many values, of the kind that the treatment reads, or texts."""
         raise NotImplementedError
+
+    # --- How other columns follow --------------------------------------------------------------------
+
+    @property
+    @final
+    def linked_columns(self) -> tuple[str, ...]:
+        """The columns with the same information, which must follow the treated column."""
+        names: str | None = getattr(self, "linked", None)
+        return tuple(name.strip() for name in names.split("+")) if names else ()
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Return the columns whose values move to the same rows, including `column`, or nothing."""
+        return ()
+
+    def moves_like(self, other: Treatment) -> bool:
+        """Return whether another treatment moves values to the same rows."""
+        return self == other
+
+    def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
+        """Return which treated rows keep their exact value, where linked columns stay unchanged."""
+        return pl.Series([False]).new_from_index(0, len(made))
+
+    def along(self, days: pl.Series, lead: Batch) -> pl.Series:
+        """Move the days of a linked column as the lead's days move."""
+        raise NotImplementedError
+
+    # --- How it is written ---------------------------------------------------------------------------
+
+    def sentence(self, column: str) -> str:
+        """Describe the treatment of a column, with its limits."""
+        return f"{column} {self.promise}. {self.no_promise}".rstrip()
 
     def spec(self) -> dict[str, Any]:
         """Return the treatment as written in a policy file: name and first parameter, then the others.
@@ -275,10 +290,6 @@ class Treatment(Configured):
     def published(self) -> Self:
         """Return the treatment as written in a published policy, without the source of the key."""
         return self if self.key_source is None else type(self)(**{**self.settings(), "key": "prompt"})
-
-    def sentence(self, column: str) -> str:
-        """Describe the treatment of a column, with its limits."""
-        return f"{column} {self.promise}. {self.no_promise}".rstrip()
 
 
 PERSON = "person"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 from incrowd.core.errors import ParameterError, SchemaError, setting
 from incrowd.core.lazy import NDArray, np
@@ -84,15 +84,12 @@ class PrivacyModel(Configured, ABC):
         merged class has at least the people of each part.
     """
 
+    # --- What a model is -----------------------------------------------------------------------------
+
     shorthand: ClassVar[str] = ""
     limit_name: ClassVar[str]
     more_is_safer: ClassVar[bool] = True
-    needs_cells: ClassVar[bool] = False
-    size_only: ClassVar[bool] = False
     unasked: ClassVar[bool] = True
-    by_class: ClassVar[bool] = True
-    needs_every_class: ClassVar[bool] = False
-    same_by_people: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -107,31 +104,6 @@ class PrivacyModel(Configured, ABC):
             bound = declared.low if cls.more_is_safer or declared.high is None else declared.high
             limits[name] = declared.kind(bound)
         return (cls(**limits),)
-
-    @property
-    @abstractmethod
-    def monotone(self) -> Monotone:
-        """Proved changes after which satisfied classes stay satisfied; see `Monotone`."""
-
-    @classmethod
-    def monotone_words(cls) -> tuple[str, str]:
-        """Say yes, no or "depends on the settings": under generalization, under suppression."""
-        flags = [variant.monotone for variant in cls.variants()]
-        generalization, suppression = (
-            "yes" if all(verdicts) else "depends on the settings" if any(verdicts) else "no"
-            for verdicts in list(zip(*flags, strict=True))[:2]
-        )
-        return generalization, suppression
-
-    @property
-    def of_table(self) -> bool:
-        """Whether the limit is on the table, so that no single class is suppressed because of the model."""
-        return False
-
-    @property
-    def needs_table(self) -> bool:
-        """Whether the table is measured even when every class satisfies the model."""
-        return self.of_table
 
     @property
     def limit(self) -> float:
@@ -149,95 +121,18 @@ class PrivacyModel(Configured, ABC):
         return 1
 
     @property
-    def needs_population(self) -> bool:
-        """Whether the model compares the table with a population."""
-        return False
+    def wildcards(self) -> Sequence[str]:
+        """Meanings of `*` and missing cells for which the model is defined; see `WILDCARDS`."""
+        return WILDCARDS
 
     @property
     def is_joint(self) -> bool:
         """Whether the other sensitive attributes count as quasi-identifiers."""
         return False
 
-    @property
-    def wildcards(self) -> Sequence[str]:
-        """Meanings of `*` and missing cells for which the model is defined; see `WILDCARDS`."""
-        return WILDCARDS
-
-    def check_wildcards(self, wildcards: str) -> None:
-        """Raise for a meaning of `*` that the model does not define.
-
-        Raises
-        ------
-        ParameterError
-        """
-        if wildcards not in self.wildcards:
-            choices = " or ".join(map(repr, self.wildcards))
-            raise ParameterError(
-                f"{self.name} is not defined where wildcards are {wildcards!r}; leave the model out, or set "
-                f"{setting('wildcards', '--wildcards')} to {choices}"
-            )
-
-    @property
-    def monotone_by_people(self) -> Monotone:
-        """Proved changes where a person may have rows in several of the classes that merge.
-
-        Counts of people do not add up then. So nothing but suppression is taken for proved where the model
-        does not say so; see `same_by_people`.
-        """
-        monotone = self.monotone
-        return monotone if self.same_by_people else Monotone(False, suppression=monotone.suppression)
-
-    def monotone_for(self, frequency: FrequencyTable) -> Monotone:
-        """Return `monotone`, or `monotone_by_people` where a person of the table has several rows."""
-        return self.monotone if frequency.people.table is None else self.monotone_by_people
-
-    @property
-    def takes_estimate(self) -> bool:
-        """Whether a population may be estimated from the sampling weights of the table."""
-        return False
-
-    def knows_population(self, frequency: FrequencyTable) -> bool:
-        """Return whether the table has every population that the model needs."""
-        population = frequency.population
-        return not self.needs_population or (
-            population is not None and (self.takes_estimate or population.weights is None)
-        )
-
     def parts(self) -> Sequence[PrivacyModel]:
         """Return the conditions that make up the model, the model itself if there is a single condition."""
         return (self,)
-
-    def for_classes(self) -> Sequence[PrivacyModel]:
-        """Return the conditions that every class must satisfy alone; see `Attacker`."""
-        return (self,)
-
-    def remarks(self, frequency: FrequencyTable) -> list[str]:
-        """Return remarks on the model's figures for this table."""
-        return []
-
-    def check_values(self, frequency: FrequencyTable) -> None:
-        """Raise for a protected value that no record of a raw table has.
-
-        Raises
-        ------
-        ParameterError
-        """
-
-    def check_table(self, frequency: FrequencyTable) -> None:
-        """Raise for a parameter that no recoding of the table can satisfy.
-
-        Raises
-        ------
-        ParameterError, SchemaError
-        """
-        self.attributes(frequency)
-        if not self.knows_population(frequency):
-            weights = setting("Schema(weights=)", "--weights")
-            raise ParameterError(
-                f"{self.name} compares the table with a population; give one with "
-                + setting("population=", "--population")
-                + (f", or the column of sampling weights ({weights})" if self.takes_estimate else "")
-            )
 
     @abstractmethod
     def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
@@ -265,6 +160,144 @@ class PrivacyModel(Configured, ABC):
         worst: float = (values.min() if self.more_is_safer else values.max()).item()
         return worst
 
+    # --- What a search may conclude ------------------------------------------------------------------
+
+    size_only: ClassVar[bool] = False
+    by_class: ClassVar[bool] = True
+    needs_cells: ClassVar[bool] = False
+    needs_every_class: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def monotone(self) -> Monotone:
+        """Proved changes after which satisfied classes stay satisfied; see `Monotone`."""
+
+    @property
+    def of_table(self) -> bool:
+        """Whether the limit is on the table, so that no single class is suppressed because of the model."""
+        return False
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether the table is measured even when every class satisfies the model."""
+        return self.of_table
+
+    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """Bound from below the records that each class must suppress: int64[classes].
+
+        The bound is 0 for classes that satisfy the model, and holds however a class is divided. Only models
+        that are monotone under merging are asked: parts that satisfy the model do so together, too. So a
+        failing class cannot be kept in full.
+        """
+        return (~self.holds(classes)).astype(np.int64)
+
+    # --- How people and populations count ------------------------------------------------------------
+
+    same_by_people: ClassVar[bool] = False
+
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """Proved changes where a person may have rows in several of the classes that merge.
+
+        Counts of people do not add up then. So nothing but suppression is taken for proved where the model
+        does not say so; see `same_by_people`.
+        """
+        monotone = self.monotone
+        return monotone if self.same_by_people else Monotone(False, suppression=monotone.suppression)
+
+    def bounds_people(self, frequency: FrequencyTable) -> bool:
+        """Whether `certain_losses` is a bound even where people have several rows."""
+        return False
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the model compares the table with a population."""
+        return False
+
+    @property
+    def takes_estimate(self) -> bool:
+        """Whether a population may be estimated from the sampling weights of the table."""
+        return False
+
+    # --- What is checked and told of a table ---------------------------------------------------------
+
+    def check_values(self, frequency: FrequencyTable) -> None:
+        """Raise for a protected value that no record of a raw table has.
+
+        Raises
+        ------
+        ParameterError
+        """
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Raise for a parameter that no recoding of the table can satisfy.
+
+        Raises
+        ------
+        ParameterError, SchemaError
+        """
+        self.attributes(frequency)
+        if not self.knows_population(frequency):
+            weights = setting("Schema(weights=)", "--weights")
+            raise ParameterError(
+                f"{self.name} compares the table with a population; give one with "
+                + setting("population=", "--population")
+                + (f", or the column of sampling weights ({weights})" if self.takes_estimate else "")
+            )
+
+    def remarks(self, frequency: FrequencyTable) -> list[str]:
+        """Return remarks on the model's figures for this table."""
+        return []
+
+    def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
+        """Return the settings that were chosen for an attribute, for the report."""
+        return {}
+
+    # --- What is done with every model (`Attacker` overrides some) -----------------------------------
+
+    @classmethod
+    @final
+    def monotone_words(cls) -> tuple[str, str]:
+        """Say yes, no or "depends on the settings": under generalization, under suppression."""
+        flags = [variant.monotone for variant in cls.variants()]
+        generalization, suppression = (
+            "yes" if all(verdicts) else "depends on the settings" if any(verdicts) else "no"
+            for verdicts in list(zip(*flags, strict=True))[:2]
+        )
+        return generalization, suppression
+
+    @final
+    def monotone_for(self, frequency: FrequencyTable) -> Monotone:
+        """Return `monotone`, or `monotone_by_people` where a person of the table has several rows."""
+        return self.monotone if frequency.people.table is None else self.monotone_by_people
+
+    def for_classes(self) -> Sequence[PrivacyModel]:
+        """Return the conditions that every class must satisfy alone; see `Attacker`."""
+        return (self,)
+
+    @final
+    def check_wildcards(self, wildcards: str) -> None:
+        """Raise for a meaning of `*` that the model does not define.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if wildcards not in self.wildcards:
+            choices = " or ".join(map(repr, self.wildcards))
+            raise ParameterError(
+                f"{self.name} is not defined where wildcards are {wildcards!r}; leave the model out, or set "
+                f"{setting('wildcards', '--wildcards')} to {choices}"
+            )
+
+    @final
+    def knows_population(self, frequency: FrequencyTable) -> bool:
+        """Return whether the table has every population that the model needs."""
+        population = frequency.population
+        return not self.needs_population or (
+            population is not None and (self.takes_estimate or population.weights is None)
+        )
+
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Return whether each class satisfies the model: bool[classes]."""
         classes = classes.counted
@@ -276,19 +309,6 @@ class PrivacyModel(Configured, ABC):
             for attribute in part.attributes(classes.frequency):
                 verdict &= part.accepts(part.values(classes, attribute))
         return verdict
-
-    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Bound from below the records that each class must suppress: int64[classes].
-
-        The bound is 0 for classes that satisfy the model, and holds however a class is divided. Only models
-        that are monotone under merging are asked: parts that satisfy the model do so together, too. So a
-        failing class cannot be kept in full.
-        """
-        return (~self.holds(classes)).astype(np.int64)
-
-    def bounds_people(self, frequency: FrequencyTable) -> bool:
-        """Whether `certain_losses` is a bound even where people have several rows."""
-        return False
 
     def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
         """Measure the table for every limit, and for every sensitive attribute that the model concerns.
@@ -305,6 +325,7 @@ class PrivacyModel(Configured, ABC):
             for part, attribute, settings in self.aspects(classes.frequency, asked=asked)
         ]
 
+    @final
     def aspects(
         self, frequency: FrequencyTable, *, asked: bool = True
     ) -> list[tuple[PrivacyModel, int | None, dict[str, Any]]]:
@@ -347,16 +368,13 @@ class PrivacyModel(Configured, ABC):
         holds = bool(self.accepts(np.array([value]))[0])
         return replace(result, holds=holds, **failing(classes, self.accepts(values)))
 
+    @final
     def estimates(self, frequency: FrequencyTable) -> dict[str, str]:
         """Return estimated inputs and the source of each estimate, for the report."""
         population = frequency.population
         if not self.needs_population or population is None or population.weights is None:
             return {}
         return {"population": f"estimated by {population.weights}"}
-
-    def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
-        """Return the settings that were chosen for an attribute, for the report."""
-        return {}
 
 
 class IdentityModel(PrivacyModel):
