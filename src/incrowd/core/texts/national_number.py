@@ -13,7 +13,7 @@ from incrowd.core.texts.sign import FROM, TO, Sign, at, holding, passing, pieces
 
 
 class Scheme(NamedTuple):
-    """One country's numbers.
+    """The numbers of a country.
 
     Attributes
     ----------
@@ -116,36 +116,36 @@ class NationalNumber(Sign):
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a number."""
-        found = _behind_a_word(likely)
-        found |= at(passing(pieces(likely, _INSURANCE), lambda piece: True, _SHARE), likely)
-        return found | _in_a_form(likely) | _of_digits_alone(likely)
+        matches = _behind_a_word(likely)
+        matches |= at(passing(pieces(likely, _INSURANCE), lambda piece: True, _SHARE), likely)
+        return matches | _in_a_form(likely) | _of_digits_alone(likely)
 
 
 def _in_a_form(texts: pl.Series) -> pl.Series:
     # One pass for all forms is faster than one for each, as most texts have none.
     rows = holding(texts, "|".join(scheme.form for scheme in SCHEMES if scheme.form)).arg_true()
     here = texts.gather(rows)
-    found = at(rows.clear(), here)
+    matches = at(rows.clear(), here)
     for scheme in SCHEMES:
         if scheme.form and len(rows):
-            found |= at(passing(pieces(here, f"{FROM}(?:{scheme.form}){TO}"), _check(scheme), _SHARE), here)
-    return at(rows.filter(found), texts)
+            matches |= at(passing(pieces(here, f"{FROM}(?:{scheme.form}){TO}"), _check(scheme), _SHARE), here)
+    return at(rows.filter(matches), texts)
 
 
 def _of_digits_alone(texts: pl.Series) -> pl.Series:
-    found = pieces(texts, _ALONE).with_columns(pl.col("piece").str.strip_chars(_AROUND))
-    lengths = found["piece"].str.len_chars()
+    candidates = pieces(texts, _ALONE).with_columns(pl.col("piece").str.strip_chars(_AROUND))
+    lengths = candidates["piece"].str.len_chars()
     rows = [
-        passing(found.filter(fits), _check(scheme), _MOST, _LEAST)
+        passing(candidates.filter(fits), _check(scheme), _MOST, _LEAST)
         for scheme in SCHEMES
         if scheme.digits and (fits := lengths == scheme.digits).any()
     ]
-    return at(pl.concat([found["row"].clear(), *rows]), texts)
+    return at(pl.concat([candidates["row"].clear(), *rows]), texts)
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
-    found = pieces(texts, rf"(?:{_WORD}){_GAP}[0-9A-Z].*")
-    return at(passing(found, _begins_with_one, 0.0), texts)
+    candidates = pieces(texts, rf"(?:{_WORD}){_GAP}[0-9A-Z].*")
+    return at(passing(candidates, _begins_with_one, 0.0), texts)
 
 
 def _begins_with_one(piece: str) -> bool:

@@ -47,7 +47,7 @@ DATES = (
 
 
 class Sign(ABC):
-    """One kind of text by which a person is named, reached or found.
+    """A kind of text by which a person is named, reached or found.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class Sign(ABC):
     needs: ClassVar[str]
 
     def available(self) -> bool:
-        """Say whether all that it needs is installed."""
+        """Whether all that the sign needs is installed."""
         return True
 
     def matches(self, texts: pl.Series) -> pl.Series:
-        """Find the texts that contain it.
+        """Find the texts that contain the sign.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Sign(ABC):
         return self.matches_of_plain(plain(texts))
 
     def matches_of_plain(self, texts: pl.Series) -> pl.Series:
-        """Find the texts that contain it, among those that `plain` returned."""
+        """Find the texts that contain the sign, among those that `plain` returned."""
         rows = holding(texts, self.needs).arg_true()
         if not len(rows):
             return at(rows, texts)
@@ -101,7 +101,7 @@ class Sign(ABC):
 
     @abstractmethod
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
-        """Find the texts that contain it, among those that have its `needs`.
+        """Find the texts that contain the sign, among those with its `needs`.
 
         Parameters
         ----------
@@ -171,18 +171,18 @@ def pieces(texts: pl.Series, pattern: str, among: pl.Series | None = None) -> pl
     """
     rows = pl.int_range(len(texts), eager=True, dtype=pl.UInt32) if among is None else among.arg_true()
     rows = rows.filter(holding(texts.gather(rows), pattern))
-    found = texts.gather(rows).alias("piece").str.extract_all(pattern)
-    return pl.DataFrame({"row": rows, "piece": found}).explode("piece", empty_as_null=False)
+    matches = texts.gather(rows).alias("piece").str.extract_all(pattern)
+    return pl.DataFrame({"row": rows, "piece": matches}).explode("piece", empty_as_null=False)
 
 
 def passing(
-    found: pl.DataFrame, valid: Callable[[str], bool], least_share: float, least: int = 1
+    candidates: pl.DataFrame, valid: Callable[[str], bool], least_share: float, least: int = 1
 ) -> pl.Series:
     """Find the rows of which a piece passes a check, where chance does not explain that so many pass.
 
     Parameters
     ----------
-    found
+    candidates
         Rows and pieces, see `pieces`.
     valid
         The check of one piece.
@@ -195,17 +195,17 @@ def passing(
     -------
     Positions of texts. At most `CHECKED` rows are looked at.
     """
-    rows = found["row"].unique(maintain_order=True)
+    rows = candidates["row"].unique(maintain_order=True)
     if len(rows) < max(least, 1):
         return rows.clear()
-    first = _valid(found, spaced(rows, SAMPLE), valid)
+    first = _valid(candidates, spaced(rows, SAMPLE), valid)
     looked = min(len(rows), SAMPLE)
     if looked >= FEW and len(first) < least_share * looked:
         return rows.clear()
-    return first if looked == len(rows) else _valid(found, spaced(rows), valid)
+    return first if looked == len(rows) else _valid(candidates, spaced(rows), valid)
 
 
-def _valid(found: pl.DataFrame, rows: pl.Series, valid: Callable[[str], bool]) -> pl.Series:
-    looked = found.filter(found["row"].is_in(rows.implode()))
+def _valid(candidates: pl.DataFrame, rows: pl.Series, valid: Callable[[str], bool]) -> pl.Series:
+    looked = candidates.filter(candidates["row"].is_in(rows.implode()))
     passed = [valid(piece) for piece in looked["piece"]]
     return looked["row"].filter(pl.Series(passed, dtype=pl.Boolean)).unique(maintain_order=True)

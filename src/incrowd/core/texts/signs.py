@@ -178,16 +178,16 @@ class Plate(Sign):
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such a plate; cells count if most have the form of a country."""
-        found = holding(likely, _PLATE_NAMED) & holding(likely, _PLATE_DIGIT)
+        matches = holding(likely, _PLATE_NAMED) & holding(likely, _PLATE_DIGIT)
         sentence = holding(likely, r"\p{Ll}{3,}.*\s.*\p{Ll}{2,}")
-        found |= (
+        matches |= (
             holding(likely, rf"(?:^|[\s(])(?:{_GERMAN_PLATE}|{_BRITISH_PLATE})(?:$|[\s,.;:)!?])") & sentence
         )
         for form in _PLATE_FORMS.values():
             whole = holding(likely, rf"^\s*(?:{form})\s*$")
             if whole.sum() >= max(_PLATES_LEAST, _PLATES_SHARE * texts):
-                found |= whole
-        return found
+                matches |= whole
+        return matches
 
 
 _IBAN = r"(?i)\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
@@ -275,9 +275,9 @@ class Mac(Sign):
 
     def among(self, likely: pl.Series, texts: int) -> pl.Series:
         """Find texts with such an address."""
-        found = holding(likely, _MAC)
+        matches = holding(likely, _MAC)
         # Where no text has a letter, the digits are a time or a code.
-        return found if holding(likely.filter(found), _HEX_LETTERS).any() else found & False
+        return matches if holding(likely.filter(matches), _HEX_LETTERS).any() else matches & False
 
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -388,8 +388,8 @@ def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
 
     Examples
     --------
-    >>> found = signs_in(pl.Series(["Mrs Schroeder called", "ask jane@example.org", "fine"]))
-    >>> {name: mask.to_list() for name, mask in found.items() if name in ("mail", "title")}
+    >>> signs = signs_in(pl.Series(["Mrs Schroeder called", "ask jane@example.org", "fine"]))
+    >>> {name: mask.to_list() for name, mask in signs.items() if name in ("mail", "title")}
     {'mail': [False, True, False], 'title': [True, False, False]}
     """
     usual = plain(texts)

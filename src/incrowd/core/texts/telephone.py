@@ -76,11 +76,11 @@ class Telephone(Sign):
         as telephone numbers are, and not numbered through.
         """
         undated = likely.str.replace_all(DATES, ",").str.replace_all(_MONTHS, ",")
-        whole = ~holding(undated, r"\pL")
+        without_letters = ~holding(undated, r"\pL")
         # Parts of a number may look like a date, and a date may follow a number.
-        found = _international(likely) | _international(undated)
-        found |= _behind_a_word(undated) | _local(undated.str.replace_all(_WORLD, ","), whole)
-        return found | _plain_numbers(undated, whole, texts)
+        matches = _international(likely) | _international(undated)
+        matches |= _behind_a_word(undated) | _local(undated.str.replace_all(_WORLD, ","), without_letters)
+        return matches | _plain_numbers(undated, without_letters, texts)
 
 
 def _behind_a_word(texts: pl.Series) -> pl.Series:
@@ -88,33 +88,33 @@ def _behind_a_word(texts: pl.Series) -> pl.Series:
 
 
 def _international(texts: pl.Series) -> pl.Series:
-    found = pieces(texts, _WORLD)
-    return at(found["row"].filter(_valid_abroad(found["piece"])), texts)
+    candidates = pieces(texts, _WORLD)
+    return at(candidates["row"].filter(_valid_abroad(candidates["piece"])), texts)
 
 
-def _valid_abroad(found: pl.Series) -> pl.Series:
+def _valid_abroad(numbers: pl.Series) -> pl.Series:
     # The zero of "+49 (0)30" is not dialled.
-    digits = found.str.replace(r"\(0\)", "").str.replace_all(r"[^0-9]", "").str.replace("^00", "")
+    digits = numbers.str.replace(r"\(0\)", "").str.replace_all(r"[^0-9]", "").str.replace("^00", "")
     return _valid_international(digits)
 
 
 def _local(texts: pl.Series, whole: pl.Series) -> pl.Series:
     rows = [
-        found["row"].filter(_valid_somewhere(found["piece"], regions))
+        candidates["row"].filter(_valid_somewhere(candidates["piece"], regions))
         for pattern, regions in (
             (_ZERO, _with_zero()),
             (_AMERICAN, ("US",)),
             (_BRAZILIAN, ("BR",)),
         )
-        for found in [pieces(texts, pattern).filter(~pl.col("piece").str.contains(_NO_NUMBERS))]
+        for candidates in [pieces(texts, pattern).filter(~pl.col("piece").str.contains(_NO_NUMBERS))]
     ]
     abroad = pieces(texts, _ABROAD)
     rows.append(abroad["row"].filter(_valid_abroad(abroad["piece"])))
-    found = at(pl.concat(rows), texts)
-    cells = found & whole
+    matches = at(pl.concat(rows), texts)
+    cells = matches & whole
     if share(cells) < _HALF * share(whole):
-        found &= ~whole
-    return found
+        matches &= ~whole
+    return matches
 
 
 def _plain_numbers(texts: pl.Series, whole: pl.Series, looked: int) -> pl.Series:
@@ -135,8 +135,8 @@ def _plain_numbers(texts: pl.Series, whole: pl.Series, looked: int) -> pl.Series
     return at(rows.clear(), texts)
 
 
-def _valid_somewhere(found: pl.Series, regions: tuple[str, ...]) -> pl.Series:
-    digits = found.str.replace_all(r"[^0-9]", "")
+def _valid_somewhere(numbers: pl.Series, regions: tuple[str, ...]) -> pl.Series:
+    digits = numbers.str.replace_all(r"[^0-9]", "")
     valid = pl.repeat(False, len(digits), dtype=pl.Boolean, eager=True)
     for region in regions:
         valid |= holding(digits, _plan(region))
