@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.core.table.parts import Parts, parts_of
-from incrowd.core.table.shared_parts import shared_parts
 from incrowd.engines import engine_for, read_classes
 from list_readings import parts
 
@@ -97,22 +96,6 @@ def test_totals_of_people_have_those_of_suppressed_rows():
     assert dict(zip(counted.domain.parts.names, counted.part_totals.tolist(), strict=True)) == {
         "E11": 1, "F32": 1, "I10": 1, "J45": 1,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("declared", [None, ";"])
-def test_classes_that_share_a_part_are_counted(declared):
-    alike = ["F32", "F32;E11", "I10; F32", "F32;I10", "F32;J45"]
-    apart = ["F32", "E11", "I10", "F32", "J45;F32"]
-    frame = frame_of(
-        [(q, cell, "1") for q, cells in (("a", alike), ("b", apart), ("c", apart)) for cell in cells]
-    )
-    schema = ic.Schema(["q"], {"dx": lists(declared)}, unlisted="drop")
-    classes = read_classes(frame, schema)
-    found = shared_parts(classes, 0, ";")
-    assert (found.sharing, found.classes) == (1, 3)
-    assert found.share == pytest.approx(1 / 3)
-    assert shared_parts(classes, 0, ",").sharing == 0
-    assert shared_parts(classes.only(np.zeros(3, np.bool_)), 0, ";") == (0, 0, 0.0)
 
 
 @pytest.mark.parametrize(
