@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -188,3 +189,15 @@ def test_the_heart_of_the_verifier_imports_no_file_around_it(name):
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_reader_finds_the_answer_at_the_first_guess(question):
     assert (PACKAGE / QUESTIONS[question]).exists()
+
+
+def test_the_architecture_names_modules_that_exist():
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = re.findall(rf"`((?:{'|'.join((*WINGS, 'verification'))})(?:\.\w+)+)[`:]", page)
+    assert len(names) > 50
+    for name in names:
+        *parts, last = name.split(".")
+        place = PACKAGE.joinpath(*parts)
+        module = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
+        is_module = (place / last).is_dir() or (place / f"{last}.py").exists()
+        assert is_module or (module.exists() and last in module.read_text(encoding="utf-8")), name
