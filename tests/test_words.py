@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-
-import pytest
+from functools import cache
 
 from package_sources import PACKAGE, parsed, sources
 
@@ -29,17 +28,21 @@ def words(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)}
 
 
+@cache
 def definitions(path):
     kinds = ast.FunctionDef | ast.ClassDef | ast.Module
     return [node for node in ast.walk(parsed(path)) if isinstance(node, kinds)]
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_names_are_words_of_the_field(path):
-    assert not words(path.stem) & PRIVATE
-    named = [node.name for node in definitions(path) if not isinstance(node, ast.Module)]
-    public = [name for name in named if not name.startswith("_") and name not in USED]
-    assert [name for name in public if words(name) & UNCLEAR] == []
+def test_names_are_words_of_the_field():
+    private = []
+    for path in sources():
+        named = [node.name for node in definitions(path) if not isinstance(node, ast.Module)]
+        public = [name for name in named if not name.startswith("_") and name not in USED]
+        wrong = [path.stem] if words(path.stem) & PRIVATE else []
+        wrong += [name for name in public if words(name) & UNCLEAR]
+        private += [f"{path.relative_to(PACKAGE)}: {name}" for name in wrong]
+    assert private == []
 
 
 def test_summaries_say_what_a_thing_is_or_does():

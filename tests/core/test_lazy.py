@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crossed import quick
 from incrowd.core import lazy
 from incrowd.core.lazy import LazyModule
 from incrowd.works.samples import hospital
@@ -74,7 +75,7 @@ SMALL_JOBS = {
 """Jobs on small tables, and what they load of the libraries that take long; the demo is checked by DuckDB."""
 
 
-@pytest.mark.parametrize("job", SMALL_JOBS)
+@pytest.mark.parametrize("job", quick(SMALL_JOBS, "README", f"{TREES} -k 5 -l 2"))
 def test_a_small_job_loads_neither_the_compiler_nor_what_it_does_not_use(tmp_path, job):
     code = A_COMMAND
     if job == "README":
