@@ -60,14 +60,13 @@ def _made(parent: Path) -> tuple[Path, int]:
 def _remove_dead(parent: Path) -> None:
     """Remove the folders of this user whose lock nobody holds."""
     with contextlib.suppress(OSError):
-        for entry in parent.iterdir():
+        for name in filter(_NAME.fullmatch, os.listdir(parent)):
             with contextlib.suppress(OSError):
-                status = entry.lstat()
+                status = (parent / name).lstat()
                 # Windows has no numbers of users: every file has 0.
                 user = getattr(os, "geteuid", int)()
-                ours = stat.S_ISDIR(status.st_mode) and status.st_uid == user
-                if ours and _NAME.fullmatch(entry.name):
-                    _remove_if_dead(entry)
+                if stat.S_ISDIR(status.st_mode) and status.st_uid == user:
+                    _remove_if_dead(parent / name)
 
 
 def _remove_if_dead(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from ipaddress import ip_address
 
 from incrowd.core.lazy import pl
@@ -372,6 +373,9 @@ SIGNS: tuple[Sign, ...] = (
 _SHORT = 1_000
 _ANY = "|".join(f"(?:{sign.needs})" for sign in SIGNS)
 """What any sign needs. One look is faster than one for each sign where few texts have it."""
+_REMEMBERED = 500
+_KNOWN: dict[bytes, dict[str, pl.Series]] = {}
+"""The signs of short columns that were looked at, by a digest of their texts; `_REMEMBERED` at most."""
 
 
 def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
@@ -393,9 +397,23 @@ def signs_in(texts: pl.Series) -> dict[str, pl.Series]:
     {'mail': [False, True, False], 'title': [True, False, False]}
     """
     usual = plain(texts)
-    if len(texts) <= _SHORT and not holding(usual, _ANY).any():
-        return {}
-    masks = {sign.name: sign.matches_of_plain(usual) for sign in SIGNS if sign.available()}
+    signs = [sign for sign in SIGNS if sign.available()]
+    if len(texts) > _SHORT:
+        return _among(usual, signs)
+    # Jobs look at the few texts of a column before, after and beside a release. A digest tells no text.
+    named = repr(([sign.name for sign in signs], usual.to_list()))
+    key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
+    masks = _KNOWN.get(key)
+    if masks is None:
+        masks = _among(usual, signs) if holding(usual, _ANY).any() else {}
+        if len(_KNOWN) >= _REMEMBERED:
+            _KNOWN.clear()
+        _KNOWN[key] = masks
+    return dict(masks)
+
+
+def _among(usual: pl.Series, signs: list[Sign]) -> dict[str, pl.Series]:
+    masks = {sign.name: sign.matches_of_plain(usual) for sign in signs}
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 
