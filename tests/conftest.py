@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crossed import left_to_the_slow
 from evidence import Evidence
 from examples import share
 from incrowd.core.io.shuffle import RandomOrder
@@ -42,11 +43,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests in a browser, or on a session of Spark, as slow: each of them takes seconds."""
+    """Mark as slow what takes seconds, in a browser or on Spark, and the cases beyond a ``few``."""
     for item in items:
         _, _, parameters = item.name.lower().partition("[")
         if "spark" in parameters or {"browser", "spark"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker("slow")
+    for item in left_to_the_slow(items):
+        item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

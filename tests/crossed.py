@@ -1,13 +1,15 @@
-"""Crosses of two lists: a part in every run, the rest in ``make slow``."""
+"""Crosses of two lists, and long lists of cases: a part in every run, the rest in ``make slow``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
-__all__ = ["crossed", "quick"]
+__all__ = ["crossed", "left_to_the_slow", "quick"]
 
 
 def crossed(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
@@ -40,3 +42,20 @@ def quick(values: Iterable[Any], *tried: Any) -> list[Any]:
     every = list(values)
     assert all(each in every for each in tried), tried
     return [pytest.param(each, marks=() if each in tried else pytest.mark.slow) for each in every]
+
+
+def left_to_the_slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield the cases that ``make test`` leaves out where a test says ``@pytest.mark.few(3)``.
+
+    The three cases are spread over the list. They begin where the name of the test says, so that tests of the
+    same list try other ones.
+    """
+    cases = defaultdict(list)
+    for item in items:
+        few = item.get_closest_marker("few")
+        if few is not None and item.get_closest_marker("slow") is None:
+            cases[item.nodeid.partition("[")[0], few.args[0]].append(item)
+    for (name, most), each in cases.items():
+        first = zlib.crc32(name.encode())
+        tried = {(first + place * len(each) // most) % len(each) for place in range(most)}
+        yield from (item for place, item in enumerate(each) if place not in tried)

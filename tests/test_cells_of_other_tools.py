@@ -67,6 +67,7 @@ def figures(meaning: str, text: str) -> dict[str, object]:
     }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("each", quick(EACH, *EACH[::5]))
 def test_every_spelling_has_the_figures_of_the_first(each):
     meaning, text = each
@@ -116,6 +117,7 @@ def by_stars_and_marks(mark: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFr
     return raw, starred, starred.with_columns(pl.col("age", "sex").replace("*", MARKS[mark]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mark", MARKS)
 def test_a_mark_of_suppression_is_a_star_everywhere(mark, tmp_path):
     raw, starred, marked = by_stars_and_marks(mark)
@@ -151,6 +153,7 @@ def test_a_mark_of_suppression_is_a_star_everywhere(mark, tmp_path):
     assert (results[0]["suppressed"], results[0]["problems"]) == (2, [])
 
 
+@pytest.mark.slow
 def test_a_mark_of_suppression_is_an_option_of_every_command_that_reads_a_release(tmp_path):
     raw, starred, marked = by_stars_and_marks("NA")
     for name, table in (("raw", raw), ("starred", starred), ("marked", marked)):
@@ -240,6 +243,7 @@ def test_a_range_beside_a_hierarchy_is_the_values_within_it(text):
     assert (found.unread, found.summarized) == ({}, {"age": 0})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("each", quick(EACH, *EACH[2::5]))
 def test_every_spelling_is_verified_against_the_raw_table(each, tmp_path):
     meaning, text = each

@@ -192,6 +192,7 @@ def test_a_page_names_all_that_an_entry_may_say(page, base, of_the_program):
 # --- the interfaces -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_new_model_is_in_every_interface(package, tmp_path):
     (tmp_path / "people.csv").write_text("age,sex\n" + "30,f\n31,m\n" * 4)
     limits = "--qi age --unlisted drop -k 2 --model pair-anonymity:m=2"
@@ -214,6 +215,7 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
     assert printed(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
 
 
+@pytest.mark.slow
 def test_new_entries_of_other_kinds_are_on_the_command_line(package, tmp_path):
     (tmp_path / "raw.csv").write_text("age,sex\n30,f\n30,m\n31,f\n40,f\n")
     (tmp_path / "release.csv").write_text("age,sex\n[30-31],f\n[30-31],m\n[30-31],f\n40,f\n")
@@ -323,7 +325,7 @@ def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
     done = call(
         place / "src",
         place,
-        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "-k", " or ".join(named)),
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow or few", "-k", " or ".join(named)),
         # Kernels that are not compiled warn where integers overflow.
         *("-rf", "--tb=short", "-W", "ignore::RuntimeWarning"),
         *sorted({f"tests/{file}" for file, _ in chosen}),

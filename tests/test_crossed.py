@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from crossed import crossed, quick
+from crossed import crossed, left_to_the_slow, quick
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "x"), ("ab", "xyz"), ("abcd", "xy"), ("abc", "xyz")])
@@ -24,3 +24,23 @@ def test_what_is_tried_in_every_run_is_named():
     assert len(quick("abc", "b")) == 3
     with pytest.raises(AssertionError):
         quick("abc", "d")
+
+
+class Case:
+    """A collected test, as far as marks go."""
+
+    def __init__(self, nodeid: str, **marks) -> None:
+        self.nodeid, self.marks = nodeid, marks
+
+    def get_closest_marker(self, name):
+        return self.marks.get(name)
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 9])
+def test_a_few_cases_are_tried_in_every_run_and_no_other_test_is_left_out(most):
+    few = pytest.mark.few(most).mark
+    cases = [Case(f"a.py::test[{number}]", few=few) for number in range(7)]
+    slow = [Case("a.py::test[slow]", few=few, slow=pytest.mark.slow.mark), Case("a.py::other[1]")]
+    left = [*left_to_the_slow([*cases, *slow])]
+    assert len(left) == max(7 - most, 0)
+    assert {*left} <= {*cases}

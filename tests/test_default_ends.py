@@ -227,6 +227,7 @@ def test_samples_have_them():
     assert hospital_policy().ends == DEFAULT_ENDS
 
 
+@pytest.mark.slow
 def test_the_demo_has_them(tmp_path):
     run("demo", "--rows", "200", "-o", tmp_path / "demo")
     for path in ("policy.toml", "release/policy.toml"):

@@ -6,7 +6,9 @@ import ast
 import json
 import re
 import shlex
+import subprocess
 import tomllib
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from pygments.lexers import get_lexer_by_name
 
 import incrowd
 import page_runner
+from crossed import quick
 from evidence import HEAD, TAIL, Evidence, rows_of, speed_rows
 from incrowd.core.hierarchy import BUILDERS
 from incrowd.faces.cli import app
@@ -122,21 +125,29 @@ def test_the_policy_page_names_every_builder():
         assert f"`{name}`" in text
 
 
+def changed() -> set[str]:
+    """Return the files that differ from the last commit; none where there is no Git."""
+    with suppress(OSError):
+        command = ["git", "diff", "--name-only", "HEAD"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return {*done.stdout.splitlines()}
+    return set()
+
+
 QUICK = (
-    "README.md", "docs/index.md", "docs/compat/k-anonymization.md", "docs/definitions.md", "docs/people.md",
-    "docs/treatments.md",
+    "README.md", "docs/compat/k-anonymization.md", "docs/definitions.md", "docs/people.md", "docs/treatments.md",
+    "docs/tutorials/first-release.md", "docs/tutorials/first-release-python.md",
 )  # fmt: skip
+"""Pages that every run tries, beside those whose text was changed; `make slow` tries all others."""
 SLOW = (
-    "docs/databases.md", "docs/files.md", "docs/gallery.md", "docs/policy.md", "docs/scale.md", "docs/verify.md",
+    "docs/databases.md", "docs/files.md", "docs/gallery.md", "docs/index.md", "docs/policy.md", "docs/scale.md",
+    "docs/verify.md",
 )  # fmt: skip
 GROUPS = ("docs/tutorials/", "docs/course/", "docs/how-to/", "docs/explanation/", "docs/zh-TW/")
 SPARK = (pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
-RUN = [
-    *QUICK,
-    *(page for page in PAGES if page.startswith(GROUPS)),
-    *(pytest.param(page, marks=pytest.mark.slow) for page in SLOW),
-    pytest.param("docs/spark.md", marks=SPARK),
-]
+SHORT = [page for page in PAGES if page.startswith(GROUPS) or page in QUICK]
+TRIED = [page for page in SHORT if page in QUICK or page.startswith("docs/explanation/") or page in changed()]
+RUN = [*quick((*SHORT, *SLOW), *TRIED, *(changed() & {*SLOW})), pytest.param("docs/spark.md", marks=SPARK)]
 
 
 def _spark_goes_to(session, folder: str) -> str:
@@ -169,7 +180,7 @@ def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path
 
 def test_every_page_whose_blocks_can_run_is_run():
     """Code of pages that no test runs is marked as such: bash in place of sh, py in place of python."""
-    run = {page if isinstance(page, str) else page.values[0] for page in RUN}
+    run = {page.values[0] for page in RUN}
     assert [page for page in PAGES if page_runner.blocks(text_of(page)) and page not in run] == []
 
 

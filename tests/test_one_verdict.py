@@ -358,6 +358,7 @@ def test_a_clean_release_holds_on_every_face(planted):
     assert case.verified.ok
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", LEAVING)
 def test_every_face_says_an_open_point_in_the_same_words(planted, kind):
     case = planted(kind)
@@ -370,6 +371,7 @@ def test_every_face_says_an_open_point_in_the_same_words(planted, kind):
     assert case.verified.verdict.lines() == case.release.verdict.lines()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [kind for kind in PLANTS if kind not in LEAVING])
 def test_every_face_of_the_verifier_says_what_is_wrong_with_a_file(planted, kind):
     case = planted(kind)
@@ -390,6 +392,7 @@ def test_every_face_of_the_verifier_says_what_is_wrong_with_a_file(planted, kind
 ANSWERED = [kind for kind in LEAVING if KINDS[kind].accepted]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ANSWERED)
 def test_an_answer_of_the_policy_is_repeated_by_every_face(planted, kind):
     opened = planted(kind)

@@ -137,6 +137,7 @@ ANONYMIZE = ("anonymize", "people.csv", "--qi", "age,sex", "--sensitive", "ill",
 ACCEPTED = ("--accept", "unprotected-sensitive:ill=a made-up table")
 
 
+@pytest.mark.slow
 def test_a_release_is_made_written_and_checked_without_posix(folder):
     for force in ((), ("--force",)):
         given = (
@@ -271,6 +272,7 @@ def test_the_memory_of_a_machine_without_sysconf_is_nearly_the_same(monkeypatch)
 PLAIN = "from incrowd.faces.cli import main; main()"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437"])
 def test_a_console_of_few_characters_shows_the_others_as_question_marks(folder, encoding):
     names = "\u00e5lder,k\u00f6n,\u75c5\u6c17"
@@ -286,6 +288,7 @@ def test_a_console_of_few_characters_shows_the_others_as_question_marks(folder, 
     assert json.loads(out.decode(encoding))["sensitive"] == ["\u75c5\u6c17"]
 
 
+@pytest.mark.slow
 def test_a_file_or_pipe_gets_utf_8_whatever_the_system_prefers(folder):
     names = "\u00e5lder,k\u00f6n,\u75c5\u6c17"
     text = (folder / "people.csv").read_text().replace("age,sex,ill", names)

@@ -98,6 +98,7 @@ def inside(value: object, seen: set[int]):
             yield from inside(each, seen)
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_every_result_as_tables(every):
     inputs = ("scan", "randomize")
     results = {name: found if isinstance(found, list | tuple) else [found] for name, found in every.items()}

@@ -36,6 +36,7 @@ def refused_by_two_zips(rows) -> bool:
     return not all(len(half) >= 2 and len(set(half)) >= 2 for half in halves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=lambda entry: entry.name)
 def test_a_refused_cut_tells(algorithm):
     """Zip A = HIV, HIV and zip B = flu, cold, cough at k = 2, l = 2: who is of A has HIV, for certain."""
@@ -61,6 +62,7 @@ def test_a_refused_cut_tells(algorithm):
     assert found.baseline == ic.attacks.wilson(2, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.random_order
 def test_a_random_order_does_not_hinder_and_k_anonymity_tells_nothing():
     from dataclasses import replace
@@ -73,6 +75,7 @@ def test_a_random_order_does_not_hinder_and_k_anonymity_tells_nothing():
     assert "bound" not in found.figures
 
 
+@pytest.mark.slow
 def test_larger_classes_are_sampled_within_their_interval():
     rows = [("A", "HIV")] * 3 + [("B", value) for value in ("flu", "cold", "cough", "flu", "cold")]
     table = pl.DataFrame(rows, schema=["zip", "illness"], orient="row")
@@ -86,6 +89,7 @@ def test_larger_classes_are_sampled_within_their_interval():
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["^s$", "*", "^.*$"])
 def test_minimality_finds_a_column_whatever_its_name_looks_like(name):
     table = ZIPS.rename({"illness": name})

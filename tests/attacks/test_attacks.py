@@ -62,6 +62,7 @@ def test_a_raw_release_gives_everything_away():
     assert found["linkability"].risk.value > 0.9
 
 
+@pytest.mark.slow
 def test_a_k_anonymous_release_gives_little_away():
     release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20), ic.LDiversity(4)]).table
     found = by_name(release)
@@ -71,6 +72,7 @@ def test_a_k_anonymous_release_gives_little_away():
     assert found["inference"].risk.value < 0.2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("style", ["auto", "set", "mean", "suppress", "ancestor"])
 def test_cells_of_every_style_are_read(style):
     release = ic.anonymize(
@@ -130,6 +132,7 @@ def test_wilson_interval(wins, attacks):
             )
 
 
+@pytest.mark.slow
 def test_the_same_seed_attacks_alike_and_says_no_value():
     first, again = by_name(OWN, seed=4), by_name(OWN, seed=4)
     assert first == again
@@ -179,6 +182,7 @@ def test_predicates_range_over_all_released_columns():
     assert alone.main.value < 0.2
 
 
+@pytest.mark.slow
 def test_membership_is_told_from_raw_records_and_not_from_crowds():
     names = ["singling-out-univariate", "singling-out-multivariate", "linkability", "inference", "membership"]
     raw = by_name(OWN)
@@ -192,6 +196,7 @@ def test_membership_is_told_from_raw_records_and_not_from_crowds():
     assert nobody.main.low < 0.5 < nobody.main.high
 
 
+@pytest.mark.slow
 def test_links_with_an_external_table():
     asked = {"aligned": True, "kinds": ["linkage"]}
     raw = by_name(OWN, **asked)["linkage"]
@@ -371,6 +376,7 @@ def test_cells_that_nobody_can_read_leave_nothing_to_guess():
         assert "they look like 'aaaaa 9'" in each.remarks[0]
 
 
+@pytest.mark.slow
 def test_a_mask_is_the_values_that_it_fits():
     raw = pl.DataFrame({"zip": ["02101", "02102", "02201", "12345"], "ill": ["a", "b", "a", "b"]})
     release = raw.with_columns(zip=pl.Series(["021**", "021**", "0**01", "*"]))

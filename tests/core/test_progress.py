@@ -118,6 +118,7 @@ def test_an_error_of_a_job_that_nobody_cancelled_gets_out():
         job.check()
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "algorithm",
     [
@@ -145,6 +146,7 @@ def test_every_search_is_cancelled_at_its_first_word(algorithm):
     assert told.stages[-1] == "search"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_question_to_a_database_is_given_up(tmp_path, kind):
     path = tmp_path / f"people.{kind}"
@@ -197,6 +199,7 @@ def make(kind: str, path: Path) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "engine",
     [

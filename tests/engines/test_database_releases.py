@@ -98,6 +98,7 @@ def _while_writing(monkeypatch, database, work):
     monkeypatch.setattr(dialect, "upload", and_then)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by_column", [False, True])
 def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch, by_column):
     url, _ = store
@@ -143,6 +144,7 @@ def test_postgresql_hashes_the_join(postgres, by_column):
         assert len(uploads) == (3 if by_column else 1)
 
 
+@pytest.mark.few(3)
 def test_rows_that_get_lost_are_missed(store, monkeypatch):
     url, _ = store
     with ic.Database(url) as database:
@@ -154,6 +156,7 @@ def test_rows_that_get_lost_are_missed(store, monkeypatch):
     assert _is_there(url, "safe") is None
 
 
+@pytest.mark.few(3)
 def test_keys_that_get_lost_are_suppressed(store, monkeypatch):
     url, _ = store
     with ic.Database(url) as database:
@@ -164,6 +167,7 @@ def test_keys_that_get_lost_are_suppressed(store, monkeypatch):
     assert _is_there(url, "safe") is None
 
 
+@pytest.mark.few(3)
 def test_a_table_that_somebody_else_makes_meanwhile(store, monkeypatch):
     url, other = store
     with ic.Database(url) as database:
@@ -180,6 +184,7 @@ def test_a_table_that_somebody_else_makes_meanwhile(store, monkeypatch):
     assert other("SELECT COUNT(*) AS n FROM safe") == [{"n": 1}]
 
 
+@pytest.mark.few(1)
 def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
     url, other = store
     counted = Combinations.of
@@ -222,6 +227,7 @@ class Job(Cancellable):
         pass
 
 
+@pytest.mark.few(3)
 def test_a_table_that_is_made_can_be_given_up(store, monkeypatch):
     """The database that fills the table is told to stop; what a cancelled job made is undone."""
     url, _ = store
@@ -238,6 +244,7 @@ def test_a_table_that_is_made_can_be_given_up(store, monkeypatch):
     assert _is_there(url, "safe") is None
 
 
+@pytest.mark.few(1)
 def test_tables_that_exist(store):
     url, _ = store
     with ic.Database(url) as database:
@@ -258,6 +265,7 @@ def test_tables_that_exist(store):
         assert ic.assess(table, SCHEMA).records == 6
 
 
+@pytest.mark.few(1)
 def test_views(store):
     url, other = store
     other("CREATE TABLE base AS SELECT * FROM people")
@@ -300,6 +308,7 @@ def test_long_names(postgres):
             release.into("Ü" * 32)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("end", ["killed", "timeout"])
 def test_a_failure_in_the_middle(postgres, monkeypatch, end):
     frame = hospital(20_000, 1).select("age", "zip", "diagnosis")

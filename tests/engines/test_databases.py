@@ -129,6 +129,7 @@ def test_a_session_ends(postgres):
         ic.assess(table, SCHEMA)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", STORES)
 def test_rows_that_nobody_fetches_to_the_end(kind, request, monkeypatch):
     monkeypatch.setattr("incrowd.core.dialects.sqlite.BATCH", 100)
@@ -188,6 +189,7 @@ def _like(table, frame, names):
         assert replace(made, notes=()).to_dict(cells=False) == expected.privacy.to_dict(cells=False)
 
 
+@pytest.mark.slow
 def test_types_of_postgresql(postgres):
     extensions = statement(postgres, "SELECT name FROM pg_available_extensions WHERE name = 'citext'")
     citext = "citext" if extensions else "text"
@@ -313,6 +315,7 @@ def test_types_of_sqlite(tmp_path):
             assert "SECRET" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_types_of_duckdb(tmp_path):
     with contextlib.closing(duckdb.connect(str(tmp_path / "a.db"))) as connection:
         connection.execute(

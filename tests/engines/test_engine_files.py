@@ -74,6 +74,7 @@ def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
             assert one.tolist() == other.tolist()
 
 
+@pytest.mark.slow
 @given(
     frames(),
     st.sampled_from([(), ("NA",)]),
@@ -152,6 +153,7 @@ def test_names_that_the_database_knows_otherwise(tmp_path, name):
         )
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     "values",
     [
@@ -244,6 +246,7 @@ def test_a_csv_with_blanks_around_its_values(tmp_path, mark):
     assert ic.scan(path, asked).frame.collect().equals(read_table(path, asked)[0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_a_csv_released_is_the_same(tmp_path, suffix, encoding):
@@ -321,6 +324,7 @@ def test_folders_tell_columns(tmp_path):
     assert again["year"].to_list() == order["year"].to_list()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("role", ["quasi", "identifying", None])
 def test_an_order_that_would_tell_is_not_kept(tmp_path, role):
     folder, _ = parted(tmp_path)
@@ -447,6 +451,7 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
         engine.count(ic.Schema(quasi=["q"], sensitive=["s"]))
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize(
     ("column", "person"), [("q", ()), ("s", ()), ("q", ("who",)), ("s", ("who",)), ("who", ("who",))]
 )

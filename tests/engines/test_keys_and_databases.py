@@ -58,6 +58,7 @@ def logged(url):
         statement(url, *(f"ALTER ROLE owner RESET {name}" for name in settings))
 
 
+@pytest.mark.slow
 def test_nothing_that_postgresql_logs_or_tells_has_a_key_or_a_token(postgres, tmp_path, monkeypatch):
     told: list[str] = []
     treat = TreatedColumn.of
@@ -83,6 +84,7 @@ def test_nothing_that_postgresql_logs_or_tells_has_a_key_or_a_token(postgres, tm
         assert not any(secret in seen for secret in (KEY, KEY.encode().hex(), MARK, *tokens))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("store", ["postgresql", "sqlite", "duckdb"])
 def test_rows_of_a_database_are_treated_some_at_a_time(store, request, tmp_path, monkeypatch):
     sizes: list[int] = []

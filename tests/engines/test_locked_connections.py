@@ -139,6 +139,7 @@ def test_a_locked_database_is_connected_to_again(folder):
             DuckDB(folder / "people.duckdb")._connection.execute("SELECT * FROM unnamed")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["a[1]*?.csv", "it's.csv", "ü b.csv", "plain.csv"])
 def test_named_files_are_read_whatever_they_are_called(name, folder, monkeypatch):
     (folder / "deep").mkdir()

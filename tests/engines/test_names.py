@@ -109,6 +109,7 @@ def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
     assert_frame_equal(one.table, applied.table)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
 def test_odd_names_in_other_frames(kind, tmp_path):
     frame = table(ALL)
@@ -126,6 +127,7 @@ def test_odd_names_in_other_frames(kind, tmp_path):
     assert written.columns == one.columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick(PLACES, "sqlite"))
 def test_odd_names_in_databases(kind, request):
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
@@ -163,6 +165,7 @@ def test_odd_names_on_spark(spark):
     assert_frame_equal(one.table, fetched_rows, check_row_order=False)
 
 
+@pytest.mark.slow
 def test_odd_names_in_csv_files(tmp_path):
     """Whole and streamed, written and read again, and verified."""
     frame, asked = table(ALL), schema(ALL[::-1])
@@ -241,6 +244,7 @@ def found_in(tree: ast.AST) -> list[int]:
     return lines
 
 
+@pytest.mark.slow
 def test_columns_are_addressed_by_the_helper_alone():
     paths = {path.relative_to(PACKAGE).as_posix(): path for path in sources()}
     wrong = {place: found_in(parsed(path)) for place, path in paths.items() if place not in _ADDRESSED}

@@ -60,6 +60,7 @@ def column_by_column(quasi, sensitive):
 HALVES = [(NAMES[:6], NAMES[6:]), (NAMES[6:], NAMES[:6])]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("engine", MAKERS)
 def test_every_engine_counts_what_means_missing_as_missing(engine, tmp_path):
     # Spark takes long, and has no points of time without a zone from Arrow.
@@ -83,6 +84,7 @@ def test_other_frames_count_it_so(frame):
         same(expected, MemoryEngine(made).count(schema(quasi, sensitive)).frequency)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", PLACES)
 def test_every_database_counts_it_so(kind, request):
     url = request.getfixturevalue("postgres") if kind == "postgresql" else None
@@ -129,6 +131,7 @@ def figures(assessment):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"RecodedTable", "SparkEngine"}))
 def test_classes_are_those_that_the_released_file_shows(engine, ending, tmp_path):
@@ -267,6 +270,7 @@ def coded(*, blank: bool) -> pl.DataFrame:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["frame", "csv", "parquet", "lazy"])
 def test_codes_of_a_column_are_missing_there_alone(tmp_path, ending):
     (tmp_path / "policy.toml").write_text(CODES)
@@ -300,6 +304,7 @@ def test_codes_of_a_column_are_missing_there_alone(tmp_path, ending):
     ]
 
 
+@pytest.mark.slow
 def test_codes_of_a_column_are_read_by_a_batch_utility_and_attacks(tmp_path):
     (tmp_path / "policy.toml").write_text(CODES)
     policy = replace(ic.Policy.read(tmp_path / "policy.toml"), keep_order=True)

@@ -29,6 +29,7 @@ def test_keys_are_the_same(frame, null_values, joint):
     same(expected, ScanEngine(frame.lazy()).count(schema, joint=joint).frequency)
 
 
+@pytest.mark.slow
 @given(
     frames(),
     st.sampled_from([(), ("NA",)]),
@@ -112,6 +113,7 @@ def in_memory(files):
     return released, ic.assess(table, schema(), MODELS)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "suffix"), crossed(["", "*.parquet"], ["parquet", "csv"]))
 def test_folders_and_patterns(files, in_memory, tmp_path, name, suffix):
     folder, _ = files

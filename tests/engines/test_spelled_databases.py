@@ -94,6 +94,7 @@ def figures(release: ic.Release) -> dict[tuple, float]:
     return found | {("loss", name): lost.value for name, lost in release.utility.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("where", "style"), crossed(PLACES, STYLES))
 def test_a_spelled_table_is_released_as_in_memory(where, style, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None

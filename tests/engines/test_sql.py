@@ -28,6 +28,7 @@ def where(request):
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
 
+@pytest.mark.few(3)
 @examples(8, phases=PHASES)
 @given(
     frame=frames(),
@@ -61,6 +62,7 @@ def _counted(engine, schema, joint, target):
         return str(error)
 
 
+@pytest.mark.few(1)
 @examples(6, phases=PHASES)
 @given(
     frame=frames(),
@@ -132,6 +134,7 @@ def _same_rows(one, other):
     assert_frame_equal(one.sort("other"), other.sort("other"), check_dtypes=False, categorical_as_str=True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "table",
     quick(
@@ -177,6 +180,7 @@ def test_columns_that_are_not_there(where):
         ic.assess(table, ic.Schema(quasi=["x"]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", quick(["parquet", "csv"], "parquet"))
 def test_files(where, tmp_path, suffix):
     from incrowd.works.samples import hospital
@@ -204,6 +208,7 @@ def test_files(where, tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"memory.{suffix}", f"out.{suffix}"]
 
 
+@pytest.mark.few(3)
 def test_the_next_batch(where):
     kind, url = where
     policy = ic.Policy(ic.Schema(quasi=["q"], sensitive=["s"]), (ic.KAnonymity(2),), max_suppression=0.5)

@@ -98,6 +98,7 @@ def released(release, place, tmp_path) -> pl.DataFrame:
     return pl.read_parquet(tmp_path / "out.parquet")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "lazy", "pandas", *STORES))
 @pytest.mark.parametrize("algorithm", quick(["mondrian", "optimal"], "mondrian"))
 def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request):
@@ -116,6 +117,7 @@ def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request)
     assert "+49" not in text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", STORES)
 def test_a_new_table_of_the_database_has_the_treated_columns(place, tmp_path, request):
     frame = table()
@@ -204,6 +206,7 @@ def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
     assert noise.n_unique() > 150
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "place", quick(["pandas", "csv", "lazy", *AWAY], "csv", "lazy", "postgresql", "spark")
 )
@@ -244,6 +247,7 @@ def fewest_of(found: pl.DataFrame) -> int:
     return int(kept.group_by("age").agg(pl.col("ill").n_unique())["ill"].min())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", NEARLY)
 def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_path, request):
     frame = ill_table(3)
@@ -273,6 +277,7 @@ def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_pa
         assert fewest_of(found) == 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", NEARLY)
 def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path, request):
     frame = ill_table(20).with_columns(
@@ -294,6 +299,7 @@ def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path
     assert shares["k"] == people["all"].min()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", STORES)
 def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request):
     frame = drawn_table().with_columns(went=pl.lit("x"))
@@ -326,6 +332,7 @@ def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     assert 0.2 * able < moved < 0.6 * able
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
 def test_whole_numbers_become_fractions_everywhere(place, tmp_path, request):
     frame = pl.DataFrame({"age": [1] * 6, "n": [3, 4, 6, 7, 8, 11], "went": ["x"] * 6})
@@ -373,6 +380,7 @@ def test_quasi_identifiers_are_treated_everywhere(place, algorithm, tmp_path, re
     assert len(set(memory.table["born"])) > 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", AWAY)
 def test_what_cannot_be_treated_is_told_before_anything_is_written(place, tmp_path, request):
     schema = ic.Schema(

@@ -86,6 +86,7 @@ def test_a_release_that_the_honest_ledger_refuses_is_noticed():
     assert fault_of("anonymize", refused, Run(0, [], "", ""), by_hand=True) == "answers otherwise"
 
 
+@pytest.mark.slow
 def test_every_kind_of_forgery_changes_a_ledger(tmp_path):
     one, _ = made(tmp_path)
     ledger = Ledger.init(tmp_path / "made")

@@ -111,6 +111,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_release_is_found(tmp_path, what):
     check, tamper, changes, expected = WRONG[what]
@@ -417,6 +418,7 @@ def test_numbers_that_are_not_those_of_the_texts_are_found(tmp_path):
         assert [each.check for each in types(read, services, checks.Outcome("released"))] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(FAR))
 def test_a_number_far_from_all_others_is_drawn_and_has_to_be_told_by_the_verifier(
     tmp_path, monkeypatch, kind
@@ -461,6 +463,7 @@ BATCHES = {
 }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", BATCHES)
 def test_a_wrong_batch_is_found(tmp_path, what):
     name, asked, expected = BATCHES[what]
@@ -473,6 +476,7 @@ def test_a_wrong_batch_is_found(tmp_path, what):
     assert found(tmp_path, applied, **one) == []
 
 
+@pytest.mark.slow
 def test_values_that_follow_from_overlapping_releases_are_found(tmp_path):
     """One class, of which some leave: whoever has a rare value and leaves with few gives it away."""
     rows = {"rid": [f"r{n}" for n in range(12)], "age": ["1"] * 12, "city": ["a"] * 12, "who": ["p"] * 12}
@@ -501,6 +505,7 @@ SERIES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", SERIES)
 def test_a_wrong_series_is_found(tmp_path, what):
     """Twelve people with four illnesses, of whom some leave and come back."""

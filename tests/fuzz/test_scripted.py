@@ -18,6 +18,7 @@ from incrowd.search import ALGORITHMS
 SOURCES = ("polars", "csv", "parquet", "duckdb")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", quick([1, 2, 3], 1))
 def test_scripts_of_random_releases_say_what_verify_says(seed, tmp_path):
     services, met = Services(tmp_path), Counter()
@@ -29,6 +30,7 @@ def test_scripts_of_random_releases_say_what_verify_says(seed, tmp_path):
     assert met["script", "a record less, found"] + met["script", "another cell, found"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("says", "found"),
     [

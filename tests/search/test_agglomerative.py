@@ -99,6 +99,7 @@ def cheapest(problem: SearchProblem, k: int) -> int:
     return best
 
 
+@pytest.mark.slow
 def test_what_would_suppress_too_many_yields_to_mondrian():
     table = hospital(3000, seed=2)
     quasi = {
@@ -121,6 +122,7 @@ def test_two_pairs_of_ages():
     assert sorted(release.table["age"].to_list()) == ["[30-31]"] * 2 + ["[33-34]"] * 2
 
 
+@pytest.mark.slow
 def test_small_tables_are_recoded_at_the_least_loss_there_is():
     gaps = []
     for seed in range(12):
@@ -162,6 +164,7 @@ def test_no_step_costs_more_than_the_one_before(seed, k):
         before = now
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("values", [5, 300, 3000])
 def test_the_cost_of_an_interval_is_that_of_the_loss_metric(values):
     draw = np.random.default_rng(values)
@@ -250,6 +253,7 @@ def test_large_classes_begin_as_those_of_mondrian(k):
     assert cost_of(problem, class_of) <= cost_of(problem, ic.Mondrian().assign(problem)[0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("models", [["k-anonymity:3", "l-diversity:2"], ["k-anonymity:2", "t-closeness:0.3"]])
 def test_other_models_hold(models):
     table = hospital(1500, seed=2).select("age", "sex", "zip", "diagnosis")

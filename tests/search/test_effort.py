@@ -51,6 +51,7 @@ def test_fixed_levels_make_a_large_lattice_small(wide, name):
     assert release.table.group_by(COLUMNS).len()["len"].min() >= 3
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [*REFUSED, "optimal"])
 @pytest.mark.parametrize("free", [0, 2])
 def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, free):
@@ -103,6 +104,7 @@ def test_many_columns_of_few_levels_are_refused_until_most_are_fixed(name, two, 
     assert release.lattice.size == 4**2 * 2**2
 
 
+@pytest.mark.slow
 def test_few_nodes_are_held_at_once(wide, monkeypatch):
     """Each takes some bytes per key, and a level of the lattice may have a hundred thousand nodes."""
     held = []
@@ -139,6 +141,7 @@ def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, latt
     assert release.lattice.proved == proved
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("algorithm", BOUNDED, ids=str)
 def test_what_the_refusal_advises_ends(wide, algorithm):
     release = ic.anonymize(wide, hierarchies(), [ic.KAnonymity(3)], algorithm)
@@ -194,6 +197,7 @@ def in_rounds(free: int, rounds: str, budget: str) -> ic.Release:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("free", [7, 20])
 @pytest.mark.parametrize("rounds", ["search", "sweep"])
 def test_all_rounds_share_one_budget_of_time(clock, searches, rounds, free):
@@ -213,6 +217,7 @@ def test_all_rounds_share_one_budget_of_nodes(searches, rounds):
     assert again.recoding.decisions() == first.recoding.decisions()
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_too_short_for_the_whole_lattice_is_followed_by_a_search_from_the_top(wide):
     found = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ic.Optimal(budget="1"))
     assert not found.lattice.proved

@@ -53,6 +53,7 @@ def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
         assert some.best.score == pytest.approx(whole.best.score, rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("limit", "worse"), [(0.1, 0.003), (1.0, 0.02)])
 def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top, limit, worse):
     """Else the test above would not tell what the guesses do."""

@@ -127,6 +127,7 @@ def test_whoever_is_left_joins_the_class_that_loses_least(seed, rows, k):
     assert found.loss_of(found.recoding("optimal")) == pytest.approx(best / len(table), abs=1e-12)
 
 
+@pytest.mark.few(1)
 @given(st.integers(0, 2**32 - 1), st.integers(6, 60), st.integers(2, 4), st.sampled_from([0.0, 0.2, 1.0]))
 def test_models_hold_and_nothing_is_lost_by_a_sweep(seed, rows, k, share):
     table = made_up(seed, rows)

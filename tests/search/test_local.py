@@ -49,6 +49,7 @@ def assignment(shared_data):
     return frame, schema, quasi
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("algorithm", "k", "seed", "distortion", "loss", "clusters", "keys", "least"),
     [
@@ -111,6 +112,7 @@ ADULT = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("models", "partitions", "first", "last"),
     [

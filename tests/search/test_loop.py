@@ -175,6 +175,7 @@ def threads_of(patch) -> set[int]:
     return began
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("metric", ["loss", "average-class-size", "discernibility", "ambiguity"])
 def test_what_is_found_does_not_depend_on_threads(monkeypatch, metric):
     """Scores to the last bit, and the order of the nodes."""

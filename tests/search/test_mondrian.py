@@ -212,6 +212,7 @@ class BySaving(SavingDown):
         return max(self.saved_down(part, j), self.saved_between(part, j), key=lambda found: found[0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("rules", "reading"),
     [
@@ -370,6 +371,7 @@ def test_a_table_that_becomes_one_star_is_no_release():
         ic.anonymize(pl.DataFrame({"n": [1, 2, None]}), ic.Schema(quasi=["n"]), [ic.KAnonymity(3)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", quick(["1", "2", "5"], "5"))
 def test_the_number_of_threads_changes_nothing(monkeypatch, threads):
     from incrowd.works.samples import hospital, hospital_policy

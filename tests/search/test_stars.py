@@ -68,6 +68,7 @@ def test_one_cell_is_enough_where_it_matches_all():
     assert stars(suppressed(five, "k-anonymity:3")) == 2
 
 
+@pytest.mark.slow
 @examples(80)
 @given(
     tables(), st.integers(2, 4), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from(["judged", "keep", "drop"])

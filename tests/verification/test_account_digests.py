@@ -37,6 +37,7 @@ def checked(folder, release="release.csv", policy="policy.toml"):
     return verify(folder / release, folder / policy, account=folder / "release.json")
 
 
+@pytest.mark.slow
 def test_the_saved_release_is_the_one_of_its_account(saved):
     found = checked(saved)
     assert found.keeps_limits
@@ -70,6 +71,7 @@ def test_a_swapped_cell_and_a_loosened_policy_are_found(copy):
     assert problem.startswith("the release is not the file of its account")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("text", "words"),
     [

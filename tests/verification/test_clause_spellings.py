@@ -86,6 +86,7 @@ def styles(word: str) -> Iterator[str]:
 ABSENT = [each.id for each in read_profile("hipaa-safe-harbor").clauses if each.check == "absent"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clause", quick(ABSENT, "names", "fax"))
 def test_a_column_is_found_by_its_name_however_that_is_written(clause, tmp_path):
     words = read_profile("hipaa-safe-harbor").clause(clause).settings["columns"]
@@ -102,6 +103,7 @@ def test_a_column_is_found_by_its_name_however_that_is_written(clause, tmp_path)
     assert lacking == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clause", "words", "cell"),
     [
@@ -218,6 +220,7 @@ LOOKS: dict[str, Callable[[], Iterator[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clause", quick(LOOKS, "places"))
 def test_a_cell_that_looks_so_never_passes(clause, tmp_path):
     texts = list(dict.fromkeys(LOOKS[clause]()))
@@ -240,6 +243,7 @@ HARMLESS = ("2020", "1987", "2020s", "[2020-2024]", "2020-01-01 - 2024-12-31", "
             "type 2 diabetes", "112.50", "0.035", "$1,234.50", "1 234 567", "5 %", "-3", ">=90", "{a, b}", "flu", "Married", "x1", "B-", "10 mg", "3")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_tells_no_day_passes(tmp_path):
     table = people().with_columns(pl.lit(text).alias(f"x_{number}") for number, text in enumerate(HARMLESS))
     assert judged(tmp_path, "hipaa-safe-harbor", "dates", table).state == "checked"
@@ -261,6 +265,7 @@ def births() -> Iterator[str]:
     yield from ("1930 or earlier", "before 1930", "MCMXXXI", "１９３１", "thirty-one", "1931/32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("column", "made"), [("age_x", ages), ("yob_x", births)])
 def test_an_old_age_never_passes(column, made, tmp_path):
     texts = list(dict.fromkeys(made()))
@@ -275,6 +280,7 @@ def test_an_old_age_never_passes(column, made, tmp_path):
     assert {texts[names.index(name)] for name in found_of(found, names)} == set()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "text",
     [">=90", "90+", "90 or more", "over 89", ">89", "[90-120]", "[85-120]", "≥ 90", "90 and over", "80+"],
@@ -381,6 +387,7 @@ def top_values() -> Iterator[str]:
                 "IV00", "400\u00bd", "400\ufe0f", "400;", "'400")  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("others", ["", "unknown", None, "*", "n/a", "999x"])
 def test_a_largest_value_of_few_never_passes(others, tmp_path):
     """Nor where some cells are no numbers."""

@@ -67,6 +67,7 @@ def holding(checks):
     return sorted((model, holds) for model, holds in by_model if model in known)
 
 
+@pytest.mark.slow
 @by_kind_and_wildcards
 def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards):
     """All models, also of populations and histories, at the limits that are reached."""
@@ -138,6 +139,7 @@ def saved(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 def test_a_release_of_people_is_compared_with_its_raw_table(saved):
     assert verify(**saved).keeps_limits
     script = checks_as_sql(**saved)
@@ -151,6 +153,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, change):
     column, what = CHANGES[change]
@@ -233,6 +236,7 @@ SPELLED = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("spelling", "extra"), [("numbers", "t"), ("days", "l")])
 def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
     """Texts of one number are one value, and distances are those of numbers."""
@@ -254,6 +258,7 @@ def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
     assert "values that were not there when this was written: s" in failed(script)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("form", "named"), crossed(["csv", "csv.gz", "parquet"], ["folder", "pattern"]))
 def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
     """A folder tells a column; a file that joins it later is checked, too."""

@@ -37,6 +37,7 @@ def given(path, names=("q", "s"), **options):
     return {"path": path, "policy_path": policy, **options}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "encoding"),
     [
@@ -84,6 +85,7 @@ def test_signs_that_duckdb_does_not_know_in_latin_1_are_refused(tmp_path):
         checks_as_sql(**options)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["utf-8.csv", "t.parquet"])
 @pytest.mark.parametrize(
     "names", quick([("a", "A"), ("", "s"), (" q", "s "), ("q", "Q")], ("a", "A"), (" q", "s "))

@@ -33,6 +33,7 @@ def given(folder, released, raw=NUMBERS, treat="round = 500, how = 'controlled',
 GOOD = ["1000", "500", "-500", "0", "0", "4000", "1500", "500"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("released", "told"),
     [
@@ -52,6 +53,7 @@ def test_the_sum_and_those_of_groups_are_told(tmp_path, released, told):
     assert failed(checks_as_sql(**options)) == told
 
 
+@pytest.mark.slow
 def test_the_verdict_is_that_of_verify_at_every_sum(tmp_path):
     """Releases whose numbers were rounded up or down by chance."""
     chance, verdicts = random.Random(3), []

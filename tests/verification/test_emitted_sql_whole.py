@@ -58,6 +58,7 @@ def write(given, rows, head):
     given["path"].write_text("\n".join(["place,age,ill", *rows]) + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", quick(ORDERS, "of version 1"))
 def test_the_verdict_is_that_of_verify(given, order):
     """Of each release by its own script, and by the script of the true one."""
@@ -95,6 +96,7 @@ def test_the_checks_that_fail_are_named(given):
     assert not verdict(script)
 
 
+@pytest.mark.slow
 def test_means_are_said_not_to_be_checked(given):
     columns = [*COLUMNS[:2], entry("age", "quasi", "kind = 'number'\noutput = 'mean'"), COLUMNS[3]]
     write(given, ["Europe,24,flu", "Europe,24,cold", *GOOD[2:]], "")
@@ -123,6 +125,7 @@ def test_tables_of_a_database_have_no_order(given, tmp_path):
     assert not verdict(script)
 
 
+@pytest.mark.slow
 def test_people_are_records_where_nobody_has_two(given):
     write(given, GOOD, "keep_order = false")
     policy = given["policy_path"]

@@ -111,6 +111,7 @@ def counted(rows, values):
     return keys, [[sum(row == (key, str(v)) for row in rows) for v in range(values)] for key in keys]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", range(8))
 def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
     """Limits are what the table reaches, so they hold with equality; after a change the reading decides."""

@@ -72,6 +72,7 @@ def test_the_copy_is_private_and_a_living_run_keeps_it(started, tmp_path):
     assert list(scratch.iterdir()) == [folder]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cleaner", ["verify", "any other run"])
 def test_the_next_run_removes_what_a_killed_one_left(started, tmp_path, cleaner):
     process, scratch = started

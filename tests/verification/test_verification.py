@@ -147,6 +147,7 @@ ADULT = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "sensitive", "limit", "holds"),
     [

@@ -48,6 +48,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rows", "in_order", "as_a_whole"),
     [
@@ -146,6 +147,7 @@ def test_means_of_times_are_true(tmp_path):
     assert checked.keeps_limits, checked.problems
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("raw", "cell", "true"),
     [

@@ -137,6 +137,7 @@ def extended(given, *attackers):
     given["policy_path"].write_text(head + tables + tail)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("algorithm", "person"), crossed(["mondrian", "datafly", "mdav", "optimal"], [False, True])
 )
@@ -161,6 +162,7 @@ def test_a_release_fails_for_one_attacker_alone(tmp_path, algorithm, person):
     assert len({reading.k() for reading in readings}) > 1, "else the test shows little"
 
 
+@pytest.mark.slow
 def test_verdicts_by_records_are_those_by_people_or_open(tmp_path):
     table = people_table(2, people=60)
     _, given = saved(tmp_path, table, [ic.KAnonymity(2)])

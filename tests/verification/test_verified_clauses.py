@@ -102,6 +102,7 @@ INSIDE = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("clause", INSIDE)
 def test_what_stands_inside_a_note_is_found(judge, table, clause):
     noted = table.with_columns(pl.Series("note", [INSIDE[clause], *NOTES[1:]]))
@@ -115,6 +116,7 @@ def test_what_stands_inside_a_note_is_found(judge, table, clause):
     assert {judge.said[name] for name in others} == {"not checked: note"}
 
 
+@pytest.mark.slow
 def test_sentences_are_open_until_the_policy_says_that_they_hold_no_such_thing(judge, table):
     long = [f"Pain in the left knee since the fall of week {number % 24}" for number in range(48)]
     noted = table.with_columns(pl.Series("note", long))
@@ -161,6 +163,7 @@ def test_safe_harbor_holds_where_nothing_is_wrong_and_somebody_attests_the_rest(
     assert not judge.found.keeps_limits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", quick(range(5), 1))
 def test_an_identifier_is_found_by_its_name_in_five_languages(judge, table, language):
     """All clauses have a column each in one table, and each is broken by its own alone."""
@@ -181,6 +184,7 @@ def test_an_identifier_is_found_by_its_name_in_five_languages(judge, table, lang
             assert judge.said[clause].startswith(f"not of this kind by the policy: {name}"), clause
 
 
+@pytest.mark.slow
 def test_an_identifier_is_found_by_its_looks(judge, table):
     looks = {clause: languages[5] for clause, languages in IDENTIFIERS.items() if languages[5]}
     shown = table.with_columns(
@@ -192,6 +196,7 @@ def test_an_identifier_is_found_by_its_looks(judge, table):
         assert set(re.findall(r"column_\d+", broken)) == {f"column_{place}"}, clause
 
 
+@pytest.mark.slow
 def test_one_cell_is_enough_where_a_text_can_be_nothing_else(judge, table):
     cells = {"place": "a.b@example.org", "note": "see https://example.org/a", "scan": "front.PNG"}
     few = table.with_columns(pl.lit("none").alias(name) for name in cells)
@@ -201,6 +206,7 @@ def test_one_cell_is_enough_where_a_text_can_be_nothing_else(judge, table):
     assert unmet(judge(few, "hipaa-safe-harbor", KNOWLEDGE)) == {"email", "urls", "photographs"}
 
 
+@pytest.mark.slow
 def test_a_date_finer_than_a_year_is_found(judge, table):
     cells = (
         "2024-03",
@@ -227,6 +233,7 @@ def test_a_date_finer_than_a_year_is_found(judge, table):
     assert re.findall(r"\w+_\d", judge.said["dates"]) == [f"finer_{place}" for place in range(len(cells))]
 
 
+@pytest.mark.slow
 def test_ages_of_90_and_more_are_one_group(judge, table):
     old = changed(table, "age", ">=90", 12)
     assert unmet(judge(old, "hipaa-safe-harbor", KNOWLEDGE)) == set()
@@ -266,6 +273,7 @@ def test_three_digits_of_a_zip_code_need_a_dated_table_of_people(judge, table, t
     assert unmet(judge(changed(named, "wohngebiet", "02139"), "hipaa-safe-harbor", own)) == {"places"}
 
 
+@pytest.mark.slow
 def test_a_code_of_its_own_for_many_records_is_found(judge, table):
     codes = table.with_columns(pl.Series("code", [f"c{min(n, 9)}" for n in range(48)]))
     assert unmet(judge(codes, "hipaa-safe-harbor", KNOWLEDGE)) == set()
@@ -283,6 +291,7 @@ def test_the_threshold_of_0_09_asks_for_12_records(judge, table):
     assert unmet(judge(table[1:], "ema-0070", rest)) == {"largest-risk"}
 
 
+@pytest.mark.slow
 def test_the_threshold_of_an_expert_is_an_input(judge, table):
     rest = ATTESTED.format("methods") + ATTESTED.format("expert")
     assert unmet(judge(table, "hipaa-expert", rest)) == {"threshold"}
@@ -290,6 +299,7 @@ def test_the_threshold_of_an_expert_is_an_input(judge, table):
     assert unmet(judge(table, "hipaa-expert", f"[profile.inputs]\nrisk = 0.0833\n{rest}")) == {"threshold"}
 
 
+@pytest.mark.slow
 def test_no_count_from_1_to_10_is_shown_or_derivable(judge, table):
     large = pl.concat([table] * 2)
     assert unmet(judge(large, "cms-cell-size")) == set()
@@ -298,6 +308,7 @@ def test_no_count_from_1_to_10_is_shown_or_derivable(judge, table):
     assert unmet(judge(table[:40], "cms-cell-size")) == {"classes", "derivable"}
 
 
+@pytest.mark.slow
 def test_the_rules_of_statistical_offices(judge, table):
     more = f"[profile.inputs]\nfraction = 0.1\n{ATTESTED.format('review')}"
     table = table.with_columns(pl.Series("income", [100, 200, 300, 300] * 12))
@@ -310,6 +321,7 @@ def test_the_rules_of_statistical_offices(judge, table):
     assert unmet(judge(one, "statistical-office", more)) == {"sensitive-shares"}
 
 
+@pytest.mark.slow
 def test_attacks_are_read_with_their_intervals(judge, table, tmp_path):
     rest = ATTESTED.format("context")
     attacks = {"singling-out", "linkability", "inference"}
@@ -331,6 +343,7 @@ def test_attacks_are_read_with_their_intervals(judge, table, tmp_path):
     assert "singling-out" in unmet(judge(alone, "wp216", more))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_without_inputs_and_answers_is_never_met(judge, table, name):
     states = judge(table, name)

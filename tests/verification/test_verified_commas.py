@@ -44,6 +44,7 @@ def names_of(folder) -> dict[str, object]:
     return {"against": folder / "raw.csv", "row_map": folder / "out/internal/rows.parquet"}
 
 
+@pytest.mark.few(1)
 def test_the_script_says_what_verify_says(made):
     folder, wrong = made
     release, asked = folder / "out/release.csv", folder / "out/policy.toml"
@@ -71,6 +72,7 @@ def test_ends_beside_the_grid_are_told_without_the_raw_table(tmp_path):
     assert not ic.verify(tmp_path / "wrong.csv", asked).keeps_limits
 
 
+@pytest.mark.few(3)
 def test_a_release_with_points_still_verifies(made):
     folder, _ = made
     table = pl.read_csv(folder / "out/release.csv", infer_schema=False)
@@ -79,6 +81,7 @@ def test_a_release_with_points_still_verifies(made):
     assert ic.verify(folder / "plain.csv", folder / "out/policy.toml", **names_of(folder)).keeps_limits
 
 
+@pytest.mark.few(2)
 def test_two_releases_are_read_together(made):
     folder, _ = made
     release = folder / "out/release.csv"

@@ -61,6 +61,7 @@ def test_a_release_as_it_should_be(check):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["ssn", "Name", "name ", " name", "n\u0430me", "Disease", "rowid", "c0", ""])
 def test_a_column_that_the_policy_does_not_release_fails(check, name):
     rows = [(*row, number) for number, row in enumerate(ROWS)]
@@ -104,6 +105,7 @@ def test_both_readers_refuse_a_setting_that_they_do_not_know(check, tmp_path, ch
         assert named.split(" is ")[0].strip("'") in str(caught.value)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("place", "age", "fine"),
     [
@@ -136,6 +138,7 @@ def test_a_cell_must_stem_from_its_hierarchy(check, place, age, fine):
     assert "Zaphod" not in str(result.problems)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("age", "fine"),
     [
@@ -175,6 +178,7 @@ def bomb(lines):
     return "\n".join(["root:", "  a0: &a0 [lol, rofl]", *aliases]) + "\n"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "text"),
     [

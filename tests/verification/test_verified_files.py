@@ -36,6 +36,7 @@ def test_columns_with_any_name(check):
     assert [finding.reached for finding in result.findings] == [3, 2]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiter_is_found_by_the_columns(check, delimiter):
     rows = [("zip", "x"), ("1*", "{a, b}"), ("1*", "{a; b, c | d}"), ("1*", "e")]
@@ -148,6 +149,7 @@ def parquet(path: Path, columns: dict[str, Any] | list[tuple[str, Any]]) -> Path
     return path
 
 
+@pytest.mark.slow
 def test_parquet_with_types(tmp_path):
     import datetime
 

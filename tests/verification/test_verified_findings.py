@@ -48,6 +48,7 @@ def seen(folder, release, raw, **options):
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("quasi", "algorithm", "more"),
@@ -113,6 +114,7 @@ def gate(tmp_path):
     return run
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("cells", "values", "share"),
     [
@@ -151,6 +153,7 @@ def test_a_mean_of_all_leaves_nothing(gate):
     assert gate(rows, [(1, "a"), (3, "a"), (5, "a"), (5, "a")], quasi) == {}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("ages", "more", "derived"),
     [
@@ -194,6 +197,7 @@ DAYS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j"])
 def test_a_part_of_dates_that_are_all_different(gate, form):
     parts = pl.Series(DAYS).str.to_date().dt.strftime(form).to_list()

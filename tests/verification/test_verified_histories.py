@@ -19,6 +19,7 @@ from people_readings import Reading, people_table
 POWERS = [1, 2, 3, 4, 7, 0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", ["optimal", "samarati", "datafly", "bottom-up"])
 def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm):
     table = people_table(5, people=60)
@@ -33,6 +34,7 @@ def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algori
     assert found.keeps_limits
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_release_that_was_not_made_for_it(tmp_path, seed):
     """The limit is met with equality, and one more fails; classes are many and small."""

@@ -59,6 +59,7 @@ def test_a_value_to_protect_may_be_a_part(check):
         share("d")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     quick(itertools.product([(), "who"], ["value", "matches-any", "conservative"]), ("who", "matches-any")),

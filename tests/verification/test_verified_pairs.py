@@ -60,6 +60,7 @@ def policy(tmp_path):
     return path
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_each_file_and_both_are_checked(tmp_path, policy, seed):
     now, before = drawn(seed, 5 + seed), drawn(100 + seed, 12 + seed)
@@ -89,6 +90,7 @@ def test_each_file_and_both_are_checked(tmp_path, policy, seed):
     assert found._repr_html_().count("<table>") == 3
 
 
+@pytest.mark.slow
 def test_what_else_is_wrong_in_either_file_counts(tmp_path, policy):
     good = pl.DataFrame({"age": ["20-24"] * 6, "ill": [*"abcabc"]})
     good.write_csv(tmp_path / "good.csv")
@@ -110,6 +112,7 @@ def test_what_else_is_wrong_in_either_file_counts(tmp_path, policy):
     assert verify(tmp_path / "good.csv", policy, previous_release=tmp_path / "good.csv").keeps_limits
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("here", "there"),
     [

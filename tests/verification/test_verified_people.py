@@ -141,6 +141,7 @@ def fails_as_a_rule(settings, model):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("algorithm", "seed"), crossed(ALGORITHMS, range(3)))
 def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm, seed):
     table = people_table(seed, people=70)
@@ -209,6 +210,7 @@ def test_classes_that_merge_have_each_person_once(tmp_path):
 # --- what people change -----------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_release_by_rows_fails_where_people_make_it_fail(tmp_path, seed):
     table = people_table(seed, people=60)
@@ -319,6 +321,7 @@ def test_several_columns_name_a_person_together(tmp_path):
     assert checked(tmp_path, raw, policy_of(["clinic", "number"]), name="raw.csv").people.people == 6
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("who", "people", "unnamed"),
     [
@@ -357,6 +360,7 @@ def test_a_database_tells_no_order(tmp_path):
 # --- what fails closed ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_an_order_people_are_not_counted(tmp_path):
     _, given = saved(tmp_path, people_table(3, people=60), [ic.KAnonymity(3), ic.LDiversity(1)])
     row_map = given.pop("row_map")
@@ -379,6 +383,7 @@ def test_without_an_order_people_are_not_counted(tmp_path):
     assert not found.is_open
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_row_map_of_another_release_is_found(tmp_path, seed):
     table = people_table(seed, people=60)

@@ -67,6 +67,7 @@ def beside(server, policy, release, table=None):
     return verify(release, policy, table=table, against=server, against_table="v_people")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", quick(TYPED, *(name for name in TYPED if name not in (*QUICK, *ALIKE))))
 def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_path, name):
     others = [ic.Attribute(other, "insensitive") for other in TYPED if other != name]
@@ -92,6 +93,7 @@ def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_pat
     assert "records have cells that are true of too few records" in " ".join(found.problems)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", quick(SENSITIVE, *QUICK))
 def test_figures_of_typed_sensitive_columns(server, tmp_path, name):
     models = (ic.KAnonymity(2), ic.LDiversity(1), ic.TCloseness(1.0))

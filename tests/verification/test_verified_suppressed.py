@@ -49,6 +49,7 @@ def placed(folder, others, setting="", raw=None):
     return str(folder / "release.csv"), str(folder / "policy.toml")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("others", "setting", "problem"),
     [
@@ -101,6 +102,7 @@ def test_attackers_are_shown_a_class_of_its_own(tmp_path):
 RAW = rows(("P", "HIV"), ("Q", "HIV"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("setting", ["", 'suppressed = "drop"'])
 def test_records_that_are_left_out_count_as_suppressed(tmp_path, setting):
     files = placed(tmp_path, [], setting, RAW)
@@ -143,6 +145,7 @@ def test_records_added_in_place_of_those_left_out_are_noticed(tmp_path):
     assert found.problems
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("models", "person"),
     crossed([MODELS, [*MODELS, "t-closeness:0.4"], [*MODELS, "average-risk:0.2"]], [False, True]),
@@ -173,6 +176,7 @@ def test_saved_releases_are_verified(tmp_path, person, models):
             assert found.records == release.privacy.records
 
 
+@pytest.mark.slow
 def test_the_command_says_so(tmp_path):
     files = placed(tmp_path, ALIKE)
     found = subprocess.run(

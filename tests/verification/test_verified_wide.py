@@ -53,6 +53,7 @@ def released(folder, columns, keep_order):
     return folder / "release.csv", folder / "policy.toml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keep_order", "against"), crossed([True, False], [True, False]))
 def test_parts_of_a_wide_table_tell_what_the_whole_tells(tmp_path, monkeypatch, keep_order, against):
     files = released(tmp_path, 40, keep_order)
@@ -67,6 +68,7 @@ def test_parts_of_a_wide_table_tell_what_the_whole_tells(tmp_path, monkeypatch, 
         assert verify(*files, against=raw) == whole
 
 
+@pytest.mark.slow
 def test_the_wide_table_is_not_asked_about_each_column(tmp_path, monkeypatch):
     asked = []
 

@@ -126,6 +126,7 @@ def test_what_has_no_meaning_is_refused(tmp_path, wildcards, model, told):
         verify(tmp_path / "release.csv", tmp_path / "policy.toml")
 
 
+@pytest.mark.slow
 def test_a_column_of_stars_alone_is_passed_over(tmp_path):
     (tmp_path / "policy.toml").write_text(
         policy_text([*SIMPLE, '[columns.age]\nrole = "quasi"\n'], [K2], 'wildcards = "conservative"')

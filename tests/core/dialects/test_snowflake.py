@@ -95,6 +95,7 @@ def session(monkeypatch):
         yield connection
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("replace", [False, True])
 def test_the_sql_is_that_of_the_text_and_its_release_that_of_memory(session, replace):
     models = [ic.KAnonymity(2), ic.LDiversity(1)]

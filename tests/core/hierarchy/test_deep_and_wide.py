@@ -50,12 +50,14 @@ def test_very_many_values_of_other_tools_are_read(tmp_path):
         assert list(Hierarchy.read(tmp_path / name).values) == VALUES
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".txt", ".csv"])
 def test_very_many_levels_are_written_and_read(tmp_path, chain, suffix):
     chain.write(tmp_path / f"chain{suffix}")
     assert Hierarchy.read(tmp_path / f"chain{suffix}") == chain
 
 
+@pytest.mark.slow
 def test_very_many_levels_of_other_tools_are_read(tmp_path, chain):
     inner = chain.labels[:DEEP]
     (tmp_path / "chain.hrc").write_text(

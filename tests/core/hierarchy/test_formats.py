@@ -97,6 +97,7 @@ def test_words_of_json_are_no_labels(tmp_path):
     assert Hierarchy.read(tmp_path / "t.json").values == ("1.0", "1e3", "NaN")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -105,6 +105,7 @@ def test_drawing():
     assert Hierarchy.from_nested(NESTED).draw(3).splitlines()[-1] == "... 6 more nodes"
 
 
+@pytest.mark.slow
 def test_many_leaves_are_no_matter():
     paths = [[f"{i}", f"a{i // 10}", f"b{i // 100}", f"c{i // 1000}", "*"] for i in range(100_000)]
     random.Random(0).shuffle(paths)

@@ -161,6 +161,7 @@ def verifier(tmp_path_factory):
         yield folder, con
 
 
+@pytest.mark.slow
 @examples(200)
 @given(tables())
 def test_the_verifier_decides_alike(verifier, table):

@@ -184,6 +184,7 @@ def test_the_inputs_hold_the_mark(make):
     assert leaks(make().drop(columns=["name", "zip"]) if make is pandas else make().drop(["name", "zip"]))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("job", [anonymized, applied, anatomized, processed, randomized])
 @pytest.mark.parametrize("make", [polars, arrow, pandas])
 def test_nothing_that_went_is_handed_on(make, job):
@@ -284,6 +285,7 @@ def kept(table, job):
     )
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("job", ["anonymize", "apply", "anatomize", "ensure_privacy", "randomize"])
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])

@@ -36,6 +36,7 @@ def test_every_record_is_read_and_nothing_else(tmp_path, content, rows, stream):
     assert found.equals(pl.DataFrame(rows))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("wide", [100, 120])
 def test_a_long_line_of_names_is_read_to_its_end(tmp_path, stream, wide):

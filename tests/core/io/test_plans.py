@@ -89,6 +89,7 @@ def release_of(table) -> ic.Release:
     return ic.anonymize(table, SCHEMA, [ic.KAnonymity(2)])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", SCANNED)
 def test_a_file_that_is_scanned_is_not_replaced(work, name):
     scan, target = SCANNED[name]

@@ -54,6 +54,7 @@ def test_numbers_that_are_close_or_equal_are_in_their_order(rows, least):
     assert np.array_equal(order.rows(rows), np.argsort(order.numbers(0, rows), kind="stable"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", [2**40, 2**21])
 def test_rows_that_spill_come_in_the_same_order(memory):
     frame = pl.DataFrame(

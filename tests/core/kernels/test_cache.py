@@ -106,6 +106,7 @@ def _flipped(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
+@pytest.mark.slow
 def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
     """Whose first kernel is not kept loads it, and must say the same."""
     job = "import numba, sys; from incrowd.core.kernels import lines; print(lines.scan(data, ','), 'numba.np.linalg' in sys.modules)"
@@ -245,6 +246,7 @@ def test_shipped_code_is_taken_where_the_processor_can_run_it(toy, tmp_path):
     assert toy("run", NUMBA_CACHE_DIR=str(tmp_path / "new")).communicate()[0] == "compiling\n4\n"
 
 
+@pytest.mark.slow
 def test_two_processes_never_compile_the_same_kernel_at_once(toy):
     both = [toy("together", number) for number in "12"]
     assert sorted(each.communicate()[0] for each in both) == ["4\n", "compiling\n4\n"]

@@ -115,6 +115,7 @@ def test_values_are_counted_alike(either, values):
 PLACE = st.sampled_from([-2.5, 0.0, 1 / 3, 1.0, 1e9])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(PLACE, PLACE, PLACE), min_size=1, max_size=40), st.integers(2, 5))
 def test_records_are_gathered_alike(points, k):
     found = []
@@ -215,6 +216,7 @@ def test_mondrian_cuts_a_table_alike(either, monkeypatch):
     assert calls
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("with_compiler", [True, False])
 def test_a_small_table_is_released_and_reported_without_the_compiler(tmp_path, with_compiler):
     """And the file has the same bytes as with it. A page does without Altair, too."""

@@ -234,6 +234,7 @@ def policy(*, spelled: bool, hierarchies: bool = False, **settings: object) -> i
     return ic.Policy(schema(spelled=spelled, hierarchies=hierarchies), models, **settings)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["memory", "pandas", "lazy", "csv", "parquet", "database"])
 def test_every_engine_counts_and_releases_a_spelled_table_like_a_plain_one(kind, tmp_path):
     def opened(frame: pl.DataFrame, name: str):
@@ -266,6 +267,7 @@ def test_every_engine_counts_and_releases_a_spelled_table_like_a_plain_one(kind,
     assert set(mine["pay"]) == set(SPELLED["pay"]), "sensitive values leave as they came"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("hierarchies", [False, True])
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
@@ -343,6 +345,7 @@ def test_the_next_batch_is_read_in_the_same_spelling(tmp_path, algorithm, hierar
     assert batch.table.select("seen", "worth").equals(with_commas(same.table).select("seen", "worth"))
 
 
+@pytest.mark.slow
 def test_utility_attacks_and_population_read_it_too(tmp_path):
     found = ic.anonymize(SPELLED, policy(spelled=True))
     plain = ic.anonymize(PLAIN, policy(spelled=False))
@@ -375,6 +378,7 @@ def test_a_published_policy_says_nothing_of_cells_that_are_labels(tmp_path):
         assert ic.verify(folder / "release.csv", policy_file).ok
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [False, True])
 def test_null_values_are_looked_for_in_what_was_read_too(tmp_path, stream):
     raw = pl.DataFrame(

@@ -87,6 +87,7 @@ RECIPES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", RECIPES)
 @examples(60)
 @given(data=st.data(), level=st.integers(0, 3))
@@ -118,6 +119,7 @@ def table(values: list[str]) -> pl.DataFrame:
     return pl.DataFrame({"q": values}).with_columns(all=pl.lit("a"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.TopDownSpecialization(target="s")])
 @pytest.mark.parametrize("name", RECIPES)
 @examples(60)

@@ -37,6 +37,7 @@ def panels(chart):
     return json.loads(chart.to_json())["hconcat"]
 
 
+@pytest.mark.slow
 def test_what_depends_on_the_order_of_rows_is_shuffled(table, compared):
     by_name = {run.algorithm: run for run in compared.averaged()}
     assert {name: run.runs for name, run in by_name.items()} == {"random": 3, "mondrian": 1, "clustering": 3}
@@ -66,6 +67,7 @@ def test_charts_show_the_figures(compared):
         against(runs, "l", measures(1))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("suffix", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("json", b"{")]
 )
@@ -108,6 +110,7 @@ def test_boundaries_are_those_of_the_classes():
         boundaries(full, "x", "x")
 
 
+@pytest.mark.slow
 def test_the_one_page(table, compared, tmp_path):
     varied = ic.compare(table, SCHEMA, [ic.Mondrian()], k=[8], l=[1, 2, 3])
     target = tmp_path / "report.pdf"
@@ -131,6 +134,7 @@ def test_the_one_page(table, compared, tmp_path):
     assert again.read_bytes() == target.read_bytes()
 
 
+@pytest.mark.slow
 def test_pages_that_cannot_be(table, compared, tmp_path, monkeypatch):
     with pytest.raises(ic.ParameterError, match=r"is written as \.pdf"):
         compared.one_page(tmp_path / "report.html")

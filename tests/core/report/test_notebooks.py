@@ -121,6 +121,7 @@ def test_every_public_result_has_a_display():
     assert lacking == []
 
 
+@pytest.mark.slow
 def test_long_lists_are_cut_and_say_so():
     runs = ic.compare(TABLE, SCHEMA, [ic.Mondrian()], k=range(2, 40))
     shown = runs._repr_html_()

@@ -123,6 +123,7 @@ def test_words_that_look_like_markup_are_words(tmp_path):
     assert "#set x *y*" in PdfReader(tmp_path / "r.pdf").pages[0].extract_text()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("text", ["constructor", "toString", "__proto__", "hasOwnProperty", "a\u2028b"])
 def test_texts_that_every_object_of_the_charts_knows_are_texts(text):
     table = pl.DataFrame({text: ["x"] * 6 + ["y"] * 6, "age": [text] * 6 + ["other"] * 6})
@@ -232,6 +233,7 @@ def tables(draw):
 TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"], "c": []}})
 
 
+@pytest.mark.slow
 @given(
     tables(),
     st.sampled_from([ic.Mondrian(), ic.Clustering(), ic.Datafly(), ic.CellSuppression()]),
@@ -317,6 +319,7 @@ def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
     assert '<p class="verdict">No limit was asked for' in to_html(nothing)
 
 
+@pytest.mark.slow
 def test_the_report_of_a_comparison(table, tmp_path):
     schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
     comparison = ic.compare(

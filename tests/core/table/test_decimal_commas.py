@@ -102,6 +102,7 @@ def test_cells_are_written_and_read_back(plain, written):
     assert without_comma(plain) == plain
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["memory", "stream", "sqlite"])
 @styles
 def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
@@ -128,6 +129,7 @@ def test_a_release_has_one_decimal_sign_and_verifies(style, where, tmp_path):
         assert not checked.problems
 
 
+@pytest.mark.few(2)
 @styles
 def test_utility_and_attacks_read_the_cells(style):
     made = [

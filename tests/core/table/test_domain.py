@@ -138,6 +138,7 @@ def test_dates_are_ranked_by_day(days):
     assert domain.numbers.tolist() == [day.toordinal() - 719163 for day in sorted(days)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1), min_size=1, unique=True), st.booleans(), st.randoms())
 def test_categories_are_ranked_by_text_whatever_order_they_came_in(texts, missing, random):
     domain, ranks = build(texts, missing, kind="category")

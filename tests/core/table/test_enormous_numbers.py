@@ -27,6 +27,7 @@ def losses(found) -> list[float]:
     return [loss for part in parts for loss in losses(part)]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("name", ["mondrian", "mdav", "k-member", "clustering", "oka", "random"])
 def test_what_is_lost_of_enormous_numbers_is_a_number(name, k):
@@ -80,6 +81,7 @@ def test_a_correlation_does_not_depend_on_the_unit(power):
     assert pair.correlation == pytest.approx((expected, expected))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["range", "set", "mean"])
 def test_attacks_on_enormous_numbers_succeed_as_on_small_ones(style):
     small, large = (
@@ -103,6 +105,7 @@ def test_attacks_on_enormous_numbers_succeed_as_on_small_ones(style):
     assert large == small
 
 
+@pytest.mark.slow
 def test_models_learn_from_enormous_numbers_as_from_small_ones():
     pytest.importorskip("sklearn")
     small, large = (learn(ic.evaluate(raw, table, NUMBERS), raw, "s") for raw, table in both())
@@ -136,6 +139,7 @@ def test_optimal_groups_of_enormous_numbers_and_missing_ones():
     assert release.table.group_by("x").len()["len"].min() >= 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["range", "set", "mean"])
 def test_numbers_beyond_all_doubles_lose_what_small_ones_do(style):
     whole = SMALL.select(pl.col("x", "y", "s") * 2)

@@ -53,6 +53,7 @@ def stored(frame, kind, folder, request):
     yield frame.lazy() if kind == "lazy" else frame
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "kind", ["frame", "lazy", "csv", "parquet", *PLACES, pytest.param("spark", marks=pytest.mark.slow)]
 )

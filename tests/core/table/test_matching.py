@@ -16,6 +16,7 @@ from wildcard_readings import Rows, made_up
 near = pytest.approx
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 @pytest.mark.parametrize("wildcards", ["matches-any", "conservative"])
 @given(seed=st.integers(0, 2**32 - 1))
@@ -165,6 +166,7 @@ def test_suppressed_records_hide_nobody():
     assert found.suppressed == 9
 
 
+@pytest.mark.slow
 def test_many_patterns_are_matched_as_few_are():
     draw = np.random.default_rng(7)
     columns = {

@@ -153,6 +153,7 @@ HOLDS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("algorithm", "model"), crossed(ALGORITHMS, HOLDS), ids=lambda each: getattr(each, "name", each)
 )
@@ -229,6 +230,7 @@ def test_a_model_that_people_make_unsound_is_refused_by_algorithms_that_rely_on_
         ic.anonymize(people_table(3), schema, ic.TCloseness(0.5, "equal"), "flash")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("seed", "limit"), crossed(range(4), [0.0, 0.05, 0.2]))
 def test_the_optimum_is_that_of_all_nodes(seed, limit):
     from itertools import product
@@ -397,6 +399,7 @@ def test_people_are_counted_where_means_come_back_as_numbers():
     assert reading.k() >= 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("k", [5, 10])
 def test_encounters_of_diabetes_hold_by_people_where_rows_did_not(shared_data, k):
     """UCI diabetes, 101,766 encounters of 71,518 patients: the loss by people is hardly larger."""

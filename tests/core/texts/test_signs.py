@@ -109,6 +109,7 @@ def found(name: str, *texts: str) -> list[bool]:
     return BY_NAME[name].matches(pl.Series(texts, dtype=pl.String)).to_list()
 
 
+@pytest.mark.few(37)
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in YES.items() for text in texts])
 def test_a_sign_is_found_in_a_text_among_others(name, text):
     assert found(name, "fine", text, "all good") == [False, True, False]
@@ -145,6 +146,7 @@ def test_no_sign_is_forgotten():
                 assert type(BY_NAME[each.name]) is each, path.name
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("sign", OFFLINE, ids=lambda sign: sign.name)
 @settings(max_examples=30, deadline=None)
 @given(texts=st.lists(st.none() | st.text(max_size=30), max_size=8))
@@ -221,6 +223,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_ordinary_columns_have_no_sign(column):
     assert signs_in(pl.Series(COLUMNS[column]).unique(maintain_order=True)) == {}
@@ -270,6 +273,7 @@ def test_of_many_candidates_so_many_evenly_spaced_ones_are_looked_at(monkeypatch
     assert CHECKED >= 5_000
 
 
+@pytest.mark.few(23)
 @pytest.mark.parametrize("region", sorted(phonenumbers.SUPPORTED_REGIONS))
 def test_international_numbers_of_every_region_are_found(region):
     numbers = [

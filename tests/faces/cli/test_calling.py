@@ -36,6 +36,7 @@ def shell(line: str, **more: str) -> subprocess.CompletedProcess[str]:
 CALLED = (".venv/bin/incrowd", f"{sys.executable} -m incrowd", "a link/incrowd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("called", ["PATH", *(pytest.param(each, marks=pytest.mark.slow) for each in CALLED)])
 def test_what_the_demo_prints_is_pasted_into_a_fresh_shell(project, called):
     more = {}
@@ -77,6 +78,7 @@ def test_the_place_is_told_from_where_the_shell_will_be(project, monkeypatch):
     assert program() == "incrowd"
 
 
+@pytest.mark.slow
 def test_drafts_say_how_to_go_on(project):
     (project / "my people.csv").write_text("age,zip\n" + "".join(f"{n},{10000 + n % 7}\n" for n in range(60)))
     done = shell(".venv/bin/incrowd init 'my people.csv' --no-questions -o 'a policy.toml'")

@@ -10,6 +10,7 @@ from database_tables import fill_postgres, statement
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})
 
 
+@pytest.mark.slow
 def test_assess_and_anonymize(run, postgres, tmp_path):
     fill_postgres(postgres, FRAME)
     statement(postgres, "DROP TABLE IF EXISTS safe")
@@ -44,6 +45,7 @@ def test_assess_and_anonymize(run, postgres, tmp_path):
     assert secret.encode() not in written
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("target", "words"),
     [
@@ -109,6 +111,7 @@ k = 3
 """
 
 
+@pytest.mark.slow
 def test_a_population_beside_a_table_of_the_server(run, postgres, tmp_path):
     fill_postgres(postgres, RAW.with_columns(age=pl.Series(["[21-25]", "[21-25]", "30", "30"])), "v_safe")
     (tmp_path / "policy.toml").write_text(POLICY)

@@ -22,6 +22,7 @@ ADULT = (
 )
 
 
+@pytest.mark.slow
 def test_figures_of_enormous_numbers_come_without_warnings(run, tmp_path):
     """A warning of NumPy on the standard error is an error in these tests."""
     raw, release = tmp_path / "raw.csv", tmp_path / "release.csv"
@@ -89,6 +90,7 @@ def test_verify_catches_what_was_changed_afterwards(run, hospital_csv, tmp_path)
     assert "FAILS" in result.out
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 def test_formats_of_the_output(run, hospital_csv, tmp_path, suffix):
     target = tmp_path / f"out{suffix}"
@@ -218,6 +220,7 @@ def test_encoding_comes_back(run, tmp_path):
     assert target.read_bytes() == "stadt;wert\nKöln;1\nKöln;2\n".encode("latin-1")
 
 
+@pytest.mark.slow
 def test_adult_of_the_assignment_in_one_command(run, shared_data, tmp_path):
     folder = shared_data / "adult-hw1"
     target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
@@ -230,6 +233,7 @@ def test_adult_of_the_assignment_in_one_command(run, shared_data, tmp_path):
     assert run("verify", str(target), "--policy", str(policy)).status == 0
 
 
+@pytest.mark.slow
 def test_the_whole_adult_table_in_one_command(run, shared_data, tmp_path):
     target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
     result = run(
@@ -242,6 +246,7 @@ def test_the_whole_adult_table_in_one_command(run, shared_data, tmp_path):
     assert run("verify", str(target), "--policy", str(policy)).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", quick([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
     target = tmp_path / "out.csv"

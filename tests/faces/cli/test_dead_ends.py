@@ -103,6 +103,7 @@ def test_the_answers_of_the_policy_to_the_same_profile_stay(people):
     assert states["wp216"] != ["attested"]
 
 
+@pytest.mark.slow
 def test_compare_has_algorithms_by_default(run, people):
     compared = run("compare", "raw.csv", "--qi", "age,sex", "-k", "3", "--json")
     assert compared.status == 0, compared.err

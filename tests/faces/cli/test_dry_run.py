@@ -34,6 +34,7 @@ def elsewhere(tmp_path, monkeypatch):
     return place
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [(), ("--stream",)])
 def test_it_says_what_anonymize_then_does_and_writes_nothing(run, hospital_csv, tmp_path, elsewhere, stream):
     out = tmp_path / "out.csv"

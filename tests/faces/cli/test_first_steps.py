@@ -81,6 +81,7 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
     assert [run(*command[1:]).status for command in commands] == [1, 0, 0]
 
 
+@pytest.mark.slow
 def test_the_verdict_comes_first_and_fits_a_screen(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
@@ -130,6 +131,7 @@ def test_init_drafts_a_policy_that_runs(run, hospital_csv, tmp_path):
     assert run("verify", str(target), "--policy", str(policy)).status == 0
 
 
+@pytest.mark.slow
 def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wide = hospital(500, 1)

@@ -120,6 +120,7 @@ def test_past_the_point_of_no_return_signals_wait(runs, whole, tmp_path, way):
         assert found == (128 + WAYS[way], True), operations[number]
 
 
+@pytest.mark.slow
 def test_who_stops_a_run_too_late_is_told_so(runs, whole, tmp_path):
     operations = whole_run(runs, whole, tmp_path, "randomize")
     steps = max(n for n, each in enumerate(operations) if each.endswith("steps.json"))

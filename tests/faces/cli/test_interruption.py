@@ -63,6 +63,7 @@ main()
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("work", "number", "word"),
     [
@@ -224,6 +225,7 @@ main()
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["main", "elsewhere"])
 def test_the_end_of_grace_waits_until_files_and_entry_are_there(tmp_path, where):
     (tmp_path / "people.csv").write_text("age\n" + "30\n" * 9)

@@ -151,6 +151,7 @@ def released(run, name: str, out: str) -> pl.DataFrame:
     return texts(read_table(out)[0])
 
 
+@pytest.mark.few(1)
 @by_name
 def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind, of_a_csv):
     if "release" not in of_a_csv:
@@ -158,6 +159,7 @@ def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind, of_a_csv):
     assert released(run, made(kind), f"out{kind.suffixes[0]}").equals(of_a_csv["release"])
 
 
+@pytest.mark.few(5)
 @by_name
 def test_a_script_of_sql_is_written_for_what_duckdb_reads_alone(folder, run, kind):
     out = f"out{kind.suffixes[0]}"
@@ -208,6 +210,7 @@ def said(run, name: str, out: str) -> list:
     return found
 
 
+@pytest.mark.few(1)
 @by_name
 def test_every_job_says_what_it_says_of_a_csv(folder, run, kind, of_a_csv):
     if "jobs" not in of_a_csv:
@@ -244,6 +247,7 @@ def test_a_frame_of_many_types_is_written(tmp_path, kind):
     assert texts(read_table(again)[0]).equals(texts(found))
 
 
+@pytest.mark.few(2)
 @by_name
 def test_a_next_batch_is_applied(folder, run, kind):
     given = made(kind)
@@ -275,6 +279,7 @@ def test_rows_that_stream_are_refused_before_they_are_read(folder, run, kind):
         ic.scan(given)
 
 
+@pytest.mark.few(3)
 @by_name
 def test_a_file_of_another_kind_under_its_name_is_refused(folder, run, kind):
     bad = folder / f"bad{kind.suffixes[0]}"

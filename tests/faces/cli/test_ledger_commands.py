@@ -163,6 +163,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_the_entry_of_a_run_that_was_killed_before_the_release_is_placed_is_taken_back(run, folder):
     call = (
         "anonymize",

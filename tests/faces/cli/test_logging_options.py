@@ -123,6 +123,7 @@ def test_internal_errors_are_records_without_what_the_library_said(run, table, m
     assert SECRET not in found["message"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_value_of_the_table_is_in_a_log(run, table, form):
     told = ""

@@ -76,6 +76,7 @@ def not_in_the_file(table: pl.DataFrame, folder: Path) -> None:
     verify(folder / "release.csv", folder / "policy.toml")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "call",
     [
@@ -190,6 +191,7 @@ def test_what_is_a_missing_value_is_named_as_the_reader_gives_it(run, tmp_path):
     assert run(*asked).status == 0
 
 
+@pytest.mark.slow
 def test_no_python_message_names_an_option():
     """Outside the command line's own room, a text with an option stands only where Python has another."""
     wrong, met = [], 0

@@ -76,6 +76,7 @@ def test_2_unknown_columns_of_a_draft_stay_out(call):
     assert "zorb" not in pl.read_csv("out.csv").columns
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("role", ["--insensitive", "--sensitive"])
 def test_3_notes_are_open_until_somebody_answers(call, role):
     notes = RNG.choice(
@@ -112,6 +113,7 @@ name = "hipaa-safe-harbor@2026-01"
 """
 
 
+@pytest.mark.slow
 def test_4_and_5_a_profile_over_notes_is_one_verdict_on_every_face(call):
     raw = written(note=RNG.choice(["Tel. 030-1234567", "fine", "Mrs Schroeder called"], ROWS))
     Path("policy.toml").write_text(PROFILE)
@@ -137,6 +139,7 @@ def test_6_an_income_to_the_cent_is_a_point_and_its_draft_rounds_it(call):
     assert pl.read_csv("out.csv")["income"].n_unique() < ROWS / 4
 
 
+@pytest.mark.slow
 def test_one_income_far_from_all_others_is_a_point_until_it_is_cut_off_or_accepted(call):
     raw = written(income=[*(20_000 + 1_000 * RNG.integers(0, 20, ROWS - 1)), 2_345_678])
     asked = ["anonymize", raw, *QUASI, "-l", "2", "--sensitive", "dx,income", "-o", "out.csv"]
@@ -188,6 +191,7 @@ def test_8_a_suppressed_record_beside_others_does_not_leave_alone(call):
     assert "z" not in pl.read_csv("out.csv")["ill"].to_list()
 
 
+@pytest.mark.slow
 def test_9_the_attack_names_the_column_that_it_succeeds_by(call):
     raw = written(cost=np.round(RNG.lognormal(8, 1, ROWS), 2))
     models = ("k-anonymity:5", "l-diversity:2")

@@ -92,6 +92,7 @@ def test_anatomize_writes_two_tables(run, hospital_csv, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     released = tmp_path / "out.csv"
     columns = ("--qi", "age,sex,marital_status", "--sensitive", "diagnosis")
@@ -298,6 +299,7 @@ def test_the_one_page_on_the_command_line(run, hospital_csv, tmp_path):
     assert "leave -t out" in run(*asked[:-2], "-t", "0.3", "--one-page", str(tmp_path / "other.pdf")).err
 
 
+@pytest.mark.slow
 def test_reports_on_the_command_line(run, hospital_csv, tmp_path):
     columns = ("--qi", "age,sex", "--sensitive", "diagnosis")
     page, told, pdf = tmp_path / "a.html", tmp_path / "b.json", tmp_path / "c.pdf"
@@ -325,6 +327,7 @@ def test_reports_on_the_command_line(run, hospital_csv, tmp_path):
         assert (refused.status, words in refused.err) == (2, True), refused.err
 
 
+@pytest.mark.slow
 def test_folders_stream_on_the_command_line(run, hospital_csv, tmp_path):
     folder, target = tmp_path / "big", tmp_path / "out.parquet"
     folder.mkdir()
@@ -351,6 +354,7 @@ def test_folders_stream_on_the_command_line(run, hospital_csv, tmp_path):
     assert told[0] == told[1] == told[2]
 
 
+@pytest.mark.slow
 def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
     first, second, policy = tmp_path / "first.csv", tmp_path / "second.csv", tmp_path / "policy.toml"
     table = pl.read_csv(hospital_csv, infer_schema=False)

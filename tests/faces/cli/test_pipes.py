@@ -10,6 +10,7 @@ import sys
 import pytest
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "asked",
     [

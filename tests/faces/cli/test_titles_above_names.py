@@ -70,6 +70,7 @@ def released(run, folder, raw, *options):
     return "".join(str(each.message) for each in said)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 @pytest.mark.parametrize("titles", TITLES.values(), ids=TITLES)
@@ -167,6 +168,7 @@ ENCODED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("zipped", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
 @pytest.mark.parametrize("how", ENCODED)

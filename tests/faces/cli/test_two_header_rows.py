@@ -71,6 +71,7 @@ def done(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.few(29)
 @pytest.mark.parametrize(
     ("command", "ending"),
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import incrowd as ic
 from incrowd.release.gate.accepted import Accepted
 from people_readings import people_table
@@ -18,6 +20,7 @@ def answered(release):
 WHOLE = ["--against", "raw.csv", "--row-map", "out/internal/rows.parquet"]
 
 
+@pytest.mark.slow
 def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = people_table(5, people=60)

@@ -71,6 +71,7 @@ def test_changes_are_for_kinds_of_points():
     assert set(CHANGES) <= set(KINDS)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("kind", "change"), TRIED)
 def test_a_change_removes_its_point(tmp_path, kind, change):
     work = opened(tmp_path, CASES[kind])
@@ -115,6 +116,7 @@ def test_texts_are_not_rounded(tmp_path):
     work.close()
 
 
+@pytest.mark.slow
 def test_a_clause_is_attested_and_the_release_is_judged_anew(tmp_path):
     work = opened(tmp_path, {"age": "quasi", "ward": "insensitive"})
     work.chosen.document["profile"] = {"name": "hipaa-safe-harbor"}

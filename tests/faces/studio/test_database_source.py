@@ -154,6 +154,7 @@ def test_a_field_for_a_path_repeats_no_address(address):
     assert "S3CRET" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_table_that_is_not_there_leaves_what_was_before(window, address):
     window.open(window.sample())
     with pytest.raises(ic.TableError, match="there is no table"):

@@ -89,6 +89,7 @@ def a_seed(window):
     window.choices.document["seed"] = 5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "change",
     quick(
@@ -209,6 +210,7 @@ def test_a_level_is_told_with_what_a_value_becomes_there(window):
     assert "age" not in window.examples(["age", "sex"])
 
 
+@pytest.mark.slow
 def test_advice_is_followed_and_gives_a_release(window):
     window.choices.document["algorithm"] = {"name": "optimal"}
     window.choices.document["max_suppression"] = 0.0

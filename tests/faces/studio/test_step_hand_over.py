@@ -111,6 +111,7 @@ def test_the_archive_is_checked_by_the_command_that_is_shown(window, tmp_path, m
     assert "so it was changed or written anew" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_trees_of_the_published_policy_stand_in_the_archive(tmp_path):
     hospital(300).write_csv(tmp_path / "people.csv")
     hospital_policy().write(tmp_path / "p.toml")

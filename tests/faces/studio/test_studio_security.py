@@ -151,6 +151,7 @@ def test_the_address_for_the_browser_works_once():
     assert guard.token not in repr(guard)
 
 
+@pytest.mark.slow
 def test_a_host_that_others_reach_is_told_and_is_known_by_its_numbers_alone(tmp_path):
     require_browser()
     studio = Studio(tmp_path, "--host", "0.0.0.0")
@@ -165,6 +166,7 @@ def test_a_host_that_others_reach_is_told_and_is_known_by_its_numbers_alone(tmp_
         studio.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", quick([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_nothing_is_left_when_it_ends(tmp_path, number):
     require_browser()
@@ -177,6 +179,7 @@ def test_nothing_is_left_when_it_ends(tmp_path, number):
     assert not (tmp_path / ".nicegui").exists()
 
 
+@pytest.mark.slow
 def test_what_a_crash_left_the_next_run_removes(tmp_path):
     require_browser()
     studio = Studio(tmp_path)
@@ -225,6 +228,7 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch, capsys):
     assert error == f"incrowd: the page in a browser needs nicegui: {INSTALL.format(extra='studio')}\n"
 
 
+@pytest.mark.slow
 def test_no_other_command_loads_what_the_page_needs():
     program = "import sys, incrowd.faces.cli; print([x for x in sys.modules if x in ('nicegui', 'fastapi', 'uvicorn')])"
     done = subprocess.run(

@@ -162,6 +162,7 @@ def test_no_step_loses_a_value(steps):
         assert sorted(editor.tree.values) == ["1", "2", "3", "4", "5", "6"]
 
 
+@pytest.mark.slow
 def test_half_of_very_many_values_are_grouped_and_moved():
     """Quadratic, this would take minutes."""
     values = [f"v{number}" for number in range(100_000)]

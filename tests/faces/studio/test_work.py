@@ -37,6 +37,7 @@ def people(tmp_path):
     return path
 
 
+@pytest.mark.few(1)
 @pytest.mark.random_order
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("keep_order", [False, True])
@@ -58,6 +59,7 @@ def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, st
     assert window.side_by_side(390, 50)[1].height == 10
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("streamed", [False, True])
 def test_the_command_names_what_is_not_plain(window, people, monkeypatch, streamed):
     monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
@@ -175,6 +177,7 @@ def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, 
         window.compare(["mondrian"], [4], watched)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keep_order", [False, True])
 def test_a_release_is_attacked_and_compared_with_its_table(window, people, keep_order):
     window.open(Source(people, people.name))
@@ -190,6 +193,7 @@ def test_a_release_is_attacked_and_compared_with_its_table(window, people, keep_
         window.attack(watched)
 
 
+@pytest.mark.slow
 def test_of_rows_that_stream_some_are_attacked(window, people, monkeypatch):
     monkeypatch.setattr(work, "_STREAMED", 0)
     window.open(Source(people, people.name))
@@ -401,6 +405,7 @@ def test_a_release_is_called_otherwise_than_its_table(window, name):
     assert "release.write('new-release.csv')" in export.script(window)
 
 
+@pytest.mark.slow
 def test_a_policy_that_unpacks_to_very_much_is_refused_and_leaves_nothing(window):
     source = window.upload("policy.zip")
     with zipfile.ZipFile(source.path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open("x.csv", "w") as file:
@@ -411,6 +416,7 @@ def test_a_policy_that_unpacks_to_very_much_is_refused_and_leaves_nothing(window
     assert [path.name for path in source.path.parent.rglob("*.csv")] == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cut", [30, -20])
 def test_no_encoding_is_guessed_of_a_damaged_archive(tmp_path, cut):
     path = tmp_path / "people.csv.gz"

@@ -38,6 +38,7 @@ def groups(table: pl.DataFrame, whose: list, columns) -> Reading:
     )
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_an_attacker_sees_groups_of_what_is_known(seed, person):
     table = people_table(seed, people=25)
@@ -60,6 +61,7 @@ def test_an_attacker_sees_groups_of_what_is_known(seed, person):
         assert measured[0].failing[0] == len(small)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("algorithm", "person"), crossed(ALGORITHMS, [False, True]))
 def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
     for seed in range(3):
@@ -185,6 +187,7 @@ def test_what_makes_no_attacker_is_refused(make, problem):
         make()
 
 
+@pytest.mark.slow
 def test_reports_name_the_attacker(tmp_path):
     table = people_table(3, people=70)
     asked = [ic.Attacker("insurer", ["cost"], ic.KAnonymity(9))]

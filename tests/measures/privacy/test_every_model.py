@@ -34,6 +34,7 @@ def measured_at(model, classes, quantity, *, asked=False):
     return result
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts(), outside=st.integers(0, 1))
 def test_measures_are_what_the_definition_says(kind, table, outside):
@@ -55,6 +56,7 @@ def test_measures_are_what_the_definition_says(kind, table, outside):
             assert not math.isnan(result.value)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", WITH_LISTS)
 @given(table=counts())
 def test_a_limit_is_met_with_equality(kind, table):

@@ -83,6 +83,7 @@ def test_full_domain_algorithms_enforce_it(algorithm, power):
         assert read(release.table, table["person"]).km(power)[0] >= 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("power", [2, 0])
 def test_the_optimum_is_that_of_all_nodes(power):
     table = people_table(3, people=50)
@@ -191,6 +192,7 @@ def rows_left(release):
     return {row for row, cell in enumerate(cells) if set(cell) != {"*"}}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("power", [1, 2, 3, 0])
 def test_whoever_is_exposed_is_suppressed_whole_as_read_from_sets(power):
     people = 0

@@ -45,6 +45,7 @@ JOINT = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("model", JOINT)
 @examples(20)
 @given(rows=ROWS)
@@ -312,6 +313,7 @@ def test_a_release_reaches_its_score():
 # --- one-call functions -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_functions_return_what_assess_says(tmp_path):
     rng = np.random.default_rng(11)
     frame = pl.DataFrame(

@@ -139,6 +139,7 @@ def test_samples_without_uniques_and_of_uniques_alone():
     assert 0 <= only.dankar <= 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("fraction", [0.1, 0.3])
 def test_poisson_gamma_finds_the_uniques_of_its_own_model(seed, fraction):

@@ -80,6 +80,7 @@ PEOPLE = people_table(4, people=60).with_columns(
 OF_PEOPLE = ic.Schema(quasi=QUASI, sensitive=["ill"], person="person", household="home", unlisted="drop")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "lazy", "pandas", "duckdb", "postgresql"))
 def test_every_engine_tells_people_and_their_households(place, tmp_path, request):
     """Also where it reduces people to those with unlike rows."""
@@ -119,6 +120,7 @@ def test_the_individual_risk_is_that_of_rows():
     assert found["household"] == pytest.approx(homes, rel=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", quick(PLACES, "csv", "relation", "postgresql"))
 def test_every_engine_has_the_same_figures(place, tmp_path, request):
     models, settings = [ic.KAnonymity(4)], {"max_suppression": 0.1, "suppressed": "keep"}

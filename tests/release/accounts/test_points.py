@@ -97,6 +97,7 @@ def test_a_column_that_is_rounded_enough_is_no_point():
     assert not write(TABLE, treated, K).points
 
 
+@pytest.mark.slow
 def test_large_tables_are_counted_in_full():
     """The first rows look unique, and all rows do not: every value occurs once more behind them."""
     half = np.arange(60_000)
@@ -288,6 +289,7 @@ def test_texts_that_reach_people_are_found_and_counted(role):
     assert point.share == sum(records[text] for text in NOTES[3:]) / ROWS
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["^a.*$", "*", "^n$", "", "a\nb"])
 def test_columns_of_odd_names_are_looked_at_like_others(name):
     rows = TABLE.with_columns(pl.Series(name, [f"call 030-555{number:04}" for number in range(ROWS)]))
@@ -449,6 +451,7 @@ def test_points_hold_no_value_of_the_table():
 SHOWN = ("unique-column", "unique-together", "unprotected-sensitive", "blanked-column", "much-suppressed")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("plain", "sensitive", "models"),
     [
@@ -479,6 +482,7 @@ def late(rows: int, known: int, values: Callable[[int], list[Any]]) -> list[Any]
     return [None] * (rows - known) + values(known)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("of_files", [False, True], ids=["memory", "files"])
 def test_the_first_rows_do_not_hide_what_the_others_tell(tmp_path, of_files):
     rows, known = 80_000, 28_000

@@ -178,6 +178,7 @@ def test_a_batch_of_means_has_numbers_too(tmp_path):
         assert (tmp_path / f"{dtype}.csv").read_text() == "age\n30\n20\n30\n"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["age", "^.*$", "*", "a.b", ""])
 def test_files_have_the_texts(name, tmp_path):
     for table in (pl.DataFrame({name: AGES}), pl.LazyFrame({name: AGES}), pd.DataFrame({name: AGES})):
@@ -216,6 +217,7 @@ def people(rows: int = 60) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_every_measure_reads_numbers_as_it_reads_their_texts(tmp_path):
     table = people()
     schema = ic.Schema(quasi=["age", "weight", "seen"], sensitive=["s"])
@@ -248,6 +250,7 @@ def test_every_measure_reads_numbers_as_it_reads_their_texts(tmp_path):
     assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
 
 
+@pytest.mark.slow
 @examples(60)
 @given(
     st.lists(

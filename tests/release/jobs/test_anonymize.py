@@ -73,6 +73,7 @@ def test_every_output_satisfies_its_policy(frame, k, style):
     )
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 6), st.sampled_from(["auto", "set", "mean"]))
 def test_the_release_of_a_release_is_itself(frame, k, style):
     k = min(k, frame.height)
@@ -99,6 +100,7 @@ def test_generalizing_further_never_lowers_k(frame, data):
     assert EquivalenceClasses.of_keys(frequency).sizes.min() <= sizes[0]
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 5))
 def test_frames_of_every_kind_give_the_same(frame, k):
     k = min(k, frame.height)
@@ -507,6 +509,7 @@ def test_the_order_of_rows_does_not_change_what_each_becomes(frame, k, random):
     assert turned.equals(straight[order])
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(2, 6), st.integers(0, 20))
 def test_every_row_of_a_file_comes_back_in_its_place(tmp_path_factory, frame, k, seed):
     folder = tmp_path_factory.mktemp("rows")

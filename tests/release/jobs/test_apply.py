@@ -97,6 +97,7 @@ def test_the_same_rows_get_the_same_cells(table, algorithm, k):
             assert covers(cell, value, name)
 
 
+@pytest.mark.slow
 @given(tables(), tables(least=1), st.sampled_from(ALGORITHMS), st.integers(1, 3), st.booleans())
 def test_other_rows_satisfy_the_policy_or_are_suppressed(table, batch, algorithm, k, beside):
     asked = policy(algorithm, k, [ic.LDiversity(2)] if k > 1 else [])
@@ -195,6 +196,7 @@ def test_wrong_calls(tmp_path):
         )
 
 
+@pytest.mark.slow
 @given(tables(), tables(least=1), st.sampled_from(ALGORITHMS), st.integers(1, 3), st.booleans())
 def test_rows_that_stream_get_the_same(table, batch, algorithm, k, beside):
     asked = policy(algorithm, k)
@@ -286,6 +288,7 @@ def test_what_is_written_is_judged(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"RecodedTable"}))
 def test_batches_anywhere_get_the_same(engine, tmp_path):
     rows = hospital(400, 5).select("age", "sex", "diagnosis").with_row_index("id").cast({"id": pl.Int64})
@@ -370,6 +373,7 @@ KINDS = [
 NUMBERS = [[1, 2, 5, 9, None], [BIG, BIG + 1, BIG + 2, BIG + 4, None]]
 
 
+@pytest.mark.slow
 @examples(30)
 @given(st.data(), st.sampled_from(STYLES), st.sampled_from(KINDS), st.sampled_from(NUMBERS))
 def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numbers):

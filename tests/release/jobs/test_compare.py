@@ -25,6 +25,7 @@ def table() -> pl.DataFrame:
 SCHEMA = schema_of("n", "t", "c")
 
 
+@pytest.mark.slow
 def test_every_run_is_what_anonymize_gives(table):
     comparison = ic.compare(
         table, SCHEMA, [ic.Mondrian(), ic.Random(), ic.Clustering()], k=[3, 6], l=[1, 2], seeds=[1, 5]

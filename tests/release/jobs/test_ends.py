@@ -59,6 +59,7 @@ def test_ends_are_values_of_people_by_chance_alone():
     assert found["outward"] < 0.1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "algorithm",
     ["mondrian", "clustering", "k-member", "mdav", "agglomerative", "top-down-specialization:target=ill"],
@@ -132,6 +133,7 @@ def test_a_value_within_a_written_range_is_covered():
     assert applied.texts["pay"].to_list() == ["[1200-1300]", "[1200-1300]", "*", "*", "*"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["auto", "number"])
 def test_verify_finds_ends_beside_the_grid_without_the_raw_table(tmp_path, kind):
     schema = ic.Schema({"pay": kind}, sensitive=["ill"])

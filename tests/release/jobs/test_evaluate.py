@@ -30,6 +30,7 @@ ALGORITHMS = [
 TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("algorithm", "style"),
     crossed(ALGORITHMS, ["auto", "range", "ancestor", "set", "suppress"]),
@@ -242,6 +243,7 @@ def test_petworks_adult(shared_data):
 RAW_ROWS = {"math": 216, "drugs": 200, "stroke": 5110, "adult": 32561}
 
 
+@pytest.mark.slow
 def test_pycanon_metrics(shared_data):
     """pyCANON 1.3.5 on its example data: DM, mean class size and CM.
 

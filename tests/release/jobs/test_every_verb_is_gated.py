@@ -44,6 +44,7 @@ def randomize(accepted=(), **settings):
     return ic.randomize(TABLE.select("ill", "note"), drawn, accepted=accepted, **settings)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("verb", [anonymize, apply, anatomize, randomize])
 def test_one_row_that_reaches_a_person_is_refused_until_it_is_accepted(verb):
     with pytest.raises(ic.VerdictError, match=r"OPEN: .*personal-text: note") as told:

@@ -122,6 +122,7 @@ def taught() -> pl.DataFrame:
 LEARNED = ic.Schema(quasi=["n", "c"], unlisted="drop")
 
 
+@pytest.mark.slow
 def test_what_a_release_teaches(taught):
     pytest.importorskip("sklearn")
     release = ic.anonymize(taught, LEARNED, [ic.KAnonymity(10)])

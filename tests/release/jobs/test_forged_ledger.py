@@ -88,6 +88,7 @@ def test_the_copy_itself_is_whole(forged, made):
     assert len(write(records).entries) == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", quick([
     "number", "date", "command", "recipient", "records", "people", "epsilon", "models", "input", "release",
     "matched_by", "k", "l", "m", "epsilon_limit", "file", "policy", "linked", "columns",
@@ -120,6 +121,7 @@ def test_a_record_that_is_no_table_is_refused(forged, made, record):
     require_one_sentence(write([record]), made)
 
 
+@pytest.mark.slow
 def test_random_changes_of_lines_and_heads_are_refused(forged, made):
     write, records = forged
     book = write(records)

@@ -127,12 +127,14 @@ def names_of(people):
 SEEDS = [*range(300), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(300, 1500))]
 
 
+@pytest.mark.few(42)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whoever_has_too_few_values_in_all_worlds_is_found_and_nobody_else(seed):
     records, values, least = history(seed)
     assert names_of(deduced(shown_of(records, values, least))) == narrowed(records, values, least)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("setting", "most"), [("_MOST", 1), ("_MOST", 3), ("_CALLS", 0)])
 def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatch):
     monkeypatch.setattr(deduction, setting, most)
@@ -227,6 +229,7 @@ def certain(records, values):
     return {who for who in people if sure(who, {0, 1}) - sure(who, {0}) - sure(who, {1})}
 
 
+@pytest.mark.few(26)
 @pytest.mark.parametrize(
     "seed", [*range(150), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(150, 600))]
 )
@@ -237,6 +240,7 @@ def test_nobody_with_several_records_is_missed(seed):
         assert certain(records, values) <= names_of(deduced(shown_of(records, values, least)))
 
 
+@pytest.mark.slow
 def test_some_people_with_several_records_are_certain_and_some_are_not():
     cases = [encounters(seed) for seed in range(150)]
     found = [(certain(*each[:2]), names_of(deduced(shown_of(*each)))) for each in cases if each[0]]

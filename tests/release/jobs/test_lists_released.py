@@ -75,6 +75,7 @@ MODELS = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("algorithm", list(ALGORITHMS), ids=lambda entry: entry.name)
 def test_every_algorithm_satisfies_the_definition(algorithm, model):
@@ -121,6 +122,7 @@ def test_people_share_what_any_of_their_rows_has(algorithm):
         assert Fraction(worst, len(held)) <= Fraction(7, 10)
 
 
+@pytest.mark.slow
 def test_every_engine_judges_alike(tmp_path):
     frame = table(5)
     frame.write_csv(tmp_path / "a.csv")

@@ -38,6 +38,7 @@ def slow_bound(table: pl.DataFrame, k: int) -> float:
     return sum(least) / len(rows)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(4, 40), st.integers(1, 4))
 def test_it_is_what_the_definition_says(seed, rows, k):
     table = town_table(seed, rows)

@@ -100,6 +100,7 @@ def test_the_papers_release_by_diversity_alone_tells_bobs_disease_and_is_found()
     assert "Bob" in set(without_m_invariance([frame(each) for each in releases], 2))
 
 
+@pytest.mark.slow
 def test_the_papers_release_with_two_counterfeits_is_m_invariant():
     releases = [published(CLASSES_1, FIRST), published(CLASSES_2, SECOND)]
     assert set(without_m_invariance([frame(each) for each in releases], 2)) == set()
@@ -215,6 +216,7 @@ def ledger(tmp_path):
 SEEDS = [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 200))]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_histories_keep_signatures_and_lose_nobody(seed, ledger):
     m, people = 2 + seed % 3, 12 + 4 * (seed % 8)
@@ -246,6 +248,7 @@ def test_random_histories_keep_signatures_and_lose_nobody(seed, ledger):
     assert composition_of_ledger(ledger).figures["exposed"] == 0
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("seed", range(12))
 def test_in_no_possible_world_of_a_tiny_history_a_value_is_likelier_than_one_in_m(seed, tmp_path):
     m, people = 2 + seed % 2, 6
@@ -429,6 +432,7 @@ def test_the_number_of_a_group_is_no_point(ledger, tmp_path):
         ic.next_release(population(6, 60), policy(), ledger, unanswered="perhaps")
 
 
+@pytest.mark.slow
 def test_a_changed_cell_of_the_release_is_found_by_the_verifier(ledger, tmp_path):
     ic.next_release(population(6, 60), policy(), ledger, max_counterfeits=1).save(tmp_path / "out")
     at = tmp_path / "out" / "policy.toml"

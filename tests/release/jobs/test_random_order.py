@@ -60,6 +60,7 @@ def rows_of(table) -> list[int]:
     return nw.from_native(table, eager_only=True)["row"].to_list()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ORDERED)
 def test_rows_leave_in_another_order_each_time_and_the_map_leads_back(kind, tmp_path):
     table = ORDERED[kind](people(), tmp_path)
@@ -76,6 +77,7 @@ def test_rows_leave_in_another_order_each_time_and_the_map_leads_back(kind, tmp_
         assert all(each.table.index.equals(pd.RangeIndex(ROWS)) for each in (one, kept))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", ORDERED)
 def test_an_order_that_tells_is_not_kept(kind, tmp_path):
     table = ORDERED[kind](log(), tmp_path)
@@ -115,6 +117,7 @@ def test_what_parts_the_files_is_told_by_a_kept_order_alone(tmp_path):
     assert {row < ROWS for row in rows_of(release.table)[:ROWS]} == {True, False}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", PLACES)
 def test_rows_of_databases_leave_in_another_order(place, request, tmp_path):
     url = request.getfixturevalue("postgres") if place == "postgresql" else None
@@ -215,6 +218,7 @@ def test_verify_takes_the_map(tmp_path):
         ic.verify(out / "release.csv", out / "policy.toml", row_map=rows)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["age", "s", "row"])
 def test_verify_tells_of_an_order_that_was_kept(tmp_path, by):
     raw = people().with_columns(age=pl.col("age") * 7).sort(by)

@@ -36,6 +36,7 @@ def release(tmp_path):
     return ic.anonymize(table, ic.Policy.read(tmp_path / "policy.toml"), unanswered="write")
 
 
+@pytest.mark.slow
 def test_the_clauses_of_a_release_are_judged_by_the_verifier(release, tmp_path):
     states = {each.id: each.state for each in release.clauses}
     assert states == {"largest-risk": "checked", "report": "attested", "context": "not met"}

@@ -85,6 +85,7 @@ def test_classes_that_fail_in_every_draw_are_suppressed_if_the_policy_allows_it(
     assert release.document()["released_values"] == entry
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal", "mdav", "incognito", "cell-suppression"])
 def test_every_kind_of_recoding_can_lose_a_class(algorithm, tmp_path):
     raw = pl.concat([ONE_CLASS, pl.DataFrame({"age": [50] * 5, "ill": ["a", "a", "c", "c", "c"]})])
@@ -137,6 +138,7 @@ def test_a_model_of_another_column_is_not_concerned():
 NUMBERS = pl.DataFrame({"age": [30] * 4 + [40] * 4, "pay": [1400, 1600, 1400, 1600, 2400, 2600, 2400, 2600]})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "treatment",
     ["round:5000,how=random", "microaggregate:2", "rank-swap:0.5", "record-swap:1", "noise:0.00001"],

@@ -77,6 +77,7 @@ def test_attackers_do_not_move_the_places_of_models():
     assert ladder[0].policy.models[1].k == 7
 
 
+@pytest.mark.slow
 def test_each_suggestion_gives_a_release():
     table = hospital(400).select("age", "sex", "diagnosis")
     policy = ic.Policy(SCHEMA, (ic.KAnonymity(5), ic.TCloseness(0.05)), ic.Optimal())

@@ -170,6 +170,7 @@ def test_frames_have_the_same_rows(kind, keep_order):
     assert numbers == sorted(numbers) or not keep_order
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.random_order
@@ -192,6 +193,7 @@ def test_files_have_the_same_rows(tmp_path, ending, many):
     assert len(pl.read_parquet(tmp_path / "saved" / "internal" / "rows.parquet")) == 24
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("where", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
 def test_tables_of_databases_have_the_same_rows(tmp_path, where, algorithm):
@@ -355,6 +357,7 @@ def attacked(seed: int, many: int, **settings: object) -> tuple[int, int, int]:
     return made, left_out, exposed
 
 
+@pytest.mark.slow
 def test_nobody_falls_below_k_or_l():
     made, left_out, exposed = attacked(1, 40)
     assert made > 15
@@ -370,6 +373,7 @@ def test_nobody_falls_below_k_or_l_in_500_tables():
     assert not exposed
 
 
+@pytest.mark.slow
 def test_the_attack_finds_people_where_suppressed_records_are_kept():
     assert attacked(3, 60, suppressed="keep")[2]
 

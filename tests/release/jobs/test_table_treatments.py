@@ -57,6 +57,7 @@ def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
     assert 1 < (raw["salary"] > top + 250).sum() < len(raw) * 0.04
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_treated_in_every_kind_of_table(kind):
     raw = people()
@@ -68,6 +69,7 @@ def test_columns_are_treated_in_every_kind_of_table(kind):
     assert not any(MARK in text or "+49" in text for text in found.write_csv().split(","))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_that_stream_are_treated_alike(tmp_path, suffix):
     raw = people()
@@ -158,6 +160,7 @@ def test_a_quasi_identifier_is_treated_first_and_then_generalized():
 # --- the next batch --------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_next_batch_is_treated_alike(tmp_path, stream):
     raw = people(400)
@@ -219,6 +222,7 @@ def spoilt(path: Path, column: str, value: str) -> None:
     table.with_columns(pl.concat([pl.Series([value]), rest]).alias(column)).write_csv(path)
 
 
+@pytest.mark.slow
 def test_verify_looks_at_the_forms_of_treated_columns(tmp_path):
     raw = people()
     policy = ic.Policy(treated(), ["k-anonymity:5"], keep_order=True)
@@ -253,6 +257,7 @@ def linked(schema):
     return ic.Schema.of([ages if each.name == "age" else each for each in schema.attributes], linked=True)
 
 
+@pytest.mark.slow
 def test_verify_counts_people_by_their_pseudonyms(tmp_path):
     raw = people(each=2)
     raw = raw.with_columns(pid=pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise(pl.col("pid")))
@@ -419,6 +424,7 @@ def test_a_pseudonym_of_people_with_several_rows_needs_limits_on_whole_histories
         ic.apply_recoding(alone.recoding, people(), alone.policy, previous_release=alone.table)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("internal", [False, True])
 def test_the_report_has_treatments_and_follows_its_schema(tmp_path, internal):
     release = ic.anonymize(people(), treated(), MODELS)

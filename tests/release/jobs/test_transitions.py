@@ -98,6 +98,7 @@ def test_matrix_counts_estimates_and_errors_are_those_of_their_definitions(kind,
             assert error == pytest.approx(math.sqrt(variance), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick(MATRICES, next(iter(MATRICES))))
 def test_estimates_spread_around_the_frequencies_before_as_their_errors_say(kind):
     raw = RAW.drop_nulls("job")

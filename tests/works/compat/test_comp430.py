@@ -70,6 +70,7 @@ def test_adult(adult, tmp_path, call, k, more, distortion, loss, keys, least, ev
         assert (len(met), min(met.values())) == (keys, least)
 
 
+@pytest.mark.slow
 def test_the_page_of_part_5_has_the_handout_s_figures(adult):
     """Random shuffles by its seed, so the rows before it are not; others run on shuffled rows."""
     raw, folder = adult

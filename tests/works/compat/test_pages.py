@@ -92,6 +92,7 @@ def test_the_first_example_of_the_chinese_page_needs_the_files_of_the_command_al
     assert run_python(next(page_runner.FENCE.finditer(text))[2], "zh-TW/petworks", {}) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", FILES)
 def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch):
     for name, source in FILES[page].items():

@@ -304,6 +304,7 @@ def test_the_other_documents(petworks):
         }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "tech", "rate", "settings", "sensitive"),
     [

@@ -174,6 +174,7 @@ def test_a_lesson_has_its_parts(name):
             assert linked in {each.file for each in lessons()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_whatever_names_an_answer_uses(name):
     """Students solve exercises in their own way: only the name of the answer is there afterwards."""
@@ -232,6 +233,7 @@ def wrong_answer(exercise):
     return eval(code, scope), word
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", ["blank", "wrong", "right"])
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_copy_without_answers_runs_to_its_end_in_three_ways(name, way, monkeypatch):
@@ -340,6 +342,7 @@ def test_an_exercise_fails_until_it_is_solved(name, capsys):
     assert capsys.readouterr().out == "Right.\n"
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", [name for name in EXERCISES if name not in WRONG])
 def test_three_usual_mistakes_get_their_word(name):
     _, scope, text = solved(name)
@@ -442,6 +445,7 @@ def test_cuts_are_what_a_second_reading_finds():
             assert found == readings.halves(list(part[column].items()))
 
 
+@pytest.mark.slow
 def test_the_parts_are_those_of_mondrian():
     """As the lesson says: with the rule "below the median" incrowd makes the same parts."""
     scope = {}
