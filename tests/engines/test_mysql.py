@@ -145,7 +145,7 @@ def test_nothing_private_stays(url, monkeypatch):
         ic.anonymize(database.table("people"), SCHEMA, MODELS).into("safe", force=True)
         assert set(mysql_statement(url, "SHOW TABLES")) == before
         release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
-        measured = type(release)._measured
+        measured = type(release)._assessment
 
         def meanwhile(self, made):
             mysql_statement(url, "CREATE TABLE other (q INT)")

@@ -45,7 +45,7 @@ _LEAST = 5
 
 
 class Accountable(Protocol):
-    """The contents of an account, as a `Release` has them; its attributes are described there."""
+    """The contents of an account, as a `Release` has them."""
 
     @property
     def table(self) -> Any:
@@ -53,7 +53,7 @@ class Accountable(Protocol):
 
     @property
     def policy(self) -> Policy:
-        """The policy that it had to satisfy."""
+        """The policy of the release."""
 
     @property
     def recoding(self) -> Recoding:
@@ -61,19 +61,19 @@ class Accountable(Protocol):
 
     @property
     def frequency(self) -> FrequencyTable:
-        """The keys that were recoded."""
+        """The keys before recoding."""
 
     @property
     def before(self) -> Assessment:
-        """The table as it came in."""
+        """The assessment of the raw table."""
 
     @property
     def privacy(self) -> Assessment:
-        """The released table, measured."""
+        """The assessment of the released table."""
 
     @property
     def utility(self) -> Mapping[str, MetricResult]:
-        """The losses."""
+        """The result of each loss metric."""
 
     @property
     def suppression(self) -> Suppression:
@@ -85,15 +85,15 @@ class Accountable(Protocol):
 
     @property
     def lattice(self) -> SolutionSpace | None:
-        """The recodings that the search looked at."""
+        """The nodes that the search visited."""
 
     @property
     def telling(self) -> Sequence[str]:
-        """Quasi-identifiers that the order of the rows tells."""
+        """Quasi-identifiers that the order of the rows reveals."""
 
     @property
     def verdict(self) -> Verdict:
-        """The one verdict."""
+        """The verdict on the release."""
 
     @property
     def clauses(self) -> Sequence[ClauseResult]:
@@ -110,17 +110,17 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         _records_sentence(release),
         *release.suppression.sentences(),
         *people_sentences(after.people),
-        *(model_sentence(measured, after.quasi) for measured in _asked(release) if conditions),
+        *(model_sentence(measured, after.quasi) for measured in _limited_models(release) if conditions),
         *_clause_sentences(release),
         *_risk_sentences(release),
         *_loss_sentences(release),
         *ends_sentences(release.recoding, release.policy),
-        *_passed_sentences(release),
+        *_unchanged_sentences(release),
         *treatment_sentences(schema, release.policy.judge),
         *(() if release.values is None else release.values.sentences()),
         *_order_sentences(release),
         *doubts(release.frequency, schema),
-        _dropped_words(schema) + wildcard_sentence(after.wildcards),
+        _dropped_sentence(schema) + wildcard_sentence(after.wildcards),
     ]
 
 
@@ -134,13 +134,13 @@ def _clause_sentences(release: Accountable) -> list[str]:
         return [
             f"{name}: its clauses are not judged here; incrowd verify judges them on the written release."
         ]
-    counted = Counter(each.state for each in release.clauses)
-    said = ", ".join(f"{number} {state}" for state, number in counted.items())
+    numbers = Counter(each.state for each in release.clauses)
+    counts = ", ".join(f"{number} {state}" for state, number in numbers.items())
     unmet = [each.id for each in release.clauses if each.state == "not met"]
-    return [f"{name}: {len(release.clauses)} clauses, {said}{f' ({named(unmet, 30)})' if unmet else ''}."]
+    return [f"{name}: {len(release.clauses)} clauses, {counts}{f' ({named(unmet, 30)})' if unmet else ''}."]
 
 
-def _asked(release: Accountable) -> list[ModelResult]:
+def _limited_models(release: Accountable) -> list[ModelResult]:
     return [measured for measured in release.privacy.results.asked if measured.limit is not None]
 
 
@@ -200,7 +200,7 @@ def _loss_sentences(release: Accountable) -> Iterator[str]:
 def ends_sentences(recoding: Recoding, policy: Policy) -> Iterator[str]:
     """Say whether ends of ranges, and means, are values of people."""
     styles = {each.name: each.output or policy.output for each in policy.schema.quasi}
-    found: dict[tuple[bool, bool], list[str]] = {}
+    columns: dict[tuple[bool, bool], list[str]] = {}
     for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
         style = effective_style(styles[domain.name], domain)
         wide = any(
@@ -208,26 +208,28 @@ def ends_sentences(recoding: Recoding, policy: Policy) -> Iterator[str]:
             for lo, hi, label in zip(cells.lo.tolist(), cells.hi.tolist(), cells.labels, strict=True)
         )
         if domain.ordered and style in ("range", "mean") and wide and recoding.kind != "full-domain":
-            found.setdefault((style == "mean", domain.grid is not None), []).append(domain.name)
+            columns.setdefault((style == "mean", domain.grid is not None), []).append(domain.name)
     sentences = {
         (False, True): "The ends of the ranges of {} are rounded outward, and open where the column ends.",
         (False, False): "The ends of the ranges of {} are exact: they are values of people.",
         (True, True): "The means of {} are rounded, and none is of fewer than three known values.",
         (True, False): "The means of {} are exact: who knows the other values of a class computes the last.",
     }
-    yield from (sentence.format(named(found[case])) for case, sentence in sentences.items() if case in found)
+    yield from (
+        sentence.format(named(columns[case])) for case, sentence in sentences.items() if case in columns
+    )
 
 
-def _passed_sentences(release: Accountable) -> Iterator[str]:
+def _unchanged_sentences(release: Accountable) -> Iterator[str]:
     treated = {each.name for each in release.policy.schema.treated}
-    passed = [
+    columns = [
         column["name"]
         for column in _released_columns(release)
         if column["role"] != "quasi" and column["name"] not in treated
     ]
-    if passed:
+    if columns:
         yield (
-            f"Released as they are: {', '.join(passed)}. The models protect them only where they are named "
+            f"Released as they are: {', '.join(columns)}. The models protect them only where they are named "
             "above."
         )
 
@@ -240,7 +242,7 @@ def _order_sentences(release: Accountable) -> Iterator[str]:
         )
 
 
-def _dropped_words(schema: Schema) -> str:
+def _dropped_sentence(schema: Schema) -> str:
     number = _dropped(schema)
     if not number:
         return ""
@@ -248,12 +250,12 @@ def _dropped_words(schema: Schema) -> str:
 
 
 def _dropped(schema: Schema) -> int:
-    """Return how many columns do not leave."""
+    """Count the columns that are not released."""
     return sum(not each.leaves for each in schema.attributes)
 
 
 def _released_columns(release: Accountable) -> list[dict[str, str]]:
-    """Return name and role of each column that left."""
+    """Return name and role of each released column."""
     schema = release.policy.schema
     return [
         {"name": name, "role": schema[name].role if name in schema else "insensitive"}
@@ -264,8 +266,8 @@ def _released_columns(release: Accountable) -> list[dict[str, str]]:
 def document_of(release: Accountable, *, internal: bool = False) -> dict[str, Any]:
     """Return the report of a release as plain data; with `internal` it is exact, and bins name raw values."""
     after, before, policy = release.privacy, release.before, release.policy
-    of_raw: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
-    asked = _asked(release)
+    shield: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
+    models = _limited_models(release)
     floor = 0 if internal else _floor(policy)
     return {
         **envelope("report"),
@@ -282,14 +284,14 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "left_out": release.suppression.left_out,
         "columns": {"released": _released_columns(release), "dropped": _dropped(policy.schema)},
         **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
-        "models": [model_entry(measured, cells=True) for measured in asked],
+        "models": [model_entry(measured, cells=True) for measured in models],
         **({} if release.values is None else {"released_values": release.values.to_dict()}),
         "measured": [
             model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
         ],
-        "loss": of_raw([_loss_entry(lost) for lost in release.utility.values()]),
-        "risk": {"before": of_raw(dict(before.risk)), "after": dict(after.risk)},
-        "classes": {"before": of_raw(before.size_entry()), "after": after.size_entry()},
+        "loss": shield([_loss_entry(lost) for lost in release.utility.values()]),
+        "risk": {"before": shield(dict(before.risk)), "after": dict(after.risk)},
+        "classes": {"before": shield(before.size_entry()), "after": after.size_entry()},
         **people_entry(before=before.people, after=after.people),
         **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
         "attributes": [
@@ -297,14 +299,13 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
             for j, domain in enumerate(release.frequency.domains)
         ],
         "recoding": {"kind": release.recoding.kind, **release.recoding.decisions()},
-        "front": None if release.lattice is None else of_raw(release.lattice.front_entries()),
+        "front": None if release.lattice is None else shield(release.lattice.front_entries()),
         "policy": _policy_entry(policy),
         "reproduce": versions(policy),
     }
 
 
 def _loss_entry(lost: MetricResult) -> dict[str, Any]:
-    """Return the loss under one metric as plain data."""
     return {
         "metric": lost.metric,
         "value": lost.value,
@@ -316,8 +317,8 @@ def _loss_entry(lost: MetricResult) -> dict[str, Any]:
 
 def _floor(policy: Policy) -> int:
     """Return the smallest number of records that a bin before recoding may have."""
-    asked = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
-    return max([_LEAST, *asked])
+    sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
+    return max([_LEAST, *sizes])
 
 
 def _policy_entry(policy: Policy) -> dict[str, Any]:
@@ -378,7 +379,7 @@ def clause_results(policy: Policy, write: Callable[[Path], None]) -> tuple[Claus
 
 
 def points_of_clauses(policy: Policy, clauses: Sequence[ClauseResult]) -> Iterator[Point]:
-    """Return a point for each clause that is not met, or that lacks an answer.
+    """Return a point for each clause that is not met or has no answer.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Anatomy(InNotebooks):
 
     @property
     def verdict(self) -> Verdict:
-        """The one verdict, as of a `Release`; the quasi-identifiers are released as they are."""
+        """The verdict on the two tables, whose quasi-identifiers are released as they are."""
         return Verdict(self.points)
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Anatomy(InNotebooks):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("anatomy"),
             "verdict": self.verdict.to_dict(),
@@ -124,7 +124,7 @@ class Anatomy(InNotebooks):
             self.write_to(outputs_of(outputs, folder, self.source), escape_formulas=escape_formulas)
 
     def write_to(self, targets: tuple[Target, Target], *, escape_formulas: bool = False) -> None:
-        """Write the two files to where `outputs_of` said."""
+        """Write the two tables to the targets of `outputs_of`."""
         from incrowd.core.io.files import escaping, write_file
 
         csv_format = escaping(self.csv_format, escape_formulas)
@@ -134,9 +134,9 @@ class Anatomy(InNotebooks):
 
 
 def outputs_of(outputs: Outputs, folder: str | os.PathLike[str], source: object) -> tuple[Target, Target]:
-    """Take note of the two files that `Anatomy.write` makes in a folder, of a table from some source."""
-    given = Path(source) if isinstance(source, str | os.PathLike) else Path()
-    ending = ".csv" if kind_of(given) is None else given.suffix.lower()
+    """Register the two files that `Anatomy.write` writes into a folder."""
+    path = Path(source) if isinstance(source, str | os.PathLike) else Path()
+    ending = ".csv" if kind_of(path) is None else path.suffix.lower()
     quasi, sensitive = (
         outputs.add(file_path(folder) / f"{name}{ending}", parents=True) for name in ("quasi", "sensitive")
     )
@@ -153,7 +153,7 @@ def anatomize(
     csv_format: CsvFormat | None = None,
     unanswered: Unanswered = "refuse",
 ) -> Anatomy:
-    """Release quasi-identifiers and the sensitive attribute in two tables, which only groups of rows connect.
+    """Release quasi-identifiers and the sensitive attribute in two tables that only groups of rows connect.
 
     The quasi-identifiers leave as they are. So everybody who is in the table can be found in it. Only the
     sensitive value stays uncertain.
@@ -193,20 +193,20 @@ def anatomize(
     from incrowd.engines.memory import frame_in_order
 
     UNANSWERED.check(unanswered, "anatomize", "unanswered")
-    came = (
+    full_policy = (
         schema
         if isinstance(schema, Policy)
         else Policy(as_schema(schema, " or a Policy"), as_models(models), seed=seed)
     )
-    _refuse_what_cannot_be(came)
+    _refuse_unfit_policy(full_policy)
     source = None
     if isinstance(table, str | os.PathLike):
         source = table
         table, csv_format = read_table(table, csv_format)
     engine = engine_for(table)
-    came.schema.after_treatment().released(engine.columns)
-    engine, plain = treated_table(engine, came.schema, "anatomize")
-    policy = replace(came, schema=plain)
+    full_policy.schema.after_treatment().released(engine.columns)
+    engine, plain = treated_table(engine, full_policy.schema, "anatomize")
+    policy = replace(full_policy, schema=plain)
     [attribute] = plain.sensitive
     table = engine.native
     columns = plain.released(engine.columns)
@@ -221,14 +221,16 @@ def anatomize(
     problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
-    points = answered(points_of_columns(engine, plain, frequency.rows), came.accepted)
-    anatomy = Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source, points)
+    points = answered(points_of_columns(engine, plain, frequency.rows), full_policy.accepted)
+    anatomy = Anatomy(
+        quasi_table, sensitive_table, groups, l, privacy, full_policy, csv_format, source, points
+    )
     if unanswered == "refuse":
         anatomy.verdict.refuse()
     return anatomy
 
 
-def _refuse_what_cannot_be(policy: Policy) -> None:
+def _refuse_unfit_policy(policy: Policy) -> None:
     """Refuse a policy that Anatomy cannot satisfy."""
     if policy.schema.person:
         raise ParameterError(
@@ -255,8 +257,8 @@ def _refuse_what_cannot_be(policy: Policy) -> None:
             )
 
 
-def records_of(engine: Engine, columns: Sequence[str], policy: Policy, who: str) -> FrequencyTable:
-    """Count a table of which these columns are released, each record as a key of its own.
+def records_of(engine: Engine, columns: Sequence[str], policy: Policy, job: str) -> FrequencyTable:
+    """Count the released columns of a table, each record as a key of its own.
 
     Raises
     ------
@@ -272,7 +274,7 @@ def records_of(engine: Engine, columns: Sequence[str], policy: Policy, who: str)
     frequency = engine.count(policy.schema, joint=joint).frequency
     if frequency.suppressed:
         raise TableError(
-            f"{frequency.suppressed} records have * in every quasi-identifier; {who} takes a table that is "
+            f"{frequency.suppressed} records have * in every quasi-identifier; {job} takes a table that is "
             "not recoded yet"
         )
     return frequency.by_record()
@@ -289,28 +291,28 @@ def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.
         model.check_table(frequency)
     counts = frequency.sensitive[0]
     diverse = (math.ceil(model.limit) for model in policy.models if model.name == "l-diversity")
-    asked = max(least_size(policy.models), *diverse)
+    smallest = max(least_size(policy.models), *diverse)
     frequent = int(counts.totals.max())
-    most = frequency.records // frequent
-    for l in range(max(asked, 1), most + 1):  # noqa: E741
+    largest = frequency.records // frequent
+    for l in range(max(smallest, 1), largest + 1):  # noqa: E741
         group_of, groups = _of_distinct(frequency, l, policy.seed)
         classes = EquivalenceClasses.from_assignment(frequency, group_of, groups)
         if all_hold(policy.models, classes).all():
             return l, group_of, groups
-    if asked > most:
+    if smallest > largest:
         raise InfeasibleError(
-            f"groups of {asked} different values need every value in at most 1/{asked} of the records; the "
-            f"most frequent one of {counts.name!r} is in {frequent:,} of {frequency.records:,}, which allows "
-            f"l={most}"
+            f"groups of {smallest} different values need every value in at most 1/{smallest} of the records; "
+            f"the most frequent one of {counts.name!r} is in {frequent:,} of {frequency.records:,}, which "
+            f"allows l={largest}"
         )
     raise InfeasibleError(
-        f"no groups of {asked} to {most} different values of {counts.name!r} satisfy "
+        f"no groups of {smallest} to {largest} different values of {counts.name!r} satisfy "
         f"{', '.join(str(model) for model in policy.models)}"
     )
 
 
 def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
-    """Put every record into a group that has its value once."""
+    """Assign every record to a group of l or more records with distinct sensitive values."""
     from incrowd.core.kernels.clusters.buckets import groups_of_distinct
 
     counts = frequency.sensitive[0]
@@ -328,31 +330,31 @@ def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[
 def _tables(
     table: Any, columns: Sequence[str], sensitive: str, group_of: NDArray[np.int32], frequency: FrequencyTable
 ) -> tuple[Any, Any, Any]:
-    """Make the two tables, and the sensitive one with a row per record."""
+    """Build the two tables, and the sensitive one with a row per record."""
     from incrowd.core.io.frames import without_traces
 
     frame = nw.from_native(table, eager_only=True)
     numbers = nw.new_series(GROUP, (group_of + 1).tolist(), nw.Int64, backend=frame.implementation)
-    kept = {name: frame[name] for name in columns if name != sensitive}
-    quasi_table = without_traces(frame, {**kept, GROUP: numbers})
+    quasi_columns = {name: frame[name] for name in columns if name != sensitive}
+    quasi_table = without_traces(frame, {**quasi_columns, GROUP: numbers})
     ranks = frequency.sensitive[0].keys.codes
     entry, first, count = np.unique(
         np.stack([group_of, ranks]), axis=1, return_index=True, return_counts=True
     )
     values = frame[sensitive][first.tolist()]
-    whole = {
+    counts = {
         GROUP: nw.new_series(GROUP, (entry[0] + 1).tolist(), nw.Int64, backend=frame.implementation),
         sensitive: values,
         COUNT: nw.new_series(COUNT, count.tolist(), nw.Int64, backend=frame.implementation),
     }
-    sensitive_table = without_traces(frame, whole)
-    again = nw.from_native(sensitive_table, eager_only=True)
-    rows = np.repeat(np.arange(len(again)), again[COUNT].to_numpy()).tolist()
-    return quasi_table, sensitive_table, again[rows].drop(COUNT).to_native()
+    sensitive_table = without_traces(frame, counts)
+    sensitive_frame = nw.from_native(sensitive_table, eager_only=True)
+    rows = np.repeat(np.arange(len(sensitive_frame)), sensitive_frame[COUNT].to_numpy()).tolist()
+    return quasi_table, sensitive_table, sensitive_frame[rows].drop(COUNT).to_native()
 
 
 def guarded_random(seed: int, *secrets: NDArray[np.generic]) -> np.random.Generator:
-    """Return a generator that a seed and data determine together.
+    """Return a generator seeded by a number and secret data together.
 
     A seed stands in policies and is often the default, so what it alone decides could be computed anew by
     whoever receives a release. Values of the table before recoding are mixed in, which only its owner has.

@@ -199,7 +199,7 @@ def _divided_or_whole(  # noqa: PLR0913
     blocks: int | None,
     force: bool,
 ) -> Release:
-    """Recode a table as a whole, or block by block if somebody asks or there are too many keys."""
+    """Recode a table as a whole, or block by block if asked to or if it has too many keys."""
     if blocks is not None:
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
@@ -229,7 +229,7 @@ def _released(
     frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
-        made = ReleasedRows.of(
+        result = ReleasedRows.of(
             start.treatments,
             leaving,
             start.counted,
@@ -238,7 +238,7 @@ def _released(
             driver_keys=driver_keys,
             progress=clock.progress,
         )
-        released, recoding = made.released.table, made.recoding
+        released, recoding = result.released.table, result.recoding
     # What counts is the table that leaves, not what was meant.
     with clock.stage("check"):
         after = assess_table(
@@ -251,11 +251,11 @@ def _released(
             made_from=recoding.leaving(frequency),
             wildcards=policy.wildcards,
         )
-        judge(after, policy, made.suppression)
+        judge(after, policy, result.suppression)
     with clock.stage("points"):
-        share = made.suppression.share(after.records)
-        is_shorter = made.suppression.left_out and engine.in_order
-        leaving_rows = engine_for(released) if is_shorter else made.rows
+        share = result.suppression.share(after.records)
+        is_shorter = result.suppression.left_out and engine.in_order
+        leaving_rows = engine_for(released) if is_shorter else result.rows
         points = points_of(
             Evidence(
                 start.treatments.raw,
@@ -265,14 +265,14 @@ def _released(
                 recoding,
                 after.records,
                 share,
-                made.suppression.exposed,
-                made.suppression.failing,
+                result.suppression.exposed,
+                result.suppression.failing,
             )
         )
     order = None if policy.keep_order else RandomOrder()
     with clock.stage("order"):
         if order is not None:
-            released = made.released.reordered(order)
+            released = result.released.reordered(order)
         table = with_types(engine, released, start.schema, *recoding.leaving(frequency), recoding)
     return Release(
         table=table,
@@ -290,16 +290,16 @@ def _released(
         order=order if engine.in_order else None,
         telling=tuple(telling),
         points=points,
-        values=made.values,
-        suppression=made.suppression,
-        places=made.released.places(),
+        values=result.values,
+        suppression=result.suppression,
+        places=result.released.places(),
         _measure_before=before,
         _texts=None if table is released else released,
     )
 
 
 def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence[str]:
-    """Name the columns that the order of the rows tells, if it is kept; refuse them unless forced."""
+    """Name the columns that the order of the rows reveals, if the order is kept."""
     if not policy.keep_order:
         return ()
     leaving = policy.schema.after_treatment()
@@ -307,26 +307,26 @@ def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence
 
 
 def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
-    """Return a function that measures the table before, which decides nothing.
+    """Return a function that measures the table before recoding.
 
     It waits until somebody looks where sizes are all that models ask for: other models may refuse a table,
     and that is said before anything is released.
     """
     from incrowd.core.table.classes import EquivalenceClasses
 
-    def measured() -> Assessment:
+    def measure() -> Assessment:
         classes = EquivalenceClasses.of_keys(frequency)
         return assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
 
     waits = all(model.size_only for model in policy.models) and policy.wildcards == "value"
     if waits and not policy.schema.joined and not policy.algorithm.by_record:
-        return measured
-    found = measured()
-    return lambda: found
+        return measure
+    assessment = measure()
+    return lambda: assessment
 
 
 def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
-    """Search a recoding, refuse cells that must not leave, and note the decisions of treatments in it."""
+    """Search a recoding, refuse cells that must not leave, and add the decisions of treatments."""
     with clock.stage("search"):
         solution = _search(start, policy, clock)
         check_cells(solution.recoding, policy.schema)
@@ -367,8 +367,10 @@ def _in_blocks(
     if schema.treated:
         engine, plain = treated_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
         table, policy = engine.native, replace(policy, schema=plain)
-    made = in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
-    return replace(made, treatments=tuple(treatment_entries(schema)))
+    release = in_blocks(
+        table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress
+    )
+    return replace(release, treatments=tuple(treatment_entries(schema)))
 
 
 @with_keyword_hints
@@ -429,7 +431,7 @@ class Started(NamedTuple):
         return self.counted.frequency
 
     def prepared(self, policy: Policy) -> Started:
-        """Count records one by one where the algorithm may part those that look alike."""
+        """Count records one by one if the algorithm may treat equal records differently."""
         if not policy.algorithm.by_record:
             return self
         return self._replace(counted=replace(self.counted, frequency=self.frequency.by_record()))
@@ -443,14 +445,14 @@ def begun(
     clock: Clock,
     driver_keys: int | None = None,
 ) -> Started:
-    """Read and count, and refuse policies that cannot be satisfied."""
+    """Read and count a table, and refuse policies that cannot be satisfied."""
     from incrowd.core.io.streams import Files, is_scan
     from incrowd.engines import loaded, open_table, with_population
 
     check_levels(policy)
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
-    named = [each for each in (table, population) if isinstance(each, str | os.PathLike)]
+    paths = [each for each in (table, population) if isinstance(each, str | os.PathLike)]
     if isinstance(table, str | os.PathLike):
         with clock.stage("open" if is_scan(table) else "read"):
             table, csv_format = open_table(table, csv_format, progress=clock.progress)
@@ -472,12 +474,12 @@ def begun(
             population = loaded(population)
     if population is not None:
         with clock.stage("count population"):
-            known = with_population(counted.frequency, policy.written, population)
-            counted = replace(counted, frequency=known)
+            frequency = with_population(counted.frequency, policy.written, population)
+            counted = replace(counted, frequency=frequency)
     check_limits(policy, counted.frequency)
     refuse_unlinked(policy.schema, several=counted.frequency.people.table is not None)
     people_from = [] if population is None else engine_for(population).sources
-    sources = (*named, *engine.sources, *people_from)
+    sources = (*paths, *engine.sources, *people_from)
     return Started(engine, treatments, searched, counted, population, csv_format, sources)
 
 

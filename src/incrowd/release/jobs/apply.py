@@ -132,12 +132,12 @@ class AppliedBatch(InNotebooks):
 
     @property
     def verdict(self) -> Verdict:
-        """The one verdict of the rows that leave, as of a `Release`."""
+        """The verdict on the released rows."""
         return Verdict(self.points)
 
     @property
     def holding(self) -> str:
-        """Of which tables every model holds, in words."""
+        """The tables of which every model holds, in words."""
         if self.table is None:
             return "nothing is released"
         if self.published_as_one:
@@ -147,11 +147,11 @@ class AppliedBatch(InNotebooks):
 
     @property
     def texts(self) -> Any:
-        """The rows with every quasi-identifier as texts, as files hold them."""
+        """The rows with every quasi-identifier as text, as files hold them."""
         return self.table if self._texts is None else self._texts
 
     def rows(self) -> pl.DataFrame:
-        """Return which rows of the batch were suppressed or wait, and why: numbers without values.
+        """Return the rows of the batch that were suppressed or wait, with the reason of each.
 
         The numbers are those of the rows as they came in; those that were held before come after the others.
         Do not hand them out.
@@ -168,9 +168,9 @@ class AppliedBatch(InNotebooks):
         """
         if self._reason_of_row is None:
             raise TableError("the rows of this batch are not in memory, so they have no numbers")
-        found = np.flatnonzero(self._reason_of_row)
-        reasons = [REASONS[reason] for reason in self._reason_of_row[found]]
-        return pl.DataFrame({"row": found + 1, "reason": pl.Series(reasons, dtype=pl.String)})
+        rows = np.flatnonzero(self._reason_of_row)
+        reasons = [REASONS[reason] for reason in self._reason_of_row[rows]]
+        return pl.DataFrame({"row": rows + 1, "reason": pl.Series(reasons, dtype=pl.String)})
 
     def write(
         self,
@@ -180,7 +180,7 @@ class AppliedBatch(InNotebooks):
         force: bool = False,
         escape_formulas: bool = False,
     ) -> None:
-        """Write the rows, read them again and judge them, with the earlier release where one was named.
+        """Write the rows, read the file again, and judge it, alone and with an earlier release.
 
         With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
@@ -248,9 +248,7 @@ class AppliedBatch(InNotebooks):
             )
 
     def sentences(self) -> list[str]:
-        """Say whether ends of ranges are values of people, how easily survey records and households are
-        found, and which risks are not measured.
-        """
+        """Describe ends of ranges, survey and household risks, and risks that are not measured."""
         alone, both = (
             [] if each is None else [*survey_sentences(each.estimates, each.risk, each.quasi), *each.notes]
             for each in (self.privacy, self.together)
@@ -263,7 +261,7 @@ class AppliedBatch(InNotebooks):
         return [*suppressed, *self._ends, *alone, *drawn, *together]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the tables is in it."""
+        """Return plain data for JSON, without any value of the tables."""
         privacy, both = (
             None if each is None else each.to_dict(cells=False) for each in (self.privacy, self.together)
         )
@@ -287,7 +285,7 @@ class AppliedBatch(InNotebooks):
 
 
 def waiting_file(outputs: Outputs, path: str | os.PathLike[str]) -> Target:
-    """Take note of a private file for rows that wait.
+    """Register a private file for rows that wait.
 
     Raises
     ------
@@ -381,7 +379,7 @@ def apply_recoding(  # noqa: PLR0913
 
     UNANSWERED.check(unanswered, "apply_recoding", "unanswered")
     named_files = (recoding, table, held, previous_release, previous_table, previous_row_map)
-    given = tuple(each for each in named_files if isinstance(each, str | os.PathLike))
+    paths = tuple(each for each in named_files if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
     policy = with_histories(policy, searching=False)
@@ -399,78 +397,78 @@ def apply_recoding(  # noqa: PLR0913
             "leave keep_order out of the policy, or keep the order all the same with "
             + setting("force=True", "--force")
         )
-    decided = _decided(table, recoding, policy, earlier, hold=hold)
-    batch, fate = decided.batch, decided.fate
+    decision = _decide(table, recoding, policy, earlier, hold=hold)
+    batch, fate = decision.batch, decision.fate
     applied = AppliedBatch(
         table=None,
         policy=policy,
-        records=decided.held,
-        held=decided.held,
+        records=decision.held,
+        held=decision.held,
         held_before=held_before,
-        waiting=decided.waiting,
+        waiting=decision.waiting,
         published_as_one=published_as_one,
         previous_release=previous_release,
         csv_format=csv_format,
-        sources=(*given, *batch.engine.sources),
-        _reason_of_row=decided.reasons,
+        sources=(*paths, *batch.engine.sources),
+        _reason_of_row=decision.reasons,
     )
-    if decided.everything:
+    if decision.everything:
         return applied
     check_share(fate, batch.frequency.rows, policy, max_suppression)
     if policy.keep_order:
         telling_columns(batch.counted, batch.leaving, force=force)
-    carried = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
-    check_cells(carried, policy.schema)
-    made = batch.made(carried, policy, alone=not published_as_one)
-    released, fate = made.released.table, replace(fate, small=fate.small | made.gone)
-    judging = BatchJudge.of(batch, made.recoding, policy, earlier, decided.both)
+    recoded = RecodedBatch.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
+    check_cells(recoded, policy.schema)
+    result = batch.made(recoded, policy, alone=not published_as_one)
+    released, fate = result.released.table, replace(fate, small=fate.small | result.gone)
+    judging = BatchJudge.of(batch, result.recoding, policy, earlier, decision.both)
     measured = judging.judged(released)
     share = fate.suppressed / max(batch.frequency.rows, 1)
     points = points_of(
         Evidence(
             batch.treatments.raw,
-            engine_for(released) if made.suppression.left_out else made.rows,
+            engine_for(released) if result.suppression.left_out else result.rows,
             policy,
             batch.frequency,
-            made.recoding,
-            batch.frequency.rows - made.suppression.left_out,
+            result.recoding,
+            batch.frequency.rows - result.suppression.left_out,
             share,
-            made.suppression.exposed,
-            made.suppression.failing,
+            result.suppression.exposed,
+            result.suppression.failing,
         )
     )
     if unanswered == "refuse":
         Verdict(points).refuse()
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
-        released = made.released.reordered(order)
-    left = made.recoding.leaving(batch.frequency)
-    typed = with_types(batch.engine, released, styled(policy), *left, recoding)
+        released = result.released.reordered(order)
+    counts_and_recoding = result.recoding.leaving(batch.frequency)
+    typed = with_types(batch.engine, released, styled(policy), *counts_and_recoding, recoding)
     return replace(
         applied,
         table=typed,
-        records=batch.frequency.rows + decided.held,
+        records=batch.frequency.rows + decision.held,
         outside=fate.outside,
         unknown=fate.unknown,
         too_small=fate.too_small,
         suppressed=fate.suppressed,
         privacy=measured[0],
         together=measured[-1] if earlier.parts else None,
-        values=made.values,
+        values=result.values,
         points=points,
-        suppression=made.suppression,
+        suppression=result.suppression,
         came=batch.table,
         order=order,
-        places=made.released.places(),
-        _reason_of_row=decided.reasons_by(fate),
+        places=result.released.places(),
+        _reason_of_row=decision.reasons_by(fate),
         _judging=judging,
         _texts=None if typed is released else released,
         _ends=tuple(ends_sentences(recoding, policy)),
     )
 
 
-class _Decided(NamedTuple):
-    """The recoded rows of a batch.
+class _Decision(NamedTuple):
+    """The decision on a batch: rows that are released, and rows that wait.
 
     Attributes
     ----------
@@ -493,7 +491,7 @@ class _Decided(NamedTuple):
     everything: bool
 
     def reasons_by(self, fate: Fate) -> NDArray[np.int8] | None:
-        """Return `reasons` with another fate of the keys of the rows that do not wait."""
+        """Return `reasons` for another fate of the keys of released rows."""
         if self.reasons is None or self.batch.frequency.row_keys is None:
             return None
         reasons = self.reasons.copy()
@@ -501,15 +499,15 @@ class _Decided(NamedTuple):
         return reasons
 
 
-def _decided(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *, hold: bool) -> _Decided:
-    """Decide which rows leave, and which wait for the next batch.
+def _decide(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *, hold: bool) -> _Decision:
+    """Decide which rows are released and which wait for the next batch.
 
     What is left once some wait is counted anew as if they had never come: a table without them may have
     another distribution, and a random treatment may not mix their values with those that leave.
     """
-    left, rows = None, table
+    places, rows = None, table
     if hold:
-        left = np.arange(len(rows_in_memory(table, setting("hold=True", "--hold")).native))
+        places = np.arange(len(rows_in_memory(table, setting("hold=True", "--hold")).native))
     while True:
         batch = counted_batch(rows, recoding, policy)
         frequency = batch.frequency
@@ -517,15 +515,15 @@ def _decided(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *
         both = earlier.people_with(batch, policy, recoding)
         fate = fate_of(batch, earlier, policy, both)
         of_row = None if frequency.row_keys is None else fate.reasons()[frequency.row_keys]
-        if left is None or of_row is None:
-            return _Decided(batch, fate, both, None, 0, of_row, everything=False)
+        if places is None or of_row is None:
+            return _Decision(batch, fate, both, None, 0, of_row, everything=False)
         everything = bool(fate.small.any()) and not fate.kept.any()
         if everything or not fate.small.any():
             break
-        left = left[of_row != REASONS.index("too small")]
-        rows = rows_at(table, left)
+        places = places[of_row != REASONS.index("too small")]
+        rows = rows_at(table, places)
     reasons = np.full(len(table), _WAITING, np.int8)
     if not everything:
-        reasons[left] = of_row
+        reasons[places] = of_row
     waits = np.flatnonzero(reasons == _WAITING)
-    return _Decided(batch, fate, both, rows_at(table, waits), len(waits), reasons, everything)
+    return _Decision(batch, fate, both, rows_at(table, waits), len(waits), reasons, everything)

@@ -118,22 +118,20 @@ class Assessment:
     )
 
     def __repr__(self) -> str:
-        asked = [measured.holds for measured in self.results.asked if measured.holds is not None]
-        said = f"; {sum(asked)} of {len(asked)} limits are met" if asked else ""
+        verdicts = [measured.holds for measured in self.results.asked if measured.holds is not None]
+        limits = f"; {sum(verdicts)} of {len(verdicts)} limits are met" if verdicts else ""
         return (
             f"Assessment({self.records:,} records, {self.suppressed:,} suppressed, "
-            f"{self.classes:,} classes of {self.smallest:,} to {self.largest:,}{said})"
+            f"{self.classes:,} classes of {self.smallest:,} to {self.largest:,}{limits})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the classes, which are the table in short: a copy on disk holds the figures alone."""
+        """Leave out the classes, so that a copy on disk holds the figures alone."""
         return self.__dict__ | {"_measured": None}
 
     @property
     def privacy(self) -> tuple[ModelResult, ...]:
-        """The results of every privacy model; those that nobody asked for are measured when this is read
-        first.
-        """
+        """The result of every privacy model."""
         return self.results.all
 
     @property
@@ -143,9 +141,9 @@ class Assessment:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the table as it stands; None where no limit was asked for."""
-        asked = [measured for measured in self.results.asked if measured.limit is not None]
-        return Verdict((*points_of_limits(asked), *self.points), "table") if asked else None
+        """The verdict on the table as it stands, or None without a limit."""
+        models = [measured for measured in self.results.asked if measured.limit is not None]
+        return Verdict((*points_of_limits(models), *self.points), "table") if models else None
 
     @property
     def holds(self) -> bool:
@@ -178,11 +176,11 @@ class Assessment:
         return figures_by_class(*self._measured)
 
     def document(self, schema: Schema) -> dict[str, Any]:
-        """Return the report of a table as it stands; no class is described by its cells, which may be raw."""
-        asked = [measured for measured in self.results.asked if measured.limit is not None]
+        """Return the report of a table as it stands, without the cells of its classes."""
+        models = [measured for measured in self.results.asked if measured.limit is not None]
         verdict = self.verdict
         roles = {attribute.name: attribute.role for attribute in schema.attributes}
-        shown = [*self.quasi, *self.sensitive]
+        columns = [*self.quasi, *self.sensitive]
         return {
             **envelope("report"),
             "kind": "assessment",
@@ -199,8 +197,8 @@ class Assessment:
             "wildcards": self.wildcards,
             "records": self.records,
             "suppressed": self.suppressed,
-            "columns": {"released": [{"name": name, "role": roles[name]} for name in shown], "dropped": 0},
-            "models": [model_entry(measured, cells=False) for measured in asked],
+            "columns": {"released": [{"name": name, "role": roles[name]} for name in columns], "dropped": 0},
+            "models": [model_entry(measured, cells=False) for measured in models],
             "measured": [
                 model_entry(measured, cells=False) for measured in self.privacy if measured.limit is None
             ],
@@ -217,15 +215,15 @@ class Assessment:
         }
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
-        """Say in sentences how private the table is; no value of it is in them.
+        """Describe the privacy of the table in sentences, without any value of the table.
 
         Parameters
         ----------
         conditions
             Whether there is a sentence for each condition that was asked for.
         """
-        asked = [measured for measured in self.results.asked if measured.limit is not None]
-        return _sentences(self, asked if conditions else [])
+        models = [measured for measured in self.results.asked if measured.limit is not None]
+        return _sentences(self, models if conditions else [])
 
     def size_entry(self) -> dict[str, Any]:
         """Return the sizes of classes as reports have them."""
@@ -242,7 +240,7 @@ class Assessment:
         }
 
     def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
-        """Write a report as ``.html``, ``.pdf`` or ``.json``; it names no value of the table.
+        """Write a report as ``.html``, ``.pdf`` or ``.json``, without any value of the table.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`; `schema` says the roles.
         """
@@ -400,7 +398,7 @@ def assess_table(
     made_from: tuple[FrequencyTable, Recoding] | None = None,
     wildcards: str = "value",
 ) -> Assessment:
-    """Measure a table for an account that is kept: as `assess`, but without the classes.
+    """Measure a table as `assess` does, without keeping its classes.
 
     Parameters
     ----------
@@ -449,7 +447,7 @@ def assess_classes(
     *,
     linked: bool = False,
 ) -> Assessment:
-    """Measure equivalence classes: their sizes by their cells, models and risks by the records they match.
+    """Measure equivalence classes: sizes by their cells, models and risks by matching records.
 
     Parameters
     ----------
@@ -461,8 +459,8 @@ def assess_classes(
     frequency = classes.frequency
     sizes = classes.sizes
     records = classes.records
-    seen = matched(classes, wildcards)
-    counted = seen.counted
+    matching = matched(classes, wildcards)
+    counted = matching.counted
     risk = Risks([risk() for risk in RISKS if risk().applies(counted)], counted)
     return Assessment(
         quasi=tuple(domain.name for domain in frequency.domains),
@@ -475,7 +473,7 @@ def assess_classes(
         mean_size=records / len(classes) if len(classes) else 0.0,
         unique=int((sizes == 1).sum()),
         distribution=size_distribution(sizes),
-        results=results_of(seen, models, wildcards, linked=linked),
+        results=results_of(matching, models, wildcards, linked=linked),
         risk=risk,
         people=people_figures(classes, linked=linked and wildcards in KMAnonymity(1, 0).wildcards),
         estimates=estimates_of(frequency, risk),
@@ -483,11 +481,11 @@ def assess_classes(
     )
 
 
-def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str]:
+def _sentences(assessment: Assessment, models: Sequence[ModelResult]) -> list[str]:
     people = assessment.people
     records = max(assessment.records - assessment.suppressed, 1)
     risk = assessment.risk.get("prosecutor", {})
-    found = [
+    sentences = [
         f"The table has {assessment.records:,} records{of_people(people)} in {assessment.classes:,} "
         f"equivalence classes of {', '.join(assessment.quasi)}; {assessment.suppressed:,} records are "
         "suppressed.",
@@ -495,18 +493,18 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
     ]
     if people is None:
         share = percent(assessment.unique / records)
-        alone = (
+        unique = (
             f"1 record ({share}) is alone in its"
             if assessment.unique == 1
             else (f"{assessment.unique:,} records ({share}) are alone in their")
         )
-        found.append(f"{alone} class.")
-    found += [model_sentence(measured, assessment.quasi) for measured in asked]
+        sentences.append(f"{unique} class.")
+    sentences += [model_sentence(measured, assessment.quasi) for measured in models]
     if risk:
-        found.append(
+        sentences.append(
             f"Whoever knows that a person is in the table, and the person's {in_words(assessment.quasi)}, "
             f"and nothing else, finds the right {'record' if people is None else 'person'} "
             f"with a probability of up to {at_most(risk['max'])}, {percent(risk['mean'])} on average."
         )
-    found += survey_sentences(assessment.estimates, assessment.risk, assessment.quasi)
-    return [*found, wildcard_sentence(assessment.wildcards), *assessment.notes]
+    sentences += survey_sentences(assessment.estimates, assessment.risk, assessment.quasi)
+    return [*sentences, wildcard_sentence(assessment.wildcards), *assessment.notes]

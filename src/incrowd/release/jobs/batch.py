@@ -1,4 +1,4 @@
-"""A batch of new rows: its cells by an earlier recoding, the earlier release, and which rows have to go."""
+"""A batch of new rows: its cells under an earlier recoding, and the rows that must be suppressed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REASONS = ("", "outside", "too small", "suppressed", "waiting")
 
 @dataclass(frozen=True)
 class Batch:
-    """New rows, treated and counted, and the cell of each of their keys.
+    """New rows, treated and counted, with the cell of each key.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Batch:
 
     @property
     def engine(self) -> Engine:
-        """The engine of the rows as they were counted."""
+        """The engine that counts the treated rows."""
         return self.treatments.counted
 
     @cached_property
@@ -74,16 +74,16 @@ class Batch:
 
 
 def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
-    """Treat and count new rows, and find the cells of their keys."""
+    """Treat and count new rows, and find the cell of each key."""
     from incrowd.engines import engine_for
 
-    came = engine_for(table)
+    engine = engine_for(table)
     schema = policy.schema
-    (leaving := schema.after_treatment()).released(came.columns)
+    (leaving := schema.after_treatment()).released(engine.columns)
     _refuse_unfit(recoding, policy)
-    treatments = TableTreatments.of(came, schema, recoding.treated)
-    plainly = _plain_schema(schema, recoding)
-    counted = treatments.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
+    treatments = TableTreatments.of(engine, schema, recoding.treated)
+    plain_schema = _plain_schema(schema, recoding)
+    counted = treatments.counted.count(plain_schema, joint=any(model.is_joint for model in policy.models))
     return Batch(table, treatments, leaving, counted, labels_of(recoding, counted.frequency))
 
 
@@ -96,13 +96,13 @@ def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
         for attribute, kind in zip(schema.quasi, kinds, strict=True)
     )
     sensitive = (each.as_counted() for each in schema.sensitive)
-    whose = (each for role in ("person", "household", "weight") for each in schema.having(role))
-    return Schema.of([*quasi, *sensitive, *whose], null_values=schema.null_values)
+    others = (each for role in ("person", "household", "weight") for each in schema.having(role))
+    return Schema.of([*quasi, *sensitive, *others], null_values=schema.null_values)
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """The earlier release, where it was named.
+    """An earlier release, if one is named.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Earlier:
 
     @classmethod
     def named(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
-        """Count the release that was named; refuse arguments about one that was not."""
+        """Count the named release, and refuse arguments that need one."""
         from incrowd.engines import loaded
 
         if release is None:
@@ -152,7 +152,7 @@ class Earlier:
         return cls((counted_release(loaded(release), policy),), table, row_map, as_one)
 
     def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> Both | None:
-        """Return who has rows in the batch and in the earlier release, where the schema says whose."""
+        """Return the people of the batch and the earlier release, if the schema has a person column."""
         schema = policy.schema
         if not self.parts or not (schema.person or (is_surveyed(schema) and self.table is not None)):
             return None
@@ -166,7 +166,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Fate:
-    """The cells of each key of a batch.
+    """The outcome of each key of a batch: kept, or suppressed for a reason.
 
     Attributes
     ----------
@@ -209,13 +209,13 @@ class Fate:
         return self.gone_before + int(self.weights[~self.kept].sum())
 
     def reasons(self) -> NDArray[np.int8]:
-        """Return int8[keys + 1]: each key's place in `REASONS`; the last is of rows without a key."""
+        """Return int8[keys + 1]: the index of each key in `REASONS`, then that of rows without a key."""
         of_key = np.where(self.small, 2, np.where(self.covered, np.where(self.starred, 3, 0), 1))
         return np.append(of_key, 3).astype(np.int8)
 
 
 def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -> Fate:
-    """Decide which keys may keep their cells, and why others may not."""
+    """Decide which keys keep their cells, and the reason of the others."""
     starred = _all_starred(batch.cells.labels)
     people = None if both is None else both.people_of_each
     covered, frequency = batch.cells.covered, batch.frequency
@@ -229,7 +229,7 @@ def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -
 
 
 def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
-    """Refuse a recoding of other columns, and models that a batch cannot be judged by."""
+    """Refuse a recoding of other columns, and models that cannot judge a batch."""
     names = [attribute.name for attribute in policy.schema.quasi]
     if [domain.name for domain in recoding.domains] != names:
         raise ParameterError(
@@ -249,37 +249,37 @@ def is_surveyed(schema: Schema) -> bool:
 def _failing(
     batch: Part, earlier: Earlier, policy: Policy, people: Sequence[NDArray[np.int32]] | None
 ) -> NDArray[np.bool_]:
-    """Say which keys of a batch have to go, until each class holds whatever the batch is judged beside."""
+    """Return the keys to suppress so that every class of each judged combination satisfies the models."""
     from incrowd.core.table.classes import EquivalenceClasses
     from incrowd.core.table.matching import matched
     from incrowd.search.base import all_hold
 
-    shown, kept, frequency = batch
-    small = np.zeros(len(kept), np.bool_)
+    labels, leaving, frequency = batch
+    small = np.zeros(len(leaving), np.bool_)
 
     def failing(beside: tuple[Part, ...]) -> NDArray[np.bool_]:
-        parts = [(shown, kept & ~small, frequency), *beside]
+        parts = [(labels, leaving & ~small, frequency), *beside]
         counted, keys = together(parts, policy.schema, people if beside else None)
         classes = matched(EquivalenceClasses.of_keys(counted), policy.wildcards)
-        good = np.append(all_hold(policy.models, classes), True)
-        return np.asarray(~good[keys[0]] & kept & ~small)
+        holds = np.append(all_hold(policy.models, classes), True)
+        return np.asarray(~holds[keys[0]] & leaving & ~small)
 
     while True:
         # What fails alone goes first: it is not to change what is left beside the earlier release.
-        found = next((gone for gone in map(failing, earlier.beside) if gone.any()), None)
-        if found is None:
+        failed = next((gone for gone in map(failing, earlier.beside) if gone.any()), None)
+        if failed is None:
             return small
-        small |= found
+        small |= failed
 
 
 def _all_starred(labels: Labels) -> NDArray[np.bool_]:
     """Say which keys have ``*`` in every column."""
-    starred = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
-    return np.asarray(np.logical_and.reduce(starred))
+    columns = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
+    return np.asarray(np.logical_and.reduce(columns))
 
 
 def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) -> None:
-    """Refuse a batch of which more rows would be suppressed than allowed, or all.
+    """Refuse a batch with more suppressed rows than allowed, or without a released row.
 
     Parameters
     ----------
@@ -291,35 +291,35 @@ def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) ->
     ------
     InfeasibleError
     """
-    most = policy.max_suppression if allowed is None else allowed
+    largest = policy.max_suppression if allowed is None else allowed
     fits = allowed is not None or fate.outside <= _FIFTH * rows
-    if fits and fate.suppressed / rows <= most and fate.suppressed < rows:
+    if fits and fate.suppressed / rows <= largest and fate.suppressed < rows:
         return
-    some = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
+    amount = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
     share = setting("max_suppression=", "--max-suppression")
     ways = []
     if fate.too_small:
         ways.append(f"let rows of classes that fail wait ({setting('hold=True', '--hold')})")
     if fate.suppressed < rows:
         ways.append(
-            f"raise {share} (now {most:.2%})" if fits else f"give {share} with this call if that is meant"
+            f"raise {share} (now {largest:.2%})" if fits else f"give {share} with this call if that is meant"
         )
     facts = [unknown_values(fate.unknown), "" if fits else "the recoding does not fit the batch"]
     way_out = ", or ".join(filter(None, [", ".join(ways), "anonymize both tables together"]))
     raise InfeasibleError(
-        f"apply: {some} would be suppressed ({fate.outside} are covered by no cell, {fate.too_small} in "
+        f"apply: {amount} would be suppressed ({fate.outside} are covered by no cell, {fate.too_small} in "
         f"classes that fail); {'; '.join([*filter(None, facts), way_out])}"
     )
 
 
 def unknown_values(unknown: dict[str, int]) -> str:
-    """Say how many rows have values that a recoding does not know; nothing where none has."""
+    """Count the rows with values that a recoding does not know, in words."""
     columns = (f"{name!r} in {rows:,} row{'s' * (rows > 1)}" for name, rows in unknown.items())
     return f"values that the recoding does not know: {', '.join(columns)}" if unknown else ""
 
 
 def counted_release(table: Any, policy: Policy, *, starred: bool = False) -> Part:
-    """Count a released table: its cells, and that all of its keys count.
+    """Count a released table as a part whose keys all count.
 
     Parameters
     ----------
@@ -328,15 +328,18 @@ def counted_release(table: Any, policy: Policy, *, starred: bool = False) -> Par
     """
     from incrowd.engines import engine_for
 
-    there = policy.schema.without_perturbed()
-    joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
-    found = engine_for(table, starred=starred).count(there.measured(person=False), joint=joint).frequency
-    shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
-    return shown, np.ones(found.keys, np.bool_), found
+    schema = policy.schema.without_perturbed()
+    joint = any(model.is_joint for model in policy.models) and len(schema.sensitive) > 0
+    frequency = engine_for(table, starred=starred).count(schema.measured(person=False), joint=joint).frequency
+    labels: Shown = [
+        (codes, domain.values) for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+    ]
+    return labels, np.ones(frequency.keys, np.bool_), frequency
 
 
-def _as_counted(schema: Schema, plainly: Schema) -> Schema:
+def _as_counted(schema: Schema, counting: Schema) -> Schema:
     """Return the schema with the quasi-identifiers as they were counted."""
     return schema.with_attributes(
-        plainly[attribute.name] if attribute.role == "quasi" else attribute for attribute in schema.attributes
+        counting[attribute.name] if attribute.role == "quasi" else attribute
+        for attribute in schema.attributes
     )

@@ -1,4 +1,4 @@
-"""How a batch of new rows is judged: alone, and with the earlier release."""
+"""Judges of a batch of new rows: alone, and with the earlier release."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MadeFrom = tuple[FrequencyTable, Recoding] | None
 
 @dataclass(frozen=True)
 class BatchJudge:
-    """The judge of a recoded batch: once for each reading of it, alone or with the earlier release.
+    """The judge of a recoded batch, alone or with the earlier release.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class BatchJudge:
 
     @classmethod
     def of(
-        cls, batch: Batch, carried: Recoding, policy: Policy, earlier: Earlier, both: Both | None
+        cls, batch: Batch, recoding: Recoding, policy: Policy, earlier: Earlier, both: Both | None
     ) -> BatchJudge:
-        """Keep the counts of the rows before they were recoded.
+        """Keep the counts of the rows before recoding.
 
         Parameters
         ----------
@@ -59,18 +59,18 @@ class BatchJudge:
         def made_from() -> Iterator[MadeFrom]:
             for beside in earlier.beside:
                 if not beside:
-                    yield carried.leaving(batch.frequency) if _is_carried(schema) else None
+                    yield recoding.leaving(batch.frequency) if _needs_raw_rows(schema) else None
                 elif both is None:
                     yield None
                 else:
-                    part, places = _part(batch, carried)
-                    there = both if places is None else both.leaving(places)
-                    yield _both([part, *beside], schema, there)
+                    part, places = _part(batch, recoding)
+                    leaving = both if places is None else both.leaving(places)
+                    yield _people_of_parts([part, *beside], schema, leaving)
 
         return cls(policy, earlier, tuple(made_from()))
 
     def judged(self, released: Any) -> list[Assessment]:
-        """Measure a recoded batch as often as it is judged, and refuse it where a model does not hold.
+        """Measure a recoded batch in each combination, and refuse a model that does not hold.
 
         Raises
         ------
@@ -78,13 +78,13 @@ class BatchJudge:
         """
         batch = counted_release(released, self.policy)
         times = list(zip(self.earlier.beside, self.made_from, strict=True))
-        found = [self._once(batch, beside, made_from) for beside, made_from in times]
+        assessments = [self._assessment(batch, beside, made_from) for beside, made_from in times]
         beside, made_from = times[0]
         if batch[2].suppressed and self.policy.suppressed != "keep" and not (beside and made_from):
             # Suppressed records that leave are a class. Beside people of two tables they were judged before.
             starred = counted_release(released, self.policy, starred=True)
             refuse_failing(self._classes(starred, beside, made_from), self.policy.models)
-        return found
+        return assessments
 
     def _classes(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> EquivalenceClasses:
         counted, _ = together([*beside, batch], self.policy.schema.without_perturbed())
@@ -92,7 +92,7 @@ class BatchJudge:
             counted = add_people(add_sensitive(counted, *made_from), *made_from)
         return EquivalenceClasses.of_keys(counted)
 
-    def _once(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
+    def _assessment(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
         from incrowd.release.jobs.assess import assess_classes
         from incrowd.release.jobs.checks import judge
 
@@ -107,31 +107,31 @@ class BatchJudge:
             raise InfeasibleError(f"{error} (in the batch and the earlier release together)") from None
         if made_from is not None or not beside:
             return assessment
-        return replace(assessment, notes=_unmeasured(policy.schema))
+        return replace(assessment, notes=_unmeasured_columns(policy.schema))
 
 
-def _part(batch: Batch, carried: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
-    """Return the part of a batch that leaves, and the places of its rows; None where all leave."""
-    if not carried.left_out:
-        return (batch.shown, ~carried.suppressed, batch.frequency), None
-    kept = ~carried.starred
-    shown = [(numbers[kept], labels) for numbers, labels in batch.shown]
-    left, _ = carried.leaving(batch.frequency)
-    return (shown, np.ones(left.keys, np.bool_), left), batch.counted.places_of(kept)
+def _part(batch: Batch, recoding: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
+    """Return the released part of a batch and the places of its rows, or None if all are released."""
+    if not recoding.left_out:
+        return (batch.shown, ~recoding.suppressed, batch.frequency), None
+    leaving = ~recoding.starred
+    shown = [(numbers[leaving], labels) for numbers, labels in batch.shown]
+    frequency, _ = recoding.leaving(batch.frequency)
+    return (shown, np.ones(frequency.keys, np.bool_), frequency), batch.counted.places_of(leaving)
 
 
-def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
-    """Count the people of a batch and of the earlier release, whose cells stay as they are."""
+def _people_of_parts(parts: Sequence[Part], schema: Schema, both: Both) -> tuple[FrequencyTable, Recoding]:
+    """Count the people of a batch and of the earlier release, whose cells stay unchanged."""
     from incrowd.engines.surveyed import of_rows
 
-    counted, keys = together(parts, schema, known.people_of_each)
+    counted, keys = together(parts, schema, both.people_of_each)
     if is_surveyed(schema):
         rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
-        counted = of_rows(rows, schema, known.weights, known.homes, known.people)
+        counted = of_rows(rows, schema, both.weights, both.homes, both.people)
     return counted, RecodedBatch.as_it_is(counted)
 
 
-def _unmeasured(schema: Schema) -> tuple[str, ...]:
+def _unmeasured_columns(schema: Schema) -> tuple[str, ...]:
     """Say which figures are not measured beside an earlier release whose raw table is unknown."""
     names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
     if not names:
@@ -143,6 +143,6 @@ def _unmeasured(schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _is_carried(schema: Schema) -> bool:
+def _needs_raw_rows(schema: Schema) -> bool:
     """Say whether the figures of a batch need more of its rows than the released columns."""
     return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)

@@ -1,4 +1,4 @@
-"""The even spread of released cells over the values that they stand for."""
+"""The even spread of released cells over their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CELLS = 50_000_000
 
 
 class Spread:
-    """The ranks that the released cells of a column stand for, each rank of a cell as likely as the others.
+    """The ranks of each released cell of a column, each rank equally likely.
 
     Attributes
     ----------
@@ -70,8 +70,8 @@ class Spread:
         """Return the share of each rank in each cell: float64[cells, size]."""
         ranks = np.arange(self.domain.size)
         within = (ranks >= self.lo[:, None]) & (ranks <= self.hi[:, None])
-        for number, held in self.sets.items():
-            within[number] = np.isin(ranks, held)
+        for number, ranks_of_cell in self.sets.items():
+            within[number] = np.isin(ranks, ranks_of_cell)
         return np.asarray(within / self.wide[:, None])
 
     def numbers(self) -> NDArray[np.float64] | None:
@@ -79,8 +79,8 @@ class Spread:
         values = self.domain.places
         if self.domain.kind == "category" or np.isnan(values).all():
             return None
-        known = ~np.isnan(values)
-        sums, counts = self.over(np.where(known, values, 0.0)), self.over(known.astype(np.float64))
+        has_number = ~np.isnan(values)
+        sums, counts = self.over(np.where(has_number, values, 0.0)), self.over(has_number.astype(np.float64))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums / counts)
 
@@ -134,8 +134,8 @@ def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence
         domain.name: pl.Series([domain.values[rank] for rank in column.tolist()], dtype=pl.String)
         for domain, column in zip(domains, ranks, strict=True)
     }
-    counted = {"before": before[occurring], "after": np.maximum(after[occurring], 0.0)}
+    counts = {"before": before[occurring], "after": np.maximum(after[occurring], 0.0)}
     mark = ""
-    while any(name + mark in texts for name in counted):
+    while any(name + mark in texts for name in counts):
         mark += " (count)"
-    return pl.DataFrame({**texts, **{name + mark: figures for name, figures in counted.items()}})
+    return pl.DataFrame({**texts, **{name + mark: figures for name, figures in counts.items()}})

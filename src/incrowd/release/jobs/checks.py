@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_levels(policy: Policy) -> None:
-    """Refuse levels and weights that the policy's algorithm does not know."""
+    """Refuse levels and weights that the policy's algorithm does not support."""
     algorithm = policy.algorithm
     for attribute in policy.schema.quasi:
         if attribute.levels is not None and not algorithm.full_domain:
@@ -41,7 +41,7 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
 
 
 def styled(policy: Policy) -> Schema:
-    """Return the schema with the style and ends of each quasi-identifier, and columns as they are counted."""
+    """Return the schema for counting, with the style and the ends of each quasi-identifier."""
     return policy.schema.with_attributes(each.as_counted() for each in policy.written.attributes)
 
 
@@ -66,13 +66,13 @@ def judge(assessment: Assessment, policy: Policy, suppression: Suppression | Non
             f"{setting('wildcards', '--wildcards')} to 'value'"
         )
     left_out = 0 if suppression is None else suppression.left_out
-    gone, records = assessment.suppressed + left_out, assessment.records + left_out
-    if gone and gone / records > policy.max_suppression:
+    suppressed, records = assessment.suppressed + left_out, assessment.records + left_out
+    if suppressed and suppressed / records > policy.max_suppression:
         problems.insert(
             0,
-            f"{gone} of {records} records are suppressed (* in every "
-            f"quasi-identifier{', or left out for that' if left_out else ''}), {gone / records:.2%} where "
-            f"{policy.max_suppression:.2%} "
+            f"{suppressed} of {records} records are suppressed (* in every "
+            f"quasi-identifier{', or left out for that' if left_out else ''}), {suppressed / records:.2%} "
+            f"where {policy.max_suppression:.2%} "
             "may be; loosen the models, name fewer quasi-identifiers"
             + _wide_ranges(policy)
             + _starred_roots(policy)
@@ -84,7 +84,7 @@ def judge(assessment: Assessment, policy: Policy, suppression: Suppression | Non
 
 
 def _wide_ranges(policy: Policy) -> str:
-    """Say which change helps where a range of a whole column is `*`."""
+    """Return the remedy for ranges that become `*`, or "" if there is none."""
     rounded = any(each.hierarchy is None and each.ends != "exact" for each in policy.schema.quasi)
     if policy.ends == "exact" or not rounded or policy.algorithm.full_domain:
         return ""
@@ -93,7 +93,7 @@ def _wide_ranges(policy: Policy) -> str:
 
 
 def _starred_roots(policy: Policy) -> str:
-    """Say which change helps where classes at the roots of hierarchies look like suppressed records."""
+    """Return the remedy for classes of hierarchy roots that look suppressed, or "" if there is none."""
     if not names_starred_root(policy.schema.quasi):
         return ""
     return f", give {STARRED_ROOT} to a hierarchy, since a class of * alone is suppressed,"
@@ -111,19 +111,19 @@ def shortfall(measured: ModelResult) -> str:
 
 
 def telling_columns(counted: Counted, schema: Schema, *, force: bool) -> list[str]:
-    """Return the columns that the order of the rows tells; refuse to keep such an order unless `force`.
+    """Return the columns that the order of the rows reveals, or refuse such an order.
 
     Raises
     ------
     ParameterError
         When the order tells a column, or the rows have no order.
     """
-    found = counted.columns_in_order(schema)
-    if found and not force:
-        kept = setting("keep_order", "--keep-order or keep_order = true")
+    columns = counted.columns_in_order(schema)
+    if columns and not force:
+        keep_order = setting("keep_order", "--keep-order or keep_order = true")
         raise ParameterError(
-            f"the rows are in the order of {named(found)}, so the rows around a row would tell more of it "
-            f"than its cells do; leave {kept} out, or keep the order all the same with "
+            f"the rows are in the order of {named(columns)}, so the rows around a row would tell more of it "
+            f"than its cells do; leave {keep_order} out, or keep the order all the same with "
             + setting("force=True", "--force")
         )
-    return found
+    return columns

@@ -59,11 +59,11 @@ class Comparison(InNotebooks):
         return f"Comparison({self.records:,} records, {len(self.runs)} runs, {done} with a release)"
 
     def averaged(self) -> list[ComparisonRun]:
-        """Average runs that differ in the seed alone; those without a release count if all are so."""
-        together: dict[tuple[object, ...], list[ComparisonRun]] = {}
+        """Average runs that differ in the seed alone."""
+        groups: dict[tuple[object, ...], list[ComparisonRun]] = {}
         for run in self.runs:
-            together.setdefault((run.algorithm, run.k, run.l, run.t), []).append(run)
-        return [_average(runs) for runs in together.values()]
+            groups.setdefault((run.algorithm, run.k, run.l, run.t), []).append(run)
+        return [_average(runs) for runs in groups.values()]
 
     @property
     def complete(self) -> bool:
@@ -163,7 +163,7 @@ class Comparison(InNotebooks):
         }
 
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write a report as ``.html``, ``.pdf`` or ``.json``: small multiples, tables and sentences.
+        """Write a report as ``.html``, ``.pdf`` or ``.json`` with charts, tables and sentences.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`.
         """
@@ -181,7 +181,7 @@ class Comparison(InNotebooks):
         about: str = "",
         force: bool = False,
     ) -> None:
-        """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
+        """Write a PDF of one page with time, LM and MD against k, and against l if measured.
 
         Parameters and errors are those of `incrowd.report.one_page.write_one_page`.
         """
@@ -297,7 +297,7 @@ def _settings(
     *,
     shuffle: bool,
 ) -> list[_Setting]:
-    """Cross algorithms, limits (k, l, t) and seeds; an algorithm without a seed runs once."""
+    """Cross algorithms, limits (k, l, t) and seeds into the settings of all runs."""
     settings = []
     for algorithm in algorithms:
         shuffled = shuffle and algorithm.by_record and not algorithm.seeded
@@ -315,7 +315,7 @@ def _settings(
 
 
 def _check_table(table: Any, schema: Schema, *, shuffle: bool) -> None:
-    """Refuse a table that no run could take."""
+    """Refuse a table that no run can take."""
     from incrowd.engines import engine_for
 
     engine = engine_for(table)
@@ -331,7 +331,7 @@ def _check_table(table: Any, schema: Schema, *, shuffle: bool) -> None:
 
 
 def _check_treatments(schema: Schema, engine: Engine) -> None:
-    """Refuse settings once that would fail in every run; each run treats the columns anew."""
+    """Refuse treatments that would fail in every run."""
     sources = {each.treatment.key_source for each in schema.treated if each.treatment is not None}
     if "prompt" in sources:
         raise ParameterError(
@@ -354,7 +354,7 @@ def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]
 
 
 def _lazy(table: Any) -> pl.LazyFrame | None:
-    """Return the rows of opened files or of a lazy frame; None where they are in memory or elsewhere."""
+    """Return the lazy rows of opened files or of a lazy frame, or None for other tables."""
     from incrowd.core.io.streams import Files
 
     if isinstance(table, Files):
@@ -377,17 +377,20 @@ def _shuffled(table: Any, seed: int) -> Any:
 
 
 def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
-    """Load the kernels of every algorithm, so that no run is charged for it."""
+    """Run every algorithm on a few rows, so that no measured run includes loading time."""
     lazy = _lazy(table)
-    few = _frame(table)[:_WARM].to_native() if lazy is None else lazy.head(_WARM).collect()
+    sample = _frame(table)[:_WARM].to_native() if lazy is None else lazy.head(_WARM).collect()
     for setting in {str(setting.algorithm): setting for setting in settings}.values():
         run_of(
-            ComparisonRun("", None, None, None, None), few, replace(setting, max_suppression=1.0), population
+            ComparisonRun("", None, None, None, None),
+            sample,
+            replace(setting, max_suppression=1.0),
+            population,
         )
 
 
 def run_of(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> ComparisonRun:
-    """Make a release by a policy, and return a run with its figures, or with the reason why it has none."""
+    """Anonymize a table, and return the run with figures or with the reason of the failure."""
     try:
         release = anonymize(table, policy, population=population, unanswered="write")
     except IncrowdError as error:

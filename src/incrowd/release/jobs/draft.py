@@ -1,6 +1,6 @@
 """Drafting a policy: guessed roles of a table's columns, each with its reason, and questions.
 
-What cannot be known from outside is a question (`role = "?"`), and no job runs until it is answered. The
+A role that the table does not show is a question (`role = "?"`), and no job runs until it is answered. The
 draft shows names and counts, never values.
 """
 
@@ -94,7 +94,7 @@ class Draft:
         return questions_of(self.guesses)
 
     def having(self, role: str) -> list[str]:
-        """Name the columns of a role, ``?`` for questions."""
+        """Return the names of the columns with a role, ``?`` for questions."""
         return [guess.name for guess in self.guesses if guess.role == role]
 
     @property
@@ -104,22 +104,22 @@ class Draft:
 
     @property
     def rounded(self) -> list[str]:
-        """Columns of numbers that are released rounded, since few rows share the exact ones."""
+        """Columns of numbers that are released rounded because few rows share a number."""
         return [guess.name for guess in self.guesses if guess.treatment is not None]
 
     @property
     def spelled(self) -> list[str]:
-        """Columns that write numbers or dates in another way, and are not left out."""
+        """Released columns with numbers or dates in another notation."""
         return [guess.name for guess in self.guesses if len(guess.ways) == 1 and guess.role not in UNRELEASED]
 
     @property
     def unread(self) -> list[str]:
-        """Columns whose texts do not tell how they write numbers or dates."""
+        """Released columns whose notation of numbers or dates is ambiguous."""
         return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role not in UNRELEASED]
 
     @property
     def answered_variously(self) -> list[str]:
-        """Columns that write yes or no in several ways, and are not left out."""
+        """Released columns with several spellings of yes or no."""
         return [
             guess.name
             for guess in self.guesses
@@ -128,7 +128,7 @@ class Draft:
 
     @property
     def repeated(self) -> list[str]:
-        """Ids that have several rows each, and do not say whose row it is in the draft."""
+        """Ids with several rows each that do not have the role person."""
         return [guess.name for guess in self.guesses if guess.repeated and guess.role != "person"]
 
 
@@ -142,7 +142,7 @@ def draft_policy(
     labels: Mapping[str, str] | None = None,
     missing_codes: Mapping[str, Sequence[str]] | None = None,
 ) -> Draft:
-    """Draft a policy file with comments, and try it unless there are questions.
+    """Draft a policy file with comments, and try the draft unless there are questions.
 
     Parameters
     ----------
@@ -169,17 +169,19 @@ def draft_policy(
         row, or when there are two rows of names.
     """
     # Of a table whose names do not come from a line none can be a row.
-    if was_read(table) and (many := _row_for_header(table)):
+    if was_read(table) and (suspicious := _row_for_header(table)):
         raise TableError(
-            f"{source}: the first line looks like a row and not like a header ({many} of {table.width} names "
-            f"look like values of their columns); name the columns with "
+            f"{source}: the first line looks like a row and not like a header ({suspicious} of {table.width} "
+            f"names look like values of their columns); name the columns with "
             f"{setting('CsvFormat(names=...)', '--names')}, or rename these columns"
         )
     refuse_double_header(table, source)
-    said = {} if labels is None else labels
-    own = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
+    column_labels = {} if labels is None else labels
+    codes_of_column = {name: tuple(codes) for name, codes in (missing_codes or {}).items()}
     profiles = [
-        profile_of(table[name], name, (*null_values, *own.get(name, ())), said.get(name, ""))
+        profile_of(
+            table[name], name, (*null_values, *codes_of_column.get(name, ())), column_labels.get(name, "")
+        )
         for name in table.columns
     ]
     fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
@@ -187,22 +189,29 @@ def draft_policy(
     missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
     if missing != null_values:
         # Without its fillers a column may turn out to hold numbers or dates.
-        again = {name for name, text, _ in fillers if text in sure}
+        refilled = {name for name, text, _ in fillers if text in sure}
         profiles = [
-            profile_of(table[column.name], column.name, (*missing, *own.get(column.name, ())), column.label)
-            if column.name in again
+            profile_of(
+                table[column.name],
+                column.name,
+                (*missing, *codes_of_column.get(column.name, ())),
+                column.label,
+            )
+            if column.name in refilled
             else column
             for column in profiles
         ]
         fillers += [
             (column.name, text, share)
             for column in profiles
-            if column.name in again
+            if column.name in refilled
             for text, share in column.fillers
             if text not in sure
         ]
     guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
-    guesses = tuple(replace(guess, missing=own.get(guess.name, ())) for guess in joined_questions(guesses))
+    guesses = tuple(
+        replace(guess, missing=codes_of_column.get(guess.name, ())) for guess in joined_questions(guesses)
+    )
     if answered is not None:
         roles = answered(questions_of(guesses))
         guesses = tuple(
@@ -211,16 +220,16 @@ def draft_policy(
         )
     kept_open = not ask and not _has_quasi(guesses, profiles) and any(map(_is_open, guesses))
     if not ask and not kept_open:
-        guesses = tuple(map(_unasked, guesses))
+        guesses = tuple(map(_without_question, guesses))
     fillers = list(dict.fromkeys(fillers))
     pairs = determined(table, _released(guesses))
 
     def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
-        return _written(guesses, source, missing, fillers, _among(pairs, guesses), settings)
+        return _policy_text(guesses, source, missing, fillers, _released_pairs(pairs, guesses), settings)
 
     if any(map(_is_open, guesses)):
         # It runs once the questions are answered. What is known already is rounded as far as a run shows.
-        sketch, _, _ = try_draft(table, tuple(map(_unasked, guesses)), write)
+        sketch, _, _ = try_draft(table, tuple(map(_without_question, guesses)), write)
         guesses = tuple(
             guess if _is_open(guess) else replace(guess, treatment=one.treatment, recipe=one.recipe)
             for guess, one in zip(guesses, sketch, strict=True)
@@ -228,7 +237,7 @@ def draft_policy(
         text, trial = write(guesses, AS_DRAFTED), None
     else:
         guesses, text, trial = try_draft(table, guesses, write)
-    telling = tuple(_among(pairs, guesses))
+    telling = tuple(_released_pairs(pairs, guesses))
     return Draft(guesses, table.height, missing, tuple(fillers), text, telling, trial, kept_open)
 
 
@@ -236,8 +245,8 @@ def _released(guesses: Iterable[Guess]) -> list[str]:
     return [guess.name for guess in guesses if guess.role not in UNRELEASED]
 
 
-def _among(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) -> list[tuple[str, str]]:
-    """Return those pairs of columns of which both are released."""
+def _released_pairs(pairs: Iterable[tuple[str, str]], guesses: Iterable[Guess]) -> list[tuple[str, str]]:
+    """Return the pairs of columns of which both are released."""
     released = set(_released(guesses))
     return [pair for pair in pairs if released.issuperset(pair)]
 
@@ -249,7 +258,7 @@ def _is_open(guess: Guess) -> bool:
 def _with_people(
     table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
 ) -> list[Guess]:
-    """Recognize ids of people by facts that never change of a person, or by the periods of a panel.
+    """Recognize ids of people by facts that never change, or by the periods of a panel.
 
     Such facts are birth and sex, or else the origin.
     """
@@ -258,17 +267,23 @@ def _with_people(
     pairs = zip(guesses, profiles, strict=True)
     candidates = {guess.name: column for guess, column in pairs if may_name_people(guess, column)}
     panels = ids_of_panels(table, list(candidates), periods)
-    found = list(guesses)
+    guesses_with_ids = list(guesses)
     for place, guess in enumerate(guesses):
         if guess.name not in candidates:
             continue
         fixed = columns_of_ids(table, guess.name, marks, null_values)
-        once = panels.get(guess.name, [])
-        if fixed or once:
-            why = f"each value has one {named(fixed)}" if fixed else f"no value has one {named(once)} twice"
-            reason = f"it repeats, and {why}: {candidates[guess.name].counted}"
-            found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
-    people = [guess.name for guess in found if guess.named]
+        periods_of_id = panels.get(guess.name, [])
+        if fixed or periods_of_id:
+            evidence = (
+                f"each value has one {named(fixed)}"
+                if fixed
+                else f"no value has one {named(periods_of_id)} twice"
+            )
+            reason = f"it repeats, and {evidence}: {candidates[guess.name].counted}"
+            guesses_with_ids[place] = replace(
+                guess, role="identifying", reason=reason, repeated=True, named=True
+            )
+    people = [guess.name for guess in guesses_with_ids if guess.named]
     # A fact that no two people share, such as the days of an observation, tells their sex as an id does.
     people = [name for name in people if names_ids(name)] or people
     # A stay has one sex, too: of several ids the one that all others tell is the person's.
@@ -276,11 +291,11 @@ def _with_people(
         one for one in people if all(columns_of_ids(table, other, [one]) for other in people if other != one)
     ]
     chosen = coarsest if len(coarsest) == 1 else people
-    return [replace(guess, named=guess.name in chosen) for guess in found]
+    return [replace(guess, named=guess.name in chosen) for guess in guesses_with_ids]
 
 
 def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
-    """Say whether a quasi-identifier is known that has several values, which records share."""
+    """Say whether a quasi-identifier has several values that records share."""
     return any(
         guess.role == "quasi"
         and len(guess.ways) < 2
@@ -290,8 +305,8 @@ def _has_quasi(guesses: Sequence[Guess], profiles: Sequence[Profile]) -> bool:
     )
 
 
-def _unasked(guess: Guess) -> Guess:
-    """Leave a column out where there is a question about it."""
+def _without_question(guess: Guess) -> Guess:
+    """Leave a column out if there is a question about it."""
     if not _is_open(guess):
         return guess
     spelled = guess.role != OPEN_ROLE
@@ -299,7 +314,7 @@ def _unasked(guess: Guess) -> Guess:
     return replace(leave_out(guess, why), unanswered=True)
 
 
-def _written(
+def _policy_text(
     guesses: Sequence[Guess],
     source: str,
     null_values: tuple[str, ...],
@@ -385,7 +400,7 @@ def _column(guess: Guess) -> list[str]:
 
 
 def _by_way(guess: Guess) -> list[str]:
-    """Say how numbers are to be rounded once it is known how they are written."""
+    """Return comments with the rounding for each possible notation of numbers."""
     if guess.role not in ("sensitive", "insensitive"):
         return []
     return [
@@ -397,12 +412,12 @@ def _by_way(guess: Guess) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text that may hold a label or a name on one line, as a comment needs it."""
+    """Return a text on one line without control characters, for a comment."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _spelling(ways: Sequence[Spelling]) -> list[str]:
-    """Write how numbers or dates are written, or ask where the texts do not tell."""
+    """Return the settings of notation, or a question if the notation is ambiguous."""
     if not ways:
         return []
     if len(ways) == 1:
@@ -423,14 +438,14 @@ def _models(guesses: Iterable[Guess]) -> list[str]:
     if repeated and not people:
         named_ids = ", ".join(map(repr, repeated))
         rows = [f"# k counts rows: a person of {named_ids} with many rows counts many times."]
-    asked = OPEN_ROLE in roles and "sensitive" not in roles
+    has_questions = OPEN_ROLE in roles and "sensitive" not in roles
     diversity = [
         "# Every class has at least l distinct values of every sensitive attribute.",
         "[[models]]",
         'model = "l-diversity"',
         "l = 2",
     ]
-    if asked:
+    if has_questions:
         diversity.insert(1, "# Delete this model if the answers say that no column is sensitive.")
     elif "sensitive" not in roles:
         diversity = [f"# {line}" for line in diversity]
@@ -447,7 +462,7 @@ def _models(guesses: Iterable[Guess]) -> list[str]:
 
 
 def _pair_lines(telling: Sequence[tuple[str, str]]) -> list[str]:
-    """Say which columns tell others."""
+    """Return comments on columns that determine others."""
     if not telling:
         return []
     lines = [
@@ -463,24 +478,24 @@ def _pair_lines(telling: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _filler_lines(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:
-    """Say which well-known fillers were met, and whether they are taken for missing below."""
+    """Return comments on well-known fillers, and whether the draft takes them for missing."""
     lines = []
     for text in dict.fromkeys(text for _, text, _ in fillers):
-        columns = [(column, share) for column, found, share in fillers if found == text]
+        columns = [(column, share) for column, filler, share in fillers if filler == text]
         first, share = max(columns, key=lambda each: each[1])
         where = f"{share:.0%} of {first!r}" + (f" and {len(columns) - 1} more columns" if columns[1:] else "")
-        shown = toml_value(text)
+        quoted = toml_value(text)
         elsewhere = (
-            "add it here if it does" if columns[1:] else f"if it does, write missing = [{shown}] below"
+            "add it here if it does" if columns[1:] else f"if it does, write missing = [{quoted}] below"
         )
         meant = "so it is named here" if text in null_values else elsewhere
-        line = f"# {shown} fills {where} and probably means missing; {meant}."
+        line = f"# {quoted} fills {where} and probably means missing; {meant}."
         lines.append(line.replace("\n", " "))
     return lines
 
 
 def _row_for_header(table: pl.DataFrame) -> int:
-    """Return how many names of columns look like values of their columns, where that is a row; 0 where not.
+    """Count the column names that look like values, or return 0 for a true header.
 
     One name that its column has as a value does no harm: a flag may be set to its own name. So at least half
     of the names have to look like values, and none of the others may be a name that columns usually have.
@@ -493,7 +508,7 @@ def _row_for_header(table: pl.DataFrame) -> int:
 
 
 def _is_like_values(name: str, cells: pl.Series) -> bool:
-    """Say whether a name is a number, a date or an address of mail, stands in its column, or is made alike.
+    """Say whether a name is a number, date or mail address, or resembles the column's values.
 
     ``K00017`` is made like ``K00018``: letters where it has letters, and digits where it has digits.
     """
@@ -506,7 +521,7 @@ def _is_like_values(name: str, cells: pl.Series) -> bool:
         return True
     if not any(sign.isdigit() for sign in text):
         return False
-    known = cells.drop_nulls().head(_SOME)
-    shapes = known.str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")
+    sample = cells.drop_nulls().head(_SOME)
+    shapes = sample.str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")
     shape = pl.Series([text]).str.replace_all(r"\pL+", "a").str.replace_all(r"\pN+", "0")[0]
-    return 2 * int((shapes == shape).sum()) > len(known)
+    return 2 * int((shapes == shape).sum()) > len(sample)

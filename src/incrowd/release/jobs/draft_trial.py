@@ -1,4 +1,4 @@
-"""A draft is tried before it is written: the disclosures that it allows, and the changes that it needs."""
+"""The trial of a draft before it is written: disclosures, and changes that the draft needs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Trial:
 def try_draft(
     table: pl.DataFrame, guesses: Sequence[Guess], write: Callable[[Sequence[Guess], Sequence[str]], str]
 ) -> tuple[tuple[Guess, ...], str, Trial]:
-    """Try a draft in memory, and change it until it runs and no point is open that a change removes.
+    """Try a draft in memory, and change the draft until it runs and no change removes an open point.
 
     Cells may list more values, up to 20, or have the value or ``*``. As many records as have to be may be
     suppressed, a fifth at most. What is changed for open points is said in `Remedies`. Of a large table,
@@ -92,25 +92,25 @@ def try_draft(
         except InputError as error:
             problem, share = str(error), None
         else:
-            changed = remedies.apply(draft.guesses, release)
-            if changed is None:
+            new_guesses = remedies.apply(draft.guesses, release)
+            if new_guesses is None:
                 break
-            draft = replace(draft, guesses=changed)
+            draft = replace(draft, guesses=new_guesses)
             continue
         if share is None:
-            changed = remedies.leave_out(draft.guesses)
-            if changed is None:
+            new_guesses = remedies.leave_out(draft.guesses)
+            if new_guesses is None:
                 return tuple(guesses), write(guesses, AS_DRAFTED), Trial(rows.height, problem=problem)
-            draft, shares = replace(draft, guesses=changed, share=0.0), iter(_SHARES)
+            draft, shares = replace(draft, guesses=new_guesses, share=0.0), iter(_SHARES)
             continue
         draft = replace(draft, share=share)
-    found = release.suppression.share(release.privacy.records)
+    suppressed_share = release.suppression.share(release.privacy.records)
     if draft.share and rows is table:
-        draft = replace(draft, share=math.ceil(found * 100) / 100)
+        draft = replace(draft, share=math.ceil(suppressed_share * 100) / 100)
     text = write(draft.guesses, draft.settings())
     trial = Trial(
         rows.height,
-        found,
+        suppressed_share,
         release.utility["loss"].value,
         draft.changes(),
         remedies.in_words(),
@@ -121,7 +121,7 @@ def try_draft(
 
 @dataclass(frozen=True)
 class _Draft:
-    """A draft, and the changes to it."""
+    """A draft with its changes."""
 
     guesses: tuple[Guess, ...]
     share: float = 0.0
@@ -129,7 +129,7 @@ class _Draft:
     flat: tuple[str, ...] = ()
 
     def without_list(self, column: str, longest: int) -> _Draft:
-        """Allow the list that a column needs, if it is short; else let the column have the value or ``*``."""
+        """Allow a list of values in a column, or let the column have the value or ``*``."""
         if self.set_limit < longest <= _LISTED:
             return replace(self, set_limit=longest)
         spec: dict[str, object] = {"flat": True}
@@ -142,8 +142,8 @@ class _Draft:
 
     def settings(self) -> list[str]:
         """Write the settings of the whole policy."""
-        tried = "  # the draft was tried: less does not do" if self.share else ""
-        lines = [f"max_suppression = {self.share}{tried}"]
+        comment = "  # the draft was tried: less does not do" if self.share else ""
+        lines = [f"max_suppression = {self.share}{comment}"]
         if self.set_limit:
             lines += ["# Values that a cell may list. The draft was tried: fewer do not do.",
                       f"set_limit = {self.set_limit}"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""ensure_privacy(): delete the classes that fail, until none does."""
+"""ensure_privacy(): delete failing classes until every class satisfies the conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The deletions of one round: classes and records, and how many classes failed each condition."""
+    """The deletions of one round: classes and records, and the failures of each condition."""
 
     classes: int
     records: int
@@ -70,7 +70,7 @@ class ProcessedTable(InNotebooks):
         return sum(each.records for each in self.rounds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("processing"),
             "records": self.records,
@@ -160,14 +160,16 @@ def ensure_privacy(  # noqa: PLR0913
     rows = frequency.key_of_row("ensure_privacy")
     if keep_order:
         telling_columns(counted, schema, force=force)
-    left = _deleted(frequency, _Conditions(t, k, l), max_rounds)
-    kept = np.isin(rows, np.append(left.keys, -1))
-    frame = nw.from_native(engine.native, eager_only=True).filter(kept.tolist())
-    written = without_traces(frame, {name: frame[name] for name in columns})
+    remaining = _delete_failing(frequency, _Conditions(t, k, l), max_rounds)
+    keep = np.isin(rows, np.append(remaining.keys, -1))
+    frame = nw.from_native(engine.native, eager_only=True).filter(keep.tolist())
+    released = without_traces(frame, {name: frame[name] for name in columns})
     if not keep_order:
-        written = frame_in_order(written, RandomOrder())
-    scored = (score or P29(0.0)).of(left.classes.counted, describe=False)
-    return ProcessedTable(written, left.rounds, frequency.rows, len(left.classes), left.clean, scored)
+        released = frame_in_order(released, RandomOrder())
+    p29 = (score or P29(0.0)).of(remaining.classes.counted, describe=False)
+    return ProcessedTable(
+        released, remaining.rounds, frequency.rows, len(remaining.classes), remaining.clean, p29
+    )
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class _Conditions:
     l: float  # noqa: E741
 
     def failing(self, classes: EquivalenceClasses) -> list[NDArray[np.bool_]]:
-        """Say which classes are too small, too uniform and too far from the table."""
+        """Return masks of the classes that are too small, too uniform, and too far from the table."""
         from incrowd.measures.privacy import NormalizedEntropy, TCloseness
 
         small = classes.sizes <= self.k
@@ -191,7 +193,7 @@ class _Conditions:
 
 
 @dataclass(frozen=True)
-class _Left:
+class _Remaining:
     """The remaining records of a table.
 
     Attributes
@@ -212,8 +214,8 @@ class _Left:
     clean: bool
 
 
-def _deleted(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | None) -> _Left:
-    """Delete the classes that fail, until none does or the rounds are over."""
+def _delete_failing(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | None) -> _Remaining:
+    """Delete failing classes until none is left or the rounds are over."""
     from incrowd.core.table.classes import EquivalenceClasses
 
     frequency, keys = whole, np.arange(whole.keys)
@@ -223,7 +225,7 @@ def _deleted(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | N
         fails = conditions.failing(classes.counted)
         bad = np.logical_or.reduce(fails)
         if not bad.any() or (max_rounds is not None and len(rounds) >= max_rounds):
-            return _Left(keys, classes, tuple(rounds), not bad.any())
+            return _Remaining(keys, classes, tuple(rounds), not bad.any())
         rounds.append(
             Round(int(bad.sum()), int(classes.sizes[bad].sum()), *(int(fail.sum()) for fail in fails))
         )
@@ -233,16 +235,16 @@ def _deleted(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | N
                 "quasi-identifiers, or allow more (t), or less (k, l)"
             )
         keys = keys[~bad]
-        frequency = _people_left(_of_what_is_left(frequency, ~bad), whole, keys)
+        frequency = _with_people(_subset(frequency, ~bad), whole, keys)
 
 
-def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> FrequencyTable:
-    """Return some of the keys as a table of their own: totals are theirs alone."""
+def _subset(frequency: FrequencyTable, keep: NDArray[np.bool_]) -> FrequencyTable:
+    """Return some of the keys as a table whose totals are of these keys alone."""
     from dataclasses import replace
 
-    left = frequency.only(kept)
+    subset = frequency.only(keep)
     return replace(
-        left,
+        subset,
         sensitive=tuple(
             replace(
                 counts,
@@ -250,24 +252,24 @@ def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> Freq
                     np.int64
                 ),
             )
-            for counts in left.sensitive
+            for counts in subset.sensitive
         ),
     )
 
 
-def _people_left(left: FrequencyTable, whole: FrequencyTable, alive: NDArray[np.int64]) -> FrequencyTable:
-    """Count the people of the keys that are left, whose rows in other keys are gone."""
+def _with_people(subset: FrequencyTable, whole: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
+    """Count the people of the remaining keys, without their rows in deleted keys."""
     from incrowd.core.table.people import PersonRows
 
     if whole.people.table is None or whole.people.of_row is None:
-        return left
+        return subset
     # A suppressed row has number -1, which picks the last entry.
     number = np.full(whole.keys + 1, -1, np.int32)
-    number[alive] = np.arange(len(alive), dtype=np.int32)
+    number[keys] = np.arange(len(keys), dtype=np.int32)
     key = number[whole.key_of_row("ensure_privacy")]
-    there = np.flatnonzero(key >= 0)
-    person = whole.people.of_row[there]
-    named = person >= 0
-    person[named] = np.unique(person[named], return_inverse=True)[1]
-    ranks = tuple(counts.rank_of_row()[there] for counts in whole.sensitive)
-    return left.with_person_rows(PersonRows(key[there], person, ranks), whole.people.columns)
+    rows = np.flatnonzero(key >= 0)
+    person = whole.people.of_row[rows]
+    has_person = person >= 0
+    person[has_person] = np.unique(person[has_person], return_inverse=True)[1]
+    ranks = tuple(counts.rank_of_row()[rows] for counts in whole.sensitive)
+    return subset.with_person_rows(PersonRows(key[rows], person, ranks), whole.people.columns)

@@ -69,8 +69,7 @@ class Evaluation(InNotebooks):
         )
 
     def per_record(self, metric: str) -> NDArray[np.float64] | None:
-        """Return the loss of every row under a metric: float64[rows]; None where the metric has no such
-        figure.
+        """Return the loss of every row under a metric: float64[rows], or None if undefined.
 
         Raises
         ------
@@ -109,7 +108,7 @@ class Evaluation(InNotebooks):
         return count_table(self.frequency, self.recoding, columns)
 
     def require_read(self, figure: str) -> None:
-        """Refuse a figure that rests on cells which are not read.
+        """Refuse a figure that depends on unreadable cells.
 
         Raises
         ------
@@ -120,7 +119,7 @@ class Evaluation(InNotebooks):
             raise TableError(f"{figure} is not measured: {cells.text(name)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the tables is in it."""
+        """Return plain data for JSON, without any value of the tables."""
         return {
             **envelope("evaluation"),
             "records": self.records,
@@ -136,15 +135,15 @@ class Evaluation(InNotebooks):
 
     @property
     def people(self) -> dict[str, Any] | None:
-        """The people whom the records stand for, and those of suppressed ones; None without weights."""
+        """The people of all and of suppressed records, or None without sampling weights."""
         sampling = self.frequency.survey.sampling
         if sampling is None:
             return None
-        kept = int(sampling.keys[~self.recoding.suppressed].sum()) / UNIT
+        released = int(sampling.keys[~self.recoding.suppressed].sum()) / UNIT
         return {
             "estimated_by": sampling.column,
             "before": sampling.people,
-            "suppressed": sampling.people - kept,
+            "suppressed": sampling.people - released,
         }
 
 
@@ -158,7 +157,7 @@ def evaluate(
     aligned: bool = False,
     suppressed_as: Sequence[str] = (),
 ) -> Evaluation:
-    """Measure the losses of a release, whoever made it.
+    """Measure the losses of any release, also of another tool.
 
     Which raw row each released row is has to be sure. It is sure by a row map, by a key, and if the caller
     says that the order is kept. It is also sure if all cells are true of the rows in their place, unless the
@@ -196,12 +195,14 @@ def evaluate(
     from incrowd.release.jobs.row_pairs import map_by_key, moved_values
 
     quasi = [replace(each, key_of=()) for each in schema.quasi]
-    counted = Schema.of((*quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values)
-    before = engine_for(loaded(table)).count(counted).frequency
-    written = Schema.of(quasi, null_values=schema.null_values).measured()
+    raw_schema = Schema.of(
+        (*quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
+    )
+    before = engine_for(loaded(table)).count(raw_schema).frequency
+    released_schema = Schema.of(quasi, null_values=schema.null_values).measured()
     try:
         starred = with_stars(loaded(released), [each.name for each in schema.quasi], suppressed_as)
-        after = engine_for(starred).count(written).frequency
+        after = engine_for(starred).count(released_schema).frequency
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     missing, paired_by = before.rows - after.rows, "order"
@@ -217,8 +218,8 @@ def evaluate(
     sampling = before.survey.sampling
     if sampling is not None and sampling.of_row is not None:
         key = frequency.key_of_row("evaluate")
-        found = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
-        frequency = frequency.with_sampling(found)
+        weights = Sampling.of(sampling.column, key, sampling.of_row, frequency.keys)
+        frequency = frequency.with_sampling(weights)
     classes = recoding.classes(frequency)
     return Evaluation(
         frequency.rows,
@@ -235,7 +236,7 @@ def evaluate(
 
 
 def _in_raw_order(released: FrequencyTable, places: NDArray[np.int64], rows: int) -> FrequencyTable:
-    """Return the keys of the raw rows, where each released row is one; those left out are suppressed."""
+    """Return the keys of the raw rows; rows without a released row are suppressed."""
     row_keys = np.full(rows, -1, np.int32)
     row_keys[places] = released.key_of_row("evaluate")
     return replace(released, row_keys=row_keys, suppressed=released.suppressed + rows - released.rows)

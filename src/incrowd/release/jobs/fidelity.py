@@ -1,4 +1,4 @@
-"""Fidelity: how near distributions, associations and counts of a release are to those of the raw table."""
+"""Fidelity of a release: distances of distributions, associations and counts from the raw table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Marginal:
-    """Distance of a column's distribution from that of its released cells, spread evenly over their values.
+    """Distance between the raw and the released distribution of a column, cells spread evenly.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Marginal:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """How strongly two columns go together, before and after.
+    """Strength of the association of two columns, before and after.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Queries:
 
 @dataclass(frozen=True)
 class Fidelity(InNotebooks):
-    """How well a release keeps distributions, associations and counts; made by `fidelity`.
+    """The agreement of distributions, associations and counts with the raw table; see `fidelity`.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Fidelity(InNotebooks):
         return f"Fidelity({len(self.marginals)} columns, {self.queries.queries} queries)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         from dataclasses import asdict
 
         return {
@@ -169,9 +169,9 @@ def fidelity(
     marginals = _marginals(frequency, spreads)
     compared = (_association(frequency, spreads, a, b) for a, b in combinations(range(len(spreads)), 2))
     associations = tuple(pair for pair in compared if pair is not None)
-    asked = _ask(frequency, spreads, queries, columns, selectivity, seed)
+    errors = _query_errors(frequency, spreads, queries, columns, selectivity, seed)
     weighted = () if frequency.survey.sampling is None else _marginals(frequency.in_people, spreads)
-    return Fidelity(marginals, associations, asked, weighted)
+    return Fidelity(marginals, associations, errors, weighted)
 
 
 def _marginals(frequency: FrequencyTable, spreads: Sequence[Spread]) -> tuple[Marginal, ...]:
@@ -185,22 +185,22 @@ def _marginal(frequency: FrequencyTable, j: int, spread: Spread) -> Marginal:
     after = np.bincount(spread.entry, frequency.weights, len(spread.wide)).astype(np.float64)
     q = np.maximum(spread.spread(after) / records, 0.0)
     gap = np.sqrt(p) - np.sqrt(q)
-    moved = None
-    known = ~np.isnan(domain.numbers)
-    if domain.kind != "category" and known.sum() > 1:
-        order = np.argsort(domain.numbers[known])
-        places = domain.places[known][order]
+    distance = None
+    has_number = ~np.isnan(domain.numbers)
+    if domain.kind != "category" and has_number.sum() > 1:
+        order = np.argsort(domain.numbers[has_number])
+        places = domain.places[has_number][order]
         extent = places[-1] - places[0]
         # Of records whose number is known, before and after.
-        mine, theirs = (side[known][order] for side in (p, q))
-        mine, theirs = mine / max(mine.sum(), 1e-300), theirs / max(theirs.sum(), 1e-300)
-        gaps = np.abs(np.cumsum(mine - theirs))[:-1]
-        moved = float(gaps @ np.diff(places) / extent) if extent > 0 else 0.0
+        raw, released = (side[has_number][order] for side in (p, q))
+        raw, released = raw / max(raw.sum(), 1e-300), released / max(released.sum(), 1e-300)
+        gaps = np.abs(np.cumsum(raw - released))[:-1]
+        distance = float(gaps @ np.diff(places) / extent) if extent > 0 else 0.0
     return Marginal(
         domain.name,
         min(float(np.abs(p - q).sum()) / 2, 1.0),
         min(float(np.sqrt((gap**2).sum() / 2)), 1.0),
-        moved,
+        distance,
     )
 
 
@@ -214,12 +214,12 @@ def _association(frequency: FrequencyTable, spreads: list[Spread], a: int, b: in
     place = frequency.codes[a].astype(np.int64) * sizes[1] + frequency.codes[b]
     before = np.bincount(place, weights, sizes[0] * sizes[1]).reshape(sizes).astype(np.float64)
     middles = one.numbers(), other.numbers()
-    together = None
+    correlations = None
     if middles[0] is not None and middles[1] is not None:
         values = [frequency.domains[j].places[frequency.codes[j]] for j in (a, b)]
-        were = _correlation(values[0], values[1], weights)
-        are = _correlation(middles[0][one.entry], middles[1][other.entry], weights)
-        together = None if were is None else (were, are or 0.0)
+        raw = _correlation(values[0], values[1], weights)
+        released = _correlation(middles[0][one.entry], middles[1][other.entry], weights)
+        correlations = None if raw is None else (raw, released or 0.0)
     return Association(
         (one.domain.name, other.domain.name),
         (
@@ -227,19 +227,19 @@ def _association(frequency: FrequencyTable, spreads: list[Spread], a: int, b: in
             _cramers_v(after, [_occurring(side.entry, weights) for side in (one, other)]),
         ),
         (_mutual(before), _mutual(after)),
-        together,
+        correlations,
     )
 
 
 def _independent(joint: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of the pairs that occur, and the products of their margins."""
+    """Return the shares of occurring pairs, and the products of the margins."""
     shares = joint / max(float(joint.sum()), 1e-300)
     occurring = shares > 0
     return shares[occurring], np.outer(shares.sum(axis=1), shares.sum(axis=0))[occurring]
 
 
 def _occurring(codes: NDArray[np.integer], weights: NDArray[np.float64]) -> int:
-    """Count the different values, or cells, that records have."""
+    """Count the distinct values or cells of the records."""
     return len(np.unique(codes[weights > 0]))
 
 
@@ -282,22 +282,22 @@ def _mutual(joint: NDArray[np.float64]) -> float:
 def _correlation(
     one: NDArray[np.float64], other: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> float | None:
-    known = ~np.isnan(one) & ~np.isnan(other)
-    one, other, weights = one[known], other[known], weights[known]
+    has_both = ~np.isnan(one) & ~np.isnan(other)
+    one, other, weights = one[has_both], other[has_both], weights[has_both]
     total = float(weights.sum())
     if not total:
         return None
-    one, other = (_in_one(side - (side @ weights) / total) for side in (one, other))
+    one, other = (_scaled(side - (side @ weights) / total) for side in (one, other))
     spread = float((one**2) @ weights) * float((other**2) @ weights)
     return float(((one * other) @ weights) / spread**0.5) if spread > 0 else None
 
 
-def _in_one(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale values by a power of two so that the largest is about 1, and squares are numbers."""
+def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale values by a power of two to a largest value of about 1."""
     return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
-def _ask(
+def _query_errors(
     frequency: FrequencyTable,
     spreads: list[Spread],
     queries: int,

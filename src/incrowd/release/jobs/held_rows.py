@@ -1,4 +1,4 @@
-"""Raw rows of a batch that wait for the next one, because too few rows like them came."""
+"""Raw rows of a batch that wait for the next batch because their classes are too small."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
 
 
-def rows_in_memory(table: Any, asked: str) -> Engine:
-    """Return the engine of a table in memory; refuse any other, because its rows have no numbers.
+def rows_in_memory(table: Any, setting_text: str) -> Engine:
+    """Return the engine of a table in memory, and refuse other tables.
 
     Parameters
     ----------
-    asked
+    setting_text
         The setting that needs single rows, as it was given.
 
     Raises
@@ -30,7 +30,7 @@ def rows_in_memory(table: Any, asked: str) -> Engine:
     engine = engine_for(table)
     if not isinstance(engine, MemoryEngine):
         raise ParameterError(
-            f"{asked} picks single rows, so all rows have to be in memory; give a frame "
+            f"{setting_text} picks single rows, so all rows have to be in memory; give a frame "
             "or one file: collect a lazy frame, fetch the rows of a database or of Spark"
             + setting("", ", leave --stream out")
         )
@@ -44,7 +44,7 @@ def rows_at(table: Any, places: NDArray[np.int64]) -> Any:
 
 
 def with_held(table: Any, held: Any) -> tuple[Any, int]:
-    """Append rows that an earlier batch held to those of a batch; also return how many these are.
+    """Append rows that an earlier batch held, and return the table and the number of such rows.
 
     Raises
     ------
@@ -54,10 +54,10 @@ def with_held(table: Any, held: Any) -> tuple[Any, int]:
         When the columns do not fit.
     """
     batch, rows = (rows_in_memory(each, setting("held=", "--held")) for each in (table, held))
-    for one, other, whose in ((batch, rows, "held rows have"), (rows, batch, "batch has")):
+    for one, other, subject in ((batch, rows, "held rows have"), (rows, batch, "batch has")):
         lacking = [name for name in one.columns if name not in other.columns]
         if lacking:
-            raise SchemaError(f"the {whose} no column {named(lacking)}; both need the same columns")
+            raise SchemaError(f"the {subject} no column {named(lacking)}; both need the same columns")
     for name in batch.columns:
         kinds = [kind_of_type(each.type_of(name)) for each in (batch, rows)]
         if kinds[0] != kinds[1] and "nothing" not in kinds and len(held):
@@ -67,17 +67,17 @@ def with_held(table: Any, held: Any) -> tuple[Any, int]:
             )
     if not len(held):
         return table, 0
-    here, there = (nw.from_native(each, eager_only=True) for each in (table, held))
-    if there.implementation is not here.implementation:
-        there = nw.from_arrow(there.to_arrow(), backend=here.implementation)
-    return _below(here, there, batch.columns), len(held)
+    batch_frame, held_frame = (nw.from_native(each, eager_only=True) for each in (table, held))
+    if held_frame.implementation is not batch_frame.implementation:
+        held_frame = nw.from_arrow(held_frame.to_arrow(), backend=batch_frame.implementation)
+    return _below(batch_frame, held_frame, batch.columns), len(held)
 
 
-def _below(here: Any, there: Any, columns: list[str]) -> Any:
-    """Put the rows of two frames of one kind into one; numbers and categories get a type that both fit."""
-    one, other = here.to_native(), there.to_native()
-    if here.implementation.is_pandas():
+def _below(top: Any, bottom: Any, columns: list[str]) -> Any:
+    """Concatenate two frames of one kind, with column types that fit both."""
+    one, other = top.to_native(), bottom.to_native()
+    if top.implementation.is_pandas():
         return pd.concat([one, other[columns]], ignore_index=True)
-    if here.implementation.is_pyarrow():
+    if top.implementation.is_pyarrow():
         return pa.concat_tables([one, other.select(columns)], promote_options="permissive")
     return pl.DataFrame({name: one_below_other(one[name], other[name]) for name in columns})

@@ -1,4 +1,4 @@
-"""learn(): the score of a model that was trained on a release and tested on raw records."""
+"""learn(): the scores of models trained on raw and on released records, tested on raw records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST = 20
 
 @dataclass(frozen=True, slots=True)
 class LearningResult(InNotebooks):
-    """Scores of one kind of model on raw records that it was not trained on.
+    """Scores on raw test records of one kind of model, trained on raw and on released records.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LearningResult(InNotebooks):
 
     @property
     def kept(self) -> float | None:
-        """Share of the knowledge in raw records that the release has, too."""
+        """Share of the gain from raw records that training on the release keeps."""
         gain = self.raw - self.baseline
         return (self.released - self.baseline) / gain if gain > 1e-9 else None
 
@@ -137,7 +137,7 @@ def learn(
 def _r2(
     models: Sequence[Any], target: str, tested: NDArray[Any], truth: NDArray[Any], learned: NDArray[Any]
 ) -> list[LearningResult]:
-    """Say how much of a number's variance the models tell."""
+    """Return the R2 of the models for a number."""
     from sklearn.metrics import r2_score
 
     raw, released = (float(r2_score(truth, model.predict(tested))) for model in models)
@@ -148,20 +148,22 @@ def _r2(
 def _accuracy_and_area(
     models: Sequence[Any], target: str, tested: NDArray[Any], truth: NDArray[Any], learned: NDArray[Any]
 ) -> list[LearningResult]:
-    """Say how often the models name the right class, and the area under their curves."""
+    """Return the accuracy of the models, and the area under the ROC curves."""
     from sklearn.metrics import accuracy_score, roc_auc_score
 
     raw, released = (float(accuracy_score(truth, model.predict(tested))) for model in models)
-    values, times = np.unique(learned, return_counts=True)
-    most = values[np.argmax(times)]
-    result = [LearningResult(target, "accuracy", raw, released, float((truth == most).mean()))]
-    known = np.isin(truth, values)
-    if set(np.unique(truth[known])) == set(values):
+    values, counts = np.unique(learned, return_counts=True)
+    most_frequent = values[np.argmax(counts)]
+    result = [LearningResult(target, "accuracy", raw, released, float((truth == most_frequent).mean()))]
+    has_trained_class = np.isin(truth, values)
+    if set(np.unique(truth[has_trained_class])) == set(values):
         areas = []
         for model in models:
-            chances = model.predict_proba(tested[known])
-            shown = chances[:, 1] if len(values) == 2 else chances
-            areas.append(float(roc_auc_score(truth[known], shown, multi_class="ovr", labels=values)))
+            chances = model.predict_proba(tested[has_trained_class])
+            scores = chances[:, 1] if len(values) == 2 else chances
+            areas.append(
+                float(roc_auc_score(truth[has_trained_class], scores, multi_class="ovr", labels=values))
+            )
         result.append(LearningResult(target, "auc", areas[0], areas[1], 0.5))
     return result
 
@@ -174,12 +176,12 @@ def _labels(evaluation: Evaluation, table: Any, target: str) -> tuple[NDArray[An
     quasi = [domain.name for domain in evaluation.frequency.domains]
     engine = engine_for(loaded(table))
     schema = Schema.of([Attribute(name, "quasi") for name in quasi], unlisted="keep")
-    wanted = schema.target(target, engine.columns)
-    counted = engine.count(
-        Schema.of([Attribute(quasi[0], "quasi", kind="category"), replace(wanted, role="sensitive")])
+    attribute = schema.target(target, engine.columns)
+    frequency = engine.count(
+        Schema.of([Attribute(quasi[0], "quasi", kind="category"), replace(attribute, role="sensitive")])
     ).frequency
-    counted.key_of_row("learn")
-    [column] = counted.sensitive
+    frequency.key_of_row("learn")
+    [column] = frequency.sensitive
     domain, ranks = column.domain, column.rank_of_row()
     if domain.kind == "number":
         # Trees and R2 do not depend on the unit.

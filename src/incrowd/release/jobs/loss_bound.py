@@ -1,4 +1,4 @@
-"""A lower bound of the loss of every k-anonymous recoding, to see how far a release is from the best."""
+"""A lower bound of the loss of every k-anonymous recoding, to compare with the loss of a release."""
 
 from __future__ import annotations
 
@@ -110,19 +110,19 @@ def _bound(frequency: FrequencyTable, schema: Schema, k: int, sample: int, seed:
     ranks = np.column_stack([codes.astype(np.int64) for codes in frequency.codes])
     weights = frequency.weights.astype(np.int64)
     whole = frequency.records <= sample
-    asked, drawn = np.arange(frequency.keys), weights
+    sampled, counts = np.arange(frequency.keys), weights
     if not whole:
         random = np.random.default_rng(seed)
         of_row = random.choice(frequency.records, sample, replace=False)
         key = np.searchsorted(np.cumsum(weights), of_row, side="right")
-        asked, drawn = np.unique(key, return_counts=True)
-    found = np.zeros(len(asked), np.int64)
-    work = np.arange(len(asked) + 1, dtype=np.int64) * frequency.keys
-    over_ranges(least_costs, work, asked, Points(ranks, weights), tabulate(costs), k, found)
-    each = found / max(int(costs.whole.sum()), 1)
-    count = int(drawn.sum())
-    value = float(each @ drawn) / count
+        sampled, counts = np.unique(key, return_counts=True)
+    least_loss = np.zeros(len(sampled), np.int64)
+    work = np.arange(len(sampled) + 1, dtype=np.int64) * frequency.keys
+    over_ranges(least_costs, work, sampled, Points(ranks, weights), tabulate(costs), k, least_loss)
+    each = least_loss / max(int(costs.whole.sum()), 1)
+    count = int(counts.sum())
+    value = float(each @ counts) / count
     if whole:
         return LossBound(value, value, count)
-    error = math.sqrt(float(drawn @ (each - value) ** 2) / max(count - 1, 1) / count)
+    error = math.sqrt(float(counts @ (each - value) ** 2) / max(count - 1, 1) / count)
     return LossBound(value, max(value - _CERTAIN * error, 0.0), count)

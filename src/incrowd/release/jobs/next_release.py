@@ -108,15 +108,13 @@ def next_release(  # noqa: PLR0913
     >>> release.m, release.counterfeit_records
     (3, 0)
     """
-    most = _SHARE.check(max_counterfeits, "next_release", "max_counterfeits")
+    max_share = _SHARE.check(max_counterfeits, "next_release", "max_counterfeits")
     UNANSWERED.check(unanswered, "next_release", "unanswered")
-    m, sensitive, schema = _asked(policy)
-    whose = list(keys) or list(policy.schema.person)
-    frame, persons, kind = _people(table, policy, whose)
-    frame = frame.with_columns(_in_one_spelling(frame[sensitive]))
-    values, numbers = _values(
-        frame[sensitive], [_in_one_spelling(_column(each, sensitive)) for each in earlier]
-    )
+    m, sensitive, schema = _requirements(policy)
+    person_columns = list(keys) or list(policy.schema.person)
+    frame, persons, kind = _people(table, policy, person_columns)
+    frame = frame.with_columns(_canonical(frame[sensitive]))
+    values, numbers = _values(frame[sensitive], [_canonical(_column(each, sensitive)) for each in earlier])
     if len(values) < m or frame.is_empty():
         raise InfeasibleError(f"nothing was released: m is {m}, and {sensitive!r} has {len(values)} values")
     signatures = ledger.signatures(persons, sensitive, values["text"])
@@ -127,21 +125,23 @@ def next_release(  # noqa: PLR0913
             "earlier release, and their signature does not have it; leave them out "
             f"({setting('leave_out_changed=True', '--leave-out-changed')})"
         )
-    there = np.setdiff1d(np.arange(len(numbers)), changed)
-    if not len(there):
+    rows = np.setdiff1d(np.arange(len(numbers)), changed)
+    if not len(rows):
         raise InfeasibleError("nothing was released: nobody is left, because every value changed")
-    known = {place: signatures[row] for place, row in enumerate(there.tolist()) if row in signatures}
-    plan = _plan(frame[there], policy, numbers[there], known, len(values))
-    if plan.counterfeits > most * len(plan.rows):
+    known_signatures = {
+        place: signatures[row] for place, row in enumerate(rows.tolist()) if row in signatures
+    }
+    plan = _plan(frame[rows], policy, numbers[rows], known_signatures, len(values))
+    if plan.counterfeits > max_share * len(plan.rows):
         raise InfeasibleError(
             f"nothing was released: {plan.counterfeits:,} of {len(plan.rows):,} records would be "
             f"counterfeit; lower m, or allow more ({setting('max_counterfeits=', '--max-counterfeits')})"
         )
-    came = plan.records(frame[there], sensitive, values["value"], whose)
-    given = replace(
-        policy, schema=schema, models=_models(policy, m), algorithm=_Given(plan.groups), ledger_m=None
+    records = plan.records(frame[rows], sensitive, values["value"], person_columns)
+    fixed_policy = replace(
+        policy, schema=schema, models=_models(policy, m), algorithm=_FixedClasses(plan.groups), ledger_m=None
     )
-    release = anonymize(_of_kind(came, kind), given, csv_format=csv_format, unanswered="write")
+    release = anonymize(_of_kind(records, kind), fixed_policy, csv_format=csv_format, unanswered="write")
     if release.left_out:
         raise InfeasibleError(
             f"nothing was released: {release.left_out:,} records have * in every quasi-identifier and would "
@@ -150,24 +150,24 @@ def next_release(  # noqa: PLR0913
         )
     # A group has each value once, and nobody knows the number of a person's group but by its cells.
     points = tuple(point for point in release.points if GROUP not in point.columns)
-    asked = replace(release.policy, algorithm=policy.algorithm, ledger_m=m)
-    release = replace(release, policy=asked, points=points)
+    released_policy = replace(release.policy, algorithm=policy.algorithm, ledger_m=m)
+    release = replace(release, policy=released_policy, points=points)
     if unanswered == "refuse":
         release.verdict.refuse()
     return SeriesRelease.of(
         release,
-        counterfeits=plan.counted(),
+        counterfeits=plan.counterfeits_by_group(),
         m=m,
         signatures=plan.signatures,
         changed=len(changed),
-        came=came,
-        keys=tuple(whose),
+        came=records,
+        keys=tuple(person_columns),
     )
 
 
 @dataclass(frozen=True)
-class _Given(LocalAlgorithm):
-    """Takes classes that are known.
+class _FixedClasses(LocalAlgorithm):
+    """An algorithm that returns given classes.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class _Given(LocalAlgorithm):
 
 @dataclass(frozen=True)
 class _Plan:
-    """The records of a release: the row that each has its cells from, its value, its group.
+    """The records of a release: the row of each record's cells, its value and its group.
 
     Attributes
     ----------
@@ -216,30 +216,30 @@ class _Plan:
         """The number of counterfeit records."""
         return int(self.fake.sum())
 
-    def counted(self) -> pl.DataFrame:
-        """Return how many counterfeit records each group has, where it has any."""
+    def counterfeits_by_group(self) -> pl.DataFrame:
+        """Return the number of counterfeit records in each group with any."""
         groups, counts = np.unique(self.groups[self.fake] + 1, return_counts=True)
         return pl.DataFrame({GROUP: groups, COUNT: counts}, {GROUP: pl.Int64, COUNT: pl.Int64})
 
     def records(
-        self, frame: pl.DataFrame, sensitive: str, values: pl.Series, whose: Sequence[str]
+        self, frame: pl.DataFrame, sensitive: str, values: pl.Series, person_columns: Sequence[str]
     ) -> pl.DataFrame:
         """Return the raw records and the counterfeit ones, without a person, with the column of groups."""
         fake = pl.lit(pl.Series(self.fake))
-        made = pl.lit(values.gather(self.values))
+        values_of_records = pl.lit(values.gather(self.values))
         return frame[self.rows].with_columns(
-            pl.when(fake).then(made).otherwise(column_named(sensitive)).alias(sensitive),
-            *(pl.when(~fake).then(column_named(name)).alias(name) for name in whose),
+            pl.when(fake).then(values_of_records).otherwise(column_named(sensitive)).alias(sensitive),
+            *(pl.when(~fake).then(column_named(name)).alias(name) for name in person_columns),
             pl.Series(GROUP, self.groups + 1),
         )
 
 
-def _asked(policy: Policy) -> tuple[int, str, Schema]:
-    """Return m, the sensitive attribute, and the schema of the release; refuse an unfit policy."""
-    came = policy.schema
+def _requirements(policy: Policy) -> tuple[int, str, Schema]:
+    """Return m, the sensitive attribute and the schema of the release, or refuse an unfit policy."""
+    raw_schema = policy.schema
     if policy.ledger_m is None:
-        asked = setting("ledger_m=3", "m = 3 in [ledger]")
-        raise ParameterError(f"the policy does not say how many values a signature has: write {asked}")
+        example = setting("ledger_m=3", "m = 3 in [ledger]")
+        raise ParameterError(f"the policy does not say how many values a signature has: write {example}")
     if (least := least_size(policy.models)) > policy.ledger_m:
         raise ParameterError(
             f"the models ask for classes of {least} records, and a class has each of m = {policy.ledger_m} "
@@ -247,55 +247,65 @@ def _asked(policy: Policy) -> tuple[int, str, Schema]:
         )
     if policy.keep_order:
         raise ParameterError("keep_order: counterfeit records would stand behind the others; leave it out")
-    if (count := len(came.sensitive)) != 1:
+    if (count := len(raw_schema.sensitive)) != 1:
         raise SchemaError(f"m-invariance is about one sensitive attribute; the schema names {count}")
-    refuse_survey(came, "m-invariance")
-    if came.sensitive[0].parts is not None:
+    refuse_survey(raw_schema, "m-invariance")
+    if raw_schema.sensitive[0].parts is not None:
         raise SchemaError(
-            f"column {came.sensitive[0].name!r} declares its parts, and m-invariance compares cells whole; "
-            "leave parts out"
+            f"column {raw_schema.sensitive[0].name!r} declares its parts, and m-invariance compares cells "
+            "whole; leave parts out"
         )
-    if treated := [each.name for each in came.treated]:
+    if treated := [each.name for each in raw_schema.treated]:
         raise SchemaError(f"column {named(treated)} has a treatment, which m-invariance does not know")
-    [attribute] = came.sensitive
+    [attribute] = raw_schema.sensitive
     # Who a row is of is asked of the raw table.
-    kept = [*(replace(each, key_of=()) for each in came.quasi), attribute, Attribute(GROUP, "insensitive")]
-    return policy.ledger_m, attribute.name, Schema.of(kept, null_values=came.null_values, unlisted="drop")
+    attributes = [
+        *(replace(each, key_of=()) for each in raw_schema.quasi),
+        attribute,
+        Attribute(GROUP, "insensitive"),
+    ]
+    return (
+        policy.ledger_m,
+        attribute.name,
+        Schema.of(attributes, null_values=raw_schema.null_values, unlisted="drop"),
+    )
 
 
 def _models(policy: Policy, m: int) -> tuple[PrivacyModel, ...]:
-    """Return the models of the policy, and l-diversity: each class has m values."""
+    """Return the models of the policy with an l-diversity of at least m values."""
     diverse = any(isinstance(model, LDiversity) for model in policy.models)
     return policy.models if diverse else (*policy.models, LDiversity(m))
 
 
-def _people(table: Any, policy: Policy, whose: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, Any]:
-    """Return a row for each person, the texts that name the person, and the kind of the table."""
-    came = nw.from_native(rows_in_memory(table, "m-invariance").native, eager_only=True)
-    frame: pl.DataFrame = came.to_polars()
-    if not whose:
+def _people(
+    table: Any, policy: Policy, person_columns: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame, Any]:
+    """Return a row for each person, the key texts of each person, and the kind of the table."""
+    raw = nw.from_native(rows_in_memory(table, "m-invariance").native, eager_only=True)
+    frame: pl.DataFrame = raw.to_polars()
+    if not person_columns:
         raise SchemaError(
             "m-invariance has to find people again; name the columns that say whose row it is "
             f"({setting('keys=', '--ledger-keys')}), or give one the role person"
         )
-    known = [each.name for each in (*policy.schema.quasi, *policy.schema.sensitive)]
-    require_different(whose)
-    require_columns([*whose, *known], frame.columns, "m-invariance: ")
-    if others := [name for name in policy.schema.released(frame.columns) if name not in known]:
+    used = [each.name for each in (*policy.schema.quasi, *policy.schema.sensitive)]
+    require_different(person_columns)
+    require_columns([*person_columns, *used], frame.columns, "m-invariance: ")
+    if others := [name for name in policy.schema.released(frame.columns) if name not in used]:
         raise SchemaError(
             f"column {named(others)}: a counterfeit record has no value of its own there; give the column "
             f"the role identifying, or drop what is not listed ({setting('unlisted=', '--unlisted')})"
         )
-    texts = key_texts(frame.select(columns_named(whose)))
-    if empty := [name for name in whose if texts[name].null_count()]:
+    texts = key_texts(frame.select(columns_named(person_columns)))
+    if empty := [name for name in person_columns if texts[name].null_count()]:
         raise SchemaError(f"column {named(empty)} does not say of every row whose it is")
     if double := int(texts.is_duplicated().sum()):
         raise SchemaError(f"{double:,} rows are of people with several rows; keep one for each person")
-    return frame, texts, came.implementation
+    return frame, texts, raw.implementation
 
 
 def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the distinct values, as ``text`` and ``value``, and the place among them of each row's."""
+    """Return the distinct values as ``text`` and ``value``, and the number of each row's value."""
     try:
         parts = [column, *(each.cast(column.dtype) for each in earlier)]
     except pl.exceptions.PolarsError:
@@ -304,14 +314,14 @@ def _values(column: pl.Series, earlier: Sequence[pl.Series]) -> tuple[pl.DataFra
         ) from None
     texts = [key_texts(each.to_frame()).to_series() for each in parts]
     both = zip(texts, parts, strict=True)
-    found = pl.concat([pl.DataFrame({"text": text, "value": each}) for text, each in both])
-    values = found.unique("text", keep="first", maintain_order=True)
+    pairs = pl.concat([pl.DataFrame({"text": text, "value": each}) for text, each in both])
+    values = pairs.unique("text", keep="first", maintain_order=True)
     place = {text: number for number, text in enumerate(values["text"])}
     return values, np.array([place[text] for text in texts[0]], np.int64)
 
 
-def _in_one_spelling(column: pl.Series) -> pl.Series:
-    """Write equal values alike: whoever sees two spellings in two releases knows whose neighbour changed."""
+def _canonical(column: pl.Series) -> pl.Series:
+    """Write equal values alike, so that two spellings in two releases reveal nothing."""
     if column.dtype == pl.String:
         return key_texts(column.to_frame()).to_series()
     if not column.dtype.is_float():
@@ -332,40 +342,40 @@ def _plan(
     policy: Policy,
     values: NDArray[np.int64],
     earlier: Mapping[int, Signature],
-    known: int,
+    distinct: int,
 ) -> _Plan:
-    """Put all rows into groups, in a random order."""
+    """Assign all rows to groups, in a random order."""
     assert policy.ledger_m is not None
     places = _places(records_of(engine_for(frame), frame.columns, policy, "m-invariance"))
     random = guarded_random(policy.seed, places, values)
-    buckets = buckets_of(values, earlier, places, known, policy.ledger_m, random)
-    found = [group for bucket in buckets for group in groups_of(bucket, places)]
-    shown = [
-        (row if row != COUNTERFEIT else _somebody(group, random), value, number, row == COUNTERFEIT)
-        for number, place in enumerate(random.permutation(len(found)).tolist())
-        for group in [found[place]]
+    buckets = buckets_of(values, earlier, places, distinct, policy.ledger_m, random)
+    groups_in_order = [group for bucket in buckets for group in groups_of(bucket, places)]
+    records = [
+        (row if row != COUNTERFEIT else _random_row(group, random), value, number, row == COUNTERFEIT)
+        for number, place in enumerate(random.permutation(len(groups_in_order)).tolist())
+        for group in [groups_in_order[place]]
         for value, row in group
     ]
-    rows, shown_values, groups, fake = (np.array(column) for column in zip(*shown, strict=True))
-    return _Plan(rows, shown_values, groups, fake, len(buckets))
+    rows, record_values, groups, fake = (np.array(column) for column in zip(*records, strict=True))
+    return _Plan(rows, record_values, groups, fake, len(buckets))
 
 
 def _places(frequency: FrequencyTable) -> NDArray[np.float64]:
-    """Return where records lie: float64[records, quasi-identifiers], 0..1."""
-    found = np.zeros((frequency.keys, len(frequency.domains)))
+    """Return the positions of records: float64[records, quasi-identifiers], 0..1."""
+    positions = np.zeros((frequency.keys, len(frequency.domains)))
     for attribute, (domain, codes) in enumerate(zip(frequency.domains, frequency.codes, strict=True)):
         ranks = domain.tree.leaves[codes]
-        found[:, attribute] = ranks / max(int(ranks.max(initial=0)), 1)
-    return found
+        positions[:, attribute] = ranks / max(int(ranks.max(initial=0)), 1)
+    return positions
 
 
-def _somebody(group: Sequence[tuple[int, int]], random: np.random.Generator) -> int:
-    """Return the row of a person in a group, whose cells a counterfeit record gets."""
+def _random_row(group: Sequence[tuple[int, int]], random: np.random.Generator) -> int:
+    """Return the row of a random person in a group, for the cells of a counterfeit record."""
     return int(random.choice([row for _, row in group if row != COUNTERFEIT]))
 
 
 def _of_kind(frame: pl.DataFrame, kind: Any) -> Any:
-    """Return a frame as a table of the kind that came in."""
+    """Convert a frame to a table of the given kind."""
     if kind.is_pandas_like():
         return frame.to_pandas()
     return frame.to_arrow() if kind.is_pyarrow() else frame

@@ -1,6 +1,6 @@
-"""The people of a batch and of the release before it: whoever has rows in both is one person.
+"""The people of a batch and of an earlier release, counted once over both.
 
-So is a household one. The sampling weights of the earlier rows come from the same raw table.
+Households are counted alike. The sampling weights of the earlier rows come from the same raw table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OTHER = (
 
 
 class Both(NamedTuple):
-    """The people of the rows of a batch, and of those of an earlier release after them.
+    """The people of the rows of a batch, followed by those of the rows of an earlier release.
 
     Attributes
     ----------
@@ -50,13 +50,15 @@ class Both(NamedTuple):
         return None if self.people is None else np.split(self.people, [len(self.people) - self.earlier])
 
     def leaving(self, places: NDArray[np.int64]) -> Both:
-        """Return it for some rows of the batch, by their places, and all of the earlier release."""
+        """Return the people of some rows of the batch and of all rows of the earlier release."""
         rows = next(len(each) for each in (self.people, self.homes, self.weights) if each is not None)
-        there = np.concatenate((places, np.arange(rows - self.earlier, rows)))
+        kept_rows = np.concatenate((places, np.arange(rows - self.earlier, rows)))
         people, homes = (
-            None if each is None else _without_gaps(each[there]) for each in (self.people, self.homes)
+            None if each is None else _renumbered(each[kept_rows]) for each in (self.people, self.homes)
         )
-        return Both(people, homes, None if self.weights is None else self.weights.gather(there), self.earlier)
+        return Both(
+            people, homes, None if self.weights is None else self.weights.gather(kept_rows), self.earlier
+        )
 
 
 def people_of_both(
@@ -67,7 +69,7 @@ def people_of_both(
     schema: Schema,
     treated: Callable[[Engine], Engine],
 ) -> Both:
-    """Give each person and each household of a batch and of an earlier release a number.
+    """Assign numbers to the people and the households of a batch and of an earlier release.
 
     Parameters
     ----------
@@ -100,9 +102,9 @@ def people_of_both(
         )
     earlier = as_released(previous_table, row_map)
     if released.row_keys is None:
-        raise ParameterError(_elsewhere("the earlier release"))
-    asked = schema.without_perturbed().measured(person=False)
-    raw = treated(engine_for(earlier)).count(asked).frequency
+        raise ParameterError(_not_in_memory("the earlier release"))
+    raw_schema = schema.without_perturbed().measured(person=False)
+    raw = treated(engine_for(earlier)).count(raw_schema).frequency
     if raw.rows != released.rows:
         raise TableError(
             f"the earlier raw table has {raw.rows:,} rows, and the earlier release {released.rows:,}; give "
@@ -113,7 +115,7 @@ def people_of_both(
 
     def of_both(names: Sequence[str]) -> list[pl.Series]:
         after, before = _columns(batch, names, "the batch"), _columns(earlier, names, "the earlier raw table")
-        return [_one_column(*each) for each in zip(names, after, before, strict=True)]
+        return [_combined(*each) for each in zip(names, after, before, strict=True)]
 
     people, homes = (
         number_persons(of_both(names), names, schema.null_values) if names else None
@@ -123,11 +125,11 @@ def people_of_both(
     return Both(people, homes, weights, raw.rows)
 
 
-def _without_gaps(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Give groups new numbers from 0 without gaps; -1 stays."""
-    found = np.full(len(numbers), -1, np.int32)
-    found[numbers >= 0] = np.unique(numbers[numbers >= 0], return_inverse=True)[1]
-    return found
+def _renumbered(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Renumber groups from 0 without gaps, and keep -1."""
+    renumbered = np.full(len(numbers), -1, np.int32)
+    renumbered[numbers >= 0] = np.unique(numbers[numbers >= 0], return_inverse=True)[1]
+    return renumbered
 
 
 def _roles(schema: Schema) -> list[tuple[Sequence[str], str]]:
@@ -135,8 +137,8 @@ def _roles(schema: Schema) -> list[tuple[Sequence[str], str]]:
     return [(schema.person, "person"), (schema.household, "household"), (weights, "weight")]
 
 
-def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
-    """Put the values of two tables in one column."""
+def _combined(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
+    """Concatenate a column of two tables, and refuse values of different kinds."""
     if kind_of_type(after.dtype) != kind_of_type(before.dtype):
         raise SchemaError(
             f"column {name!r} is of type {after.dtype} in the batch and of type {before.dtype} in the "
@@ -148,39 +150,41 @@ def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
 
 
 def one_below_other(one: pl.Series, other: pl.Series) -> pl.Series:
-    """Put values of one kind in one column of a type that holds both; unlike categories as texts."""
+    """Concatenate values of one kind in a common type, categories of different types as texts."""
     sides = [one, other]
     if one.dtype != other.dtype:
-        held = (pl.Categorical, pl.Enum)
-        sides = [each.cast(pl.String) if isinstance(each.dtype, held) else each for each in sides]
+        categorical = (pl.Categorical, pl.Enum)
+        sides = [each.cast(pl.String) if isinstance(each.dtype, categorical) else each for each in sides]
     # Names of users' columns may look like patterns.
     return pl.concat([pl.DataFrame({"": each}) for each in sides], how="vertical_relaxed").to_series()
 
 
-def _columns(table: Any, names: Sequence[str], whose: str) -> list[pl.Series]:
-    """Return some columns as Polars has them; texts for categories."""
+def _columns(table: Any, names: Sequence[str], table_name: str) -> list[pl.Series]:
+    """Return some columns as Polars series, with categories as texts."""
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise ParameterError(_elsewhere(whose)) from None
+        raise ParameterError(_not_in_memory(table_name)) from None
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise SchemaError(f"{whose} has no column {named(missing)}, by which people are counted over both")
-    found = [frame[name].to_polars() for name in names]
+        raise SchemaError(
+            f"{table_name} has no column {named(missing)}, by which people are counted over both"
+        )
+    series = [frame[name].to_polars() for name in names]
     return [
-        each.cast(pl.String) if isinstance(each.dtype, pl.Categorical | pl.Enum) else each for each in found
+        each.cast(pl.String) if isinstance(each.dtype, pl.Categorical | pl.Enum) else each for each in series
     ]
 
 
-def _elsewhere(whose: str) -> str:
+def _not_in_memory(table_name: str) -> str:
     return (
-        f"people of two tables are counted row by row, and the rows of {whose} are not in memory; give a "
-        "frame or one file: collect a lazy frame, fetch the rows of a database or of Spark"
+        f"people of two tables are counted row by row, and the rows of {table_name} are not in memory; give "
+        "a frame or one file: collect a lazy frame, fetch the rows of a database or of Spark"
     )
 
 
 def kind_of_type(dtype: pl.DataType | None) -> str:
-    """Say of which kind values are: numbers are compared as numbers, whatever their width."""
+    """Return the kind of a type: "number" for all numbers, otherwise the type's name."""
     if dtype is None or dtype == pl.Null:
         return "nothing"
     if isinstance(dtype, pl.Categorical | pl.Enum):

@@ -1,4 +1,4 @@
-"""perturbation(): the changes by noise, swapping or microaggregation, and the protection they give."""
+"""perturbation(): the loss by noise, swapping or microaggregation, and the remaining risk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Perturbation(InNotebooks):
-    """How far columns of numbers were perturbed, and how many rows are found again.
+    """The size of a perturbation of numeric columns, and the share of rows that can be linked.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Perturbation(InNotebooks):
         return mean_of(self.il1s)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("perturbation"),
             "columns": list(self.columns),
@@ -108,7 +108,7 @@ def perturbation(
     schema: Schema | None = None,
     null_values: Sequence[str] = (),
 ) -> Perturbation:
-    """Compare columns of numbers before and after they were perturbed, row by row.
+    """Compare columns of numbers before and after perturbation, row by row.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def perturbation(
     >>> import incrowd as ic
     >>> import polars as pl
     >>> raw = pl.DataFrame({"pay": [1.0, 2.0, 3.0, 10.0]})
-    >>> found = ic.perturbation(raw, raw, ["pay"])
-    >>> found.il1s_mean, found.linked
+    >>> result = ic.perturbation(raw, raw, ["pay"])
+    >>> result.il1s_mean, result.linked
     (0.0, 1.0)
 
     References
@@ -154,13 +154,13 @@ def perturbation(
     """
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
-    compared = Comparison.of(table, released, row_map, by, schema, "perturbation")
-    reading = _Reading(compared.schema, tuple(null_values))
+    comparison = Comparison.of(table, released, row_map, by, schema, "perturbation")
+    reading = _Reading(comparison.schema, tuple(null_values))
     before = reading.numbers(table, columns, "the raw table")
-    after = reading.numbers(compared.released, columns, "the released table")
-    before = before[rows_before(len(before), len(after), compared.row_map, "perturbation")]
-    known = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
-    before, after = before[known], after[known]
+    after = reading.numbers(comparison.released, columns, "the released table")
+    before = before[rows_before(len(before), len(after), comparison.row_map, "perturbation")]
+    has_all = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
+    before, after = before[has_all], after[has_all]
     if len(before) < 2:
         raise ParameterError("perturbation: fewer than two rows have a number in all columns")
     if len(before) > _MOST:
@@ -181,7 +181,7 @@ class Comparison(NamedTuple):
     def of(
         cls, table: Any, released: Any, row_map: Any, by: str | None, schema: Schema | None, job: str
     ) -> Comparison:
-        """Take missing arguments from the release, if it is a `Release`, and make a row map of keys."""
+        """Take missing arguments from a `Release`, and derive a row map from keys."""
         from incrowd.release.jobs.release import Release
 
         if isinstance(released, Release):
@@ -194,7 +194,7 @@ class Comparison(NamedTuple):
 
 
 def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.integer]:
-    """Return which raw row each released one is, from 0.
+    """Return the raw row of each released row, from 0.
 
     Parameters
     ----------
@@ -222,13 +222,13 @@ def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.i
 
 
 class _Reading(NamedTuple):
-    """How numbers are read."""
+    """The schema and the missing texts for reading numbers."""
 
     schema: Schema | None
     null_values: tuple[str, ...]
 
     def numbers(self, table: Any, columns: Sequence[str], where: str) -> NDArray[np.float64]:
-        """Return columns of numbers; NaN where a value is missing."""
+        """Return columns of numbers, with NaN for missing values."""
         read = columns_of(table, columns, where, "perturbation")
         return np.column_stack(
             [self._of(series, name, where) for name, series in zip(columns, read, strict=True)]
@@ -237,10 +237,10 @@ class _Reading(NamedTuple):
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
         from incrowd.core.reading.missing import null_values_of
 
-        given = () if self.schema is None else self.schema.nulls(name)
-        series = null_values_of((*given, *self.null_values)).without(series)
-        known = {} if self.schema is None else {each.name: each for each in self.schema.attributes}
-        if name in known and (spelling := known[name].spelling) and series.dtype == pl.String:
+        nulls = () if self.schema is None else self.schema.nulls(name)
+        series = null_values_of((*nulls, *self.null_values)).without(series)
+        attributes = {} if self.schema is None else {each.name: each for each in self.schema.attributes}
+        if name in attributes and (spelling := attributes[name].spelling) and series.dtype == pl.String:
             texts = [None if text is None else spelling.number(text)[0] for text in series]
             numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
         else:
@@ -277,33 +277,33 @@ def _measured(
         covariances=float(np.abs(matrices[0] - matrices[1]).max()),
         eigenvalues=float(np.abs(values[0] - values[1]).max()) / largest,
         interval_disclosure=float((apart <= _INTERVAL).mean()),
-        linked=_linked(one, other),
-        linked_one_to_one=_one_to_one(one, other) if one_to_one else None,
+        linked=_linked_share(one, other),
+        linked_one_to_one=_linked_one_to_one(one, other) if one_to_one else None,
     )
 
 
 def _squared(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squared distance of each row to each other one, to 9 digits so that ties are ties."""
-    found: NDArray[np.float64] = np.round(((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2), 9)
-    return found
+    """Return the squared distances of all pairs of rows, to 9 digits so that ties are ties."""
+    squared: NDArray[np.float64] = np.round(((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2), 9)
+    return squared
 
 
-def _linked(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the share of rows whose own released row is the nearest."""
+def _linked_share(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the share of rows whose released row is the nearest."""
     block = max(_AT_ONCE // (len(other) * one.shape[1]), 1)
     hits = 0.0
     for start in range(0, len(one), block):
         squared = _squared(one[start : start + block], other)
         nearest = squared.min(axis=1)
-        own = squared[np.arange(len(squared)), np.arange(start, start + len(squared))]
+        true_distance = squared[np.arange(len(squared)), np.arange(start, start + len(squared))]
         ties = (squared == nearest[:, None]).sum(axis=1)
-        hits += float(np.where(own == nearest, 1.0 / ties, 0.0).sum())
+        hits += float(np.where(true_distance == nearest, 1.0 / ties, 0.0).sum())
     return hits / len(one)
 
 
-def _one_to_one(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the share of rows that the best assignment gives their own released row."""
+def _linked_one_to_one(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the share of rows that the best assignment links correctly."""
     from scipy.optimize import linear_sum_assignment
 
-    rows, chosen = linear_sum_assignment(_squared(one, other))
-    return float((rows == chosen).mean())
+    rows, assigned = linear_sum_assignment(_squared(one, other))
+    return float((rows == assigned).mean())

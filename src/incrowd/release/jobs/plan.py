@@ -1,4 +1,4 @@
-"""The plan of `anonymize`: everything that it settles before it searches, and nothing written."""
+"""The plan of `anonymize`: all settings before the search."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PlannedColumn:
 
 @dataclass(frozen=True)
 class Plan(InNotebooks):
-    """The plan of a release. No value of the table is in it.
+    """The plan of a release, without any value of the table.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Plan(InNotebooks):
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("plan"),
             **terms_of(self.policy),
@@ -122,7 +122,7 @@ def plan(
     progress: Progress | None = None,
     force: bool = False,
 ) -> Plan:
-    """Do the work of `anonymize` before it searches: read, check, treat, count; then stop.
+    """Do the work of `anonymize` before the search: read, check, treat and count.
 
     Parameters and errors are those of `anonymize`.
 
@@ -130,8 +130,8 @@ def plan(
     --------
     >>> import incrowd as ic
     >>> schema = ic.Schema(quasi=["age"], unlisted="drop")
-    >>> found = plan(ic.samples.hospital(100), ic.Policy(schema, (ic.KAnonymity(5),)))
-    >>> found.records, [each.name for each in found.columns if each.becomes == "recoded"]
+    >>> result = plan(ic.samples.hospital(100), ic.Policy(schema, (ic.KAnonymity(5),)))
+    >>> result.records, [each.name for each in result.columns if each.becomes == "recoded"]
     (100, ['age'])
     """
     policy = with_histories(policy.with_levels(levels) if levels else policy)

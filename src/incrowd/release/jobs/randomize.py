@@ -24,7 +24,7 @@ from incrowd.release.gate.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """Add Laplace noise of scale (high - low) / epsilon to numbers that were brought into low .. high.
+    """Add Laplace noise of scale (high - low) / epsilon to numbers clipped to low .. high.
 
     You declare the bounds. They are not read from the data, because such bounds would tell the largest value.
     If both bounds and the whole column are whole numbers, the noise is discrete and results are whole
@@ -55,7 +55,7 @@ class Laplace:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """Keep a category with probability e^epsilon / (e^epsilon + m - 1), else say one of the m - 1 others.
+    """Keep a category with probability e^epsilon / (e^epsilon + m - 1), else draw another.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class RandomizedResponse:
 
     @property
     def kept(self) -> int:
-        """How many of 2^64 draws keep the value; rounded so that epsilon is not exceeded."""
+        """Number of 2^64 draws that keep the value, rounded down so that epsilon is not exceeded."""
         others = len(self.categories) - 1
         share = 1 / (1 + others * math.exp(-self.epsilon))
         return min(int(share * (1 - 2**-50) * 2**64), 2**64 - 1)
@@ -96,7 +96,7 @@ Mechanism = Laplace | RandomizedResponse
 
 @dataclass(frozen=True)
 class RandomizedTable(InNotebooks):
-    """A table with noise, and its privacy loss.
+    """A table with noise and its privacy loss.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class RandomizedTable(InNotebooks):
 
     @property
     def verdict(self) -> Verdict:
-        """The one verdict, as of a `Release`."""
+        """The verdict on the columns without a mechanism."""
         return Verdict(self.points)
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class RandomizedTable(InNotebooks):
         return math.fsum(self.epsilons.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON. The numbers clipped are counted from the data and are left out."""
+        """Return plain data for JSON, without counts of the data."""
         return {
             **envelope("randomization"),
             "verdict": self.verdict.to_dict(),
@@ -208,19 +208,19 @@ def randomize(
         else _ranks(frame, name, mechanism)
         for name, mechanism in mechanisms.items()
     }
-    made: dict[str, Any] = {}
+    noisy: dict[str, Any] = {}
     clipped: dict[str, int] = {}
     for name, mechanism in mechanisms.items():
         if isinstance(mechanism, Laplace):
             values = read[name]
-            inside = values.clip(mechanism.low, mechanism.high)
-            clipped[name] = int((inside != values).sum())
-            made[name] = _series(frame, name, _noisy(inside, mechanism))
+            clipped_values = values.clip(mechanism.low, mechanism.high)
+            clipped[name] = int((clipped_values != values).sum())
+            noisy[name] = _series(frame, name, _with_noise(clipped_values, mechanism))
         else:
             ranks = _respond(read[name], mechanism)
-            made[name] = _series(frame, name, [mechanism.categories[rank] for rank in ranks.tolist()])
-    whole = {name: made.get(name, frame[name]) for name in frame.columns}
-    leaving = without_traces(frame, whole)
+            noisy[name] = _series(frame, name, [mechanism.categories[rank] for rank in ranks.tolist()])
+    columns_out = {name: noisy.get(name, frame[name]) for name in frame.columns}
+    leaving = without_traces(frame, columns_out)
     schema = Schema(identifying=list(mechanisms), unlisted="keep")
     points = answered(points_of_columns(engine_for(leaving), schema, len(frame)), accepted)
     released = RandomizedTable(leaving, epsilons, clipped, points)
@@ -234,7 +234,7 @@ def _series(frame: nw.DataFrame[Any], name: str, values: Any) -> nw.Series[Any]:
 
 
 def _numbers(frame: nw.DataFrame[Any], name: str, mechanism: Laplace) -> NDArray[Any]:
-    """Read a column of numbers: int64 where the bounds and all values are whole, else float64."""
+    """Read a column of numbers: int64 if the bounds and all values are whole, else float64."""
     column = frame[name].to_polars().alias("")
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
     missing = int(numbers.null_count())
@@ -251,7 +251,7 @@ def _numbers(frame: nw.DataFrame[Any], name: str, mechanism: Laplace) -> NDArray
     return values
 
 
-def _noisy(values: NDArray[Any], mechanism: Laplace) -> Any:
+def _with_noise(values: NDArray[Any], mechanism: Laplace) -> Any:
     try:
         import opendp.prelude as dp
     except ModuleNotFoundError:
@@ -275,7 +275,7 @@ def _noisy(values: NDArray[Any], mechanism: Laplace) -> Any:
 
 
 def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -> NDArray[np.int64]:
-    """Read a column of categories as places among the declared ones."""
+    """Read a column of categories as indices of the declared categories."""
     texts = frame[name].to_polars().alias("").cast(pl.String)
     place = {category: rank for rank, category in enumerate(mechanism.categories)}
     distinct = texts.unique()
@@ -294,7 +294,7 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
 
 
 def _respond(ranks: NDArray[np.int64], mechanism: RandomizedResponse) -> NDArray[np.int64]:
-    """Keep each category or move on by 1 .. m - 1 places, with randomness of the operating system."""
+    """Keep each category or replace it by another, with randomness of the operating system."""
     draws = np.frombuffer(secrets.token_bytes(8 * len(ranks)), np.uint64)
     moved = np.flatnonzero(draws >= np.uint64(mechanism.kept))
     size = len(mechanism.categories)
@@ -304,14 +304,14 @@ def _respond(ranks: NDArray[np.int64], mechanism: RandomizedResponse) -> NDArray
 
 
 def _below(limit: int, count: int) -> NDArray[np.int64]:
-    """Draw whole numbers below a limit, all as likely."""
-    found = np.zeros(0, np.uint64)
-    whole = np.uint64(2**64 // limit * limit - 1)
-    while len(found) < count:
-        draws = np.frombuffer(secrets.token_bytes(8 * (count - len(found))), np.uint64)
+    """Draw uniform whole numbers below a limit."""
+    numbers = np.zeros(0, np.uint64)
+    largest = np.uint64(2**64 // limit * limit - 1)
+    while len(numbers) < count:
+        draws = np.frombuffer(secrets.token_bytes(8 * (count - len(numbers))), np.uint64)
         # Those above the last multiple would make small numbers likelier.
-        found = np.concatenate((found, draws[draws <= whole]))
-    return (found % np.uint64(limit)).astype(np.int64)
+        numbers = np.concatenate((numbers, draws[draws <= largest]))
+    return (numbers % np.uint64(limit)).astype(np.int64)
 
 
 def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechanism], float | None]:
@@ -346,17 +346,17 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
 
 
 def _mechanism(where: str, spec: object) -> Mechanism:
-    wanted = {
+    parameters = {
         "laplace": {"epsilon", "low", "high"},
         "randomized-response": {"epsilon", "categories"},
     }
-    if not isinstance(spec, dict) or spec.get("mechanism") not in wanted:
-        raise ParameterError(f"{where}: mechanism must be one of {', '.join(wanted)}")
+    if not isinstance(spec, dict) or spec.get("mechanism") not in parameters:
+        raise ParameterError(f"{where}: mechanism must be one of {', '.join(parameters)}")
     kind = spec["mechanism"]
-    allowed = wanted[kind] | ({"missing"} if kind == "randomized-response" else set())
-    given = set(spec) - {"mechanism"}
-    if given - allowed or wanted[kind] - given:
-        raise ParameterError(f"{where}: {kind} takes {', '.join(sorted(wanted[kind]))}")
+    allowed = parameters[kind] | ({"missing"} if kind == "randomized-response" else set())
+    names = set(spec) - {"mechanism"}
+    if names - allowed or parameters[kind] - names:
+        raise ParameterError(f"{where}: {kind} takes {', '.join(sorted(parameters[kind]))}")
     try:
         if kind == "laplace":
             return Laplace(spec["epsilon"], spec["low"], spec["high"])

@@ -1,4 +1,4 @@
-"""The cells of new rows by a recoding that was made for others."""
+"""The cells of new rows under a recoding of earlier rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NewCells(NamedTuple):
 
 
 def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
-    """Find the cells of new keys."""
+    """Return the cells of new keys under a recoding."""
     recoding, added = with_unseen(recoding, frequency.domains)
     listed = [True] * len(recoding.domains)
     if isinstance(recoding, FullDomain):
@@ -47,55 +47,57 @@ def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
         # Without a hierarchy, every value is on both levels.
         listed = [domain.hierarchy is not None for domain in recoding.domains]
     elif isinstance(recoding, SingleDimensional):
-        labels, covered = _rounds(recoding, added, frequency)
+        labels, covered = _first_rounds(recoding, added, frequency)
     else:
-        labels, covered = _covered(recoding, frequency)
+        labels, covered = _covering_classes(recoding, frequency)
     sides = _sides(recoding, frequency)
     unknown = [~covered & (low < 0) & limited for (low, _), limited in zip(sides, listed, strict=True)]
     return NewCells(labels, covered, unknown)
 
 
-def with_own_cells(found: NewCells, recoding: Recoding, frequency: FrequencyTable) -> NewCells:
-    """Give each key that the recoding was made for the cells that it had there.
+def with_own_cells(new_cells: NewCells, recoding: Recoding, frequency: FrequencyTable) -> NewCells:
+    """Replace the cells of keys that the recoding knows by the cells of these keys.
 
     Rounded ranges overlap, so another class may cover the key as well.
     """
-    own = _own_keys(recoding, frequency)
+    own = _same_keys(recoding, frequency)
     labels: Labels = [
         [
             text if key < 0 else cells.labels[cells.codes[key]]
             for text, key in zip(column, own.tolist(), strict=True)
         ]
-        for column, cells in zip(found.labels, recoding.cells, strict=True)
+        for column, cells in zip(new_cells.labels, recoding.cells, strict=True)
     ]
-    unknown = [none & (own < 0) for none in found.unknown]
-    return NewCells(labels, found.covered | (own >= 0), unknown)
+    unknown = [none & (own < 0) for none in new_cells.unknown]
+    return NewCells(labels, new_cells.covered | (own >= 0), unknown)
 
 
-def _own_keys(recoding: Recoding, frequency: FrequencyTable) -> NDArray[np.int64]:
-    """Return the first key of the recoding that has the values of each new one, -1 for none."""
+def _same_keys(recoding: Recoding, frequency: FrequencyTable) -> NDArray[np.int64]:
+    """Return the first key of the recoding with the values of each new key, -1 for none."""
     first: dict[tuple[int, ...], int] = {}
     for key, ranks in enumerate(np.column_stack(recoding.keys).tolist()):
         first.setdefault(tuple(ranks), key)
-    known = [
+    ranks_of_known = [
         _exactly(*_places(domain, new))[codes]
         for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
     ]
-    return np.array([first.get(tuple(ranks), -1) for ranks in np.column_stack(known).tolist()], np.int64)
+    return np.array(
+        [first.get(tuple(ranks), -1) for ranks in np.column_stack(ranks_of_known).tolist()], np.int64
+    )
 
 
 class RecodedBatch(Recoding):
-    """The cells of other keys than those for which a recoding was made."""
+    """The cells of other keys than those of a recoding."""
 
     kind: ClassVar[str] = "carried over"
 
     def decisions(self) -> dict[str, Any]:
-        """Return nothing: it is not stored."""
+        """Return no decisions, because the recoding is not stored."""
         return {}
 
     @classmethod
     def as_it_is(cls, frequency: FrequencyTable) -> RecodedBatch:
-        """Release each key as the texts that it has."""
+        """Release each key with its present texts."""
         labels: Labels = [
             [domain.values[code] for code in codes.tolist()]
             for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
@@ -110,7 +112,7 @@ class RecodedBatch(Recoding):
         labels: Labels,
         kept: NDArray[np.bool_],
     ) -> RecodedBatch:
-        """Release each key as some texts, or as suppressed unless it is kept."""
+        """Release each key with the given texts, or suppressed unless kept."""
         cells = []
         for column in labels:
             numbers, texts = numbered(
@@ -134,7 +136,7 @@ class RecodedBatch(Recoding):
 
 
 def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each new value the ranks on either side of it, -1 where it is outside.
+    """Return for each new value the ranks of the known values below and above, -1 outside.
 
     A known value is on both sides of itself; a number between two known ones is covered by what covers both.
     """
@@ -152,25 +154,25 @@ def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _exactly(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ranks of known values, -1 for values between two or outside."""
+    """Return the ranks of known values, -1 for other values."""
     return np.where(low == high, low, -1)
 
 
 def numbered(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Give each distinct text of a column a number."""
+    """Assign a number to each distinct text of a column."""
     distinct = {label: number for number, label in enumerate(dict.fromkeys(column))}
     return np.array([distinct[label] for label in column], np.int64), list(distinct)
 
 
 def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Take every value to its column's level; a key that was suppressed stays so."""
+    """Generalize every value to its column's level, and keep suppressed keys suppressed."""
     labels: Labels = []
     covered = np.ones(frequency.keys, np.bool_)
-    known = []
+    ranks = []
     for domain, new, codes, level in zip(
         recoding.domains, frequency.domains, frequency.codes, recoding.levels, strict=True
     ):
-        own = _exactly(*_places(domain, new))
+        rank_of_value = _exactly(*_places(domain, new))
         if domain.hierarchy is None:
             texts = [SUPPRESSED if level else value for value in new.values]
             reached = np.ones(new.size, np.bool_)
@@ -178,20 +180,20 @@ def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, ND
             names = node_labels(domain, domain.hierarchy.climb(level))
             # What shows nothing of any value covers every value.
             anything = set(names) == {SUPPRESSED}
-            reached = (own >= 0) | anything
-            texts = [names[place] if place >= 0 else SUPPRESSED for place in own.tolist()]
+            reached = (rank_of_value >= 0) | anything
+            texts = [names[place] if place >= 0 else SUPPRESSED for place in rank_of_value.tolist()]
         labels.append([texts[code] for code in codes.tolist()])
         covered &= reached[codes]
-        known.append(own[codes])
-    again = _gone(recoding, np.column_stack(known))
+        ranks.append(rank_of_value[codes])
+    suppressed = _is_suppressed(recoding, np.column_stack(ranks))
     for column in labels:
-        for key in np.flatnonzero(again).tolist():
+        for key in np.flatnonzero(suppressed).tolist():
             column[key] = SUPPRESSED
     return labels, covered
 
 
-def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Give every key the cells of a class whose texts cover it: its own, or the one that loses least.
+def _covering_classes(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Return for every key the cells of a class that covers it, at the least loss.
 
     Rounded ranges overlap. What loses least may have too few of the known keys.
     """
@@ -204,10 +206,10 @@ def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDA
     # The class of each key of the recoding; the last place is that of no key.
     class_of = np.full(len(recoding.suppressed) + 1, -1)
     class_of[live] = np.argsort(order)[number.ravel()]
-    own = class_of[_own_keys(recoding, frequency)]
+    own = class_of[_same_keys(recoding, frequency)]
     columns = [
         _Column(said, cells.labels, entries[:, j])
-        for j, (said, cells) in enumerate(zip(_said(recoding, frequency), recoding.cells, strict=True))
+        for j, (said, cells) in enumerate(zip(_literals(recoding, frequency), recoding.cells, strict=True))
     ]
     sides = _sides(recoding, frequency)
     chosen = np.full(frequency.keys, -1)
@@ -237,7 +239,7 @@ def _columns_of(recoding: Recoding) -> Iterator[tuple[Domain, Cells]]:
 def _sides(
     recoding: Recoding, frequency: FrequencyTable
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return for each quasi-identifier the ranks on either side of each key's value; see `_places`.
+    """Return for each quasi-identifier the ranks below and above each key's value; see `_places`.
 
     Where ranges have ends on a grid, they cover values beyond the known ones, too. Then both are the rank
     of the value among the new ones.
@@ -250,17 +252,17 @@ def _sides(
     return sides
 
 
-def _said(recoding: Recoding, frequency: FrequencyTable) -> list[Literal]:
-    """Return for each quasi-identifier which of the ranks of `_sides` its cells cover."""
-    said = []
+def _literals(recoding: Recoding, frequency: FrequencyTable) -> list[Literal]:
+    """Return for each quasi-identifier the ranks of `_sides` that each cell covers."""
+    literals = []
     for (domain, cells), new in zip(_columns_of(recoding), frequency.domains, strict=True):
         every = replace(cells, lo=np.zeros_like(cells.lo), hi=np.full_like(cells.hi, new.size - 1))
-        said.append(literal(domain, cells) if domain.grid is None else literal(new, every))
-    return said
+        literals.append(literal(domain, cells) if domain.grid is None else literal(new, every))
+    return literals
 
 
 class _Column:
-    """The values that the cells of some classes cover in one column, by their texts alone.
+    """The values that the cells of some classes cover in one column, by the texts alone.
 
     Parameters
     ----------
@@ -270,32 +272,32 @@ class _Column:
         int[classes]: the cell of each class.
     """
 
-    def __init__(self, said: Literal, labels: Sequence[str | None], entries: NDArray[np.int64]) -> None:
-        self.lo, self.hi = said.lo[entries], said.hi[entries]
+    def __init__(self, meaning: Literal, labels: Sequence[str | None], entries: NDArray[np.int64]) -> None:
+        self.lo, self.hi = meaning.lo[entries], meaning.hi[entries]
         self.anything = np.array([label == SUPPRESSED for label in labels], np.bool_)[entries]
-        self.sets = np.isin(entries, list(said.named))
+        self.sets = np.isin(entries, list(meaning.named))
         self.classes_of: dict[int, list[int]] = {}
         for number in np.flatnonzero(self.sets).tolist():
-            for rank in said.named[int(entries[number])]:
+            for rank in meaning.named[int(entries[number])]:
                 self.classes_of.setdefault(rank, []).append(number)
 
     def holds(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which class covers which values, given the ranks on either side: bool[values, classes]."""
+        """Return bool[values, classes]: whether a class covers a value, given the ranks below and above."""
         a, b = low[:, None], high[:, None]
         inside = (a >= 0) & (self.lo <= a) & (b <= self.hi)
         if self.sets.any():
             ranks, place = np.unique(_exactly(low, high), return_inverse=True)
-            named = np.zeros((len(ranks), len(self.lo)), np.bool_)
+            in_set = np.zeros((len(ranks), len(self.lo)), np.bool_)
             for row, rank in enumerate(ranks.tolist()):
-                named[row, self.classes_of.get(rank, [])] = True
-            inside &= ~self.sets | named[place]
+                in_set[row, self.classes_of.get(rank, [])] = True
+            inside &= ~self.sets | in_set[place]
         return np.asarray(inside | self.anything)
 
 
-def _rounds(
+def _first_rounds(
     recoding: SingleDimensional, added: Sequence[NDArray[np.bool_]], frequency: FrequencyTable
 ) -> tuple[Labels, NDArray[np.bool_]]:
-    """Take every value to its cell in the first round that had a class for the key, or the last that fits.
+    """Take every value to its cell in the key's first round, or in the last round that fits.
 
     Parameters
     ----------
@@ -303,39 +305,47 @@ def _rounds(
         Which ranks of each quasi-identifier are of values that no earlier row had.
     """
     sides = _sides(recoding, frequency)
-    said = _said(recoding, frequency)
-    known = [
+    literals = _literals(recoding, frequency)
+    ranks = [
         _exactly(*_places(domain, new))[codes]
         for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
     ]
     chosen = np.full((frequency.keys, len(sides)), -1, np.int64)
     settled = np.zeros(frequency.keys, np.bool_)
     for number in range(recoding.count):
-        own = np.flatnonzero(recoding.round_of_key == number)
+        keys_of_round = np.flatnonzero(recoding.round_of_key == number)
         entries = []
         for j, (domain, cells) in enumerate(_columns_of(recoding)):
             entry = np.full(domain.size + 1, -1, np.int64)
-            entry[recoding.keys[j][own]] = cells.codes[own]
+            entry[recoding.keys[j][keys_of_round]] = cells.codes[keys_of_round]
             low, high = sides[j]
             if domain.grid is None:
                 # A value between two known ones has their cell where that is one, and says that it covers it.
                 both = entry[low] == entry[high]
-                both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
+                both &= (literals[j].lo[entry[low]] <= low) & (high <= literals[j].hi[entry[low]])
                 cell_of = np.where(both, entry[low], -1)
             else:
-                cell_of = entry[known[j]]
-            unseen = (cell_of < 0) & ((known[j] < 0) | added[j][known[j]])
-            _cover(cell_of, unseen, np.unique(cells.codes[own]), cells, said[j], _exactly(low, high))
+                cell_of = entry[ranks[j]]
+            unseen = (cell_of < 0) & ((ranks[j] < 0) | added[j][ranks[j]])
+            _cover(
+                cell_of,
+                unseen,
+                np.unique(cells.codes[keys_of_round]),
+                cells,
+                literals[j],
+                _exactly(low, high),
+            )
             entries.append(cell_of)
-        found = np.column_stack(entries)
-        fits = (found >= 0).all(axis=1) & ~settled
-        chosen[fits] = found[fits]
+        cells_of_keys = np.column_stack(entries)
+        fits = (cells_of_keys >= 0).all(axis=1) & ~settled
+        chosen[fits] = cells_of_keys[fits]
         live = {
-            tuple(row) for row in np.column_stack([cells.codes[own] for cells in recoding.cells]).tolist()
+            tuple(row)
+            for row in np.column_stack([cells.codes[keys_of_round] for cells in recoding.cells]).tolist()
         }
-        settled |= fits & np.array([tuple(row) in live for row in found.tolist()], np.bool_)
+        settled |= fits & np.array([tuple(row) in live for row in cells_of_keys.tolist()], np.bool_)
     covered = (chosen >= 0).all(axis=1)
-    gone = _gone(recoding, np.column_stack(known))
+    gone = _is_suppressed(recoding, np.column_stack(ranks))
     labels: Labels = []
     for j, cells in enumerate(recoding.cells):
         texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]
@@ -348,10 +358,10 @@ def _cover(
     unseen: NDArray[np.bool_],
     here: NDArray[np.integer],
     cells: Cells,
-    said: Literal,
+    meaning: Literal,
     ranks: NDArray[np.int64],
 ) -> None:
-    """Give every unseen value the cell that covers it and loses least, if there is one.
+    """Give every unseen value the covering cell of least loss, if there is any.
 
     Parameters
     ----------
@@ -362,17 +372,17 @@ def _cover(
     here
         The cells of the round.
     ranks
-        int[keys]: the rank of each value among those that `said` speaks of, -1 for none.
+        int[keys]: the rank of each value among those that `meaning` speaks of, -1 for none.
     """
     places = np.flatnonzero(unseen)
     if not len(places):
         return
     for cell in here[np.argsort(cells.loss[here], kind="stable")][::-1].tolist():
-        covered = said.covers(np.full(len(places), cell), ranks[places])
+        covered = meaning.covers(np.full(len(places), cell), ranks[places])
         cell_of[places[covered | (cells.labels[cell] == SUPPRESSED)]] = cell
 
 
-def _gone(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which keys, given by the ranks of their values, the recoding suppressed."""
-    gone = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
-    return np.array([tuple(key) in gone for key in ranks.tolist()], np.bool_)
+def _is_suppressed(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say for each key, given by the ranks of its values, whether the recoding suppressed it."""
+    suppressed = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
+    return np.array([tuple(key) in suppressed for key in ranks.tolist()], np.bool_)

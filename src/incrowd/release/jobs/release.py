@@ -1,4 +1,4 @@
-"""A released table and the account of it."""
+"""A released table and its account."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release:
-    """A released table and the account of it.
+    """A released table and its account.
 
     Attributes
     ----------
@@ -117,11 +117,11 @@ class Release:
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
-        found = self.privacy
+        after = self.privacy
         left_out = f"{self.left_out:,} left out, " if self.left_out else ""
         return (
-            f"Release({found.records:,} records, {found.suppressed:,} suppressed, {left_out}"
-            f"{found.classes:,} classes; {model_verdict(self.values, self.verdict)})"
+            f"Release({after.records:,} records, {after.suppressed:,} suppressed, {left_out}"
+            f"{after.classes:,} classes; {model_verdict(self.values, self.verdict)})"
         )
 
     @property
@@ -130,7 +130,7 @@ class Release:
         return self.suppression.left_out
 
     def accepting(self, answers: Iterable[Accepted], attested: Iterable[Attestation] = ()) -> Release:
-        """Return the release with a policy that accepts further points, which its account repeats.
+        """Return the release with a policy that accepts further points.
 
         Parameters
         ----------
@@ -138,39 +138,39 @@ class Release:
             Further answers to clauses of the profile.
         """
         policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
-        said = list(attested)
-        if said and policy.profile is not None:
-            policy = replace(policy, profile=policy.profile.attesting(said))
-        made = replace(self, policy=policy)
-        for name in ("before",) if said else ("before", "clauses"):
+        attestations = list(attested)
+        if attestations and policy.profile is not None:
+            policy = replace(policy, profile=policy.profile.attesting(attestations))
+        release = replace(self, policy=policy)
+        for name in ("before",) if attestations else ("before", "clauses"):
             if name in self.__dict__:
-                made.__dict__[name] = self.__dict__[name]
-        return made
+                release.__dict__[name] = self.__dict__[name]
+        return release
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep the figures of the table before, and not the function that measures it."""
+        """Keep the figures of the raw table instead of the function that measures them."""
         before = self.before
         return self.__dict__ | {"before": before, "_measure_before": None}
 
     @cached_property
     def before(self) -> Assessment:
-        """The table as it came in: measured when this is first read where models ask for sizes alone."""
+        """The assessment of the raw table."""
         return self._measure_before()
 
     @cached_property
     def clauses(self) -> tuple[ClauseResult, ...]:
-        """The judgement of each clause of the policy's profile, by the verifier; none without a profile."""
+        """The verifier's judgement of each clause of the policy's profile."""
         return clause_results(self.policy, self._write)
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The one verdict: it holds, is open or is broken, by which points; every face says it."""
+        """The verdict on the release: holds, open or broken, with the points."""
         points = (*self.points, *points_of_clauses(self.policy, self.clauses))
         return Verdict(answered(points, self.policy.accepted))
 
     @property
     def texts(self) -> Any:
-        """The released table with every quasi-identifier as texts, as files hold it."""
+        """The released table with every quasi-identifier as text, as files hold the table."""
         return self.table if self._texts is None else self._texts
 
     @property
@@ -179,7 +179,7 @@ class Release:
         return self.privacy.risk
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it.
+        """Return plain data for JSON, without any value of the table.
 
         Its figures are exact, and those of raw values tell such: do not publish it. `save` rounds them.
         """
@@ -243,9 +243,11 @@ class Release:
         from incrowd.core.table.classes import EquivalenceClasses
         from incrowd.search.base import all_hold
 
-        made = self.recoding
-        if self.policy.wildcards == "matches-any" and isinstance(made, Local):
-            classes = EquivalenceClasses.from_assignment(self.frequency, made.class_of_key, made.count)
+        recoding = self.recoding
+        if self.policy.wildcards == "matches-any" and isinstance(recoding, Local):
+            classes = EquivalenceClasses.from_assignment(
+                self.frequency, recoding.class_of_key, recoding.count
+            )
             models = [each for model in self.policy.models for each in model.for_classes()]
             if not all_hold(models, classes).all():
                 raise ParameterError(
@@ -256,7 +258,9 @@ class Release:
         return class_table(self.frequency, self.recoding, sensitive)
 
     def row_map(self) -> pl.DataFrame:
-        """Return which row of the raw table each released row is. It is confidential: do not hand it out.
+        """Return the raw row of each released row.
+
+        The map is confidential: do not hand it out.
 
         Returns
         -------
@@ -279,7 +283,7 @@ class Release:
         return map_of(self.order, self.privacy.records, self.places)
 
     def write_row_map(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the row map as a Parquet file that nobody else can read (mode 0600); see `row_map`.
+        """Write the row map as a private Parquet file (mode 0600).
 
         Raises
         ------
@@ -294,8 +298,8 @@ class Release:
 
     def _file_name(self, engine: Engine) -> str:
         """Return the name of the table's file in a folder."""
-        kept = None if self.csv_format is None else self.csv_format.kept
-        return engine.file_name if kept is None else f"release{usual_suffix(kept)}"
+        kind = None if self.csv_format is None else self.csv_format.kept
+        return engine.file_name if kind is None else f"release{usual_suffix(kind)}"
 
     def _require_order(self) -> None:
         if self.order is None and not self.policy.keep_order:
@@ -322,17 +326,17 @@ class Release:
     def _repr_html_(self) -> str:
         import html
 
-        found = self.document()
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in found["sentences"])
-        asked = [
+        document = self.document()
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in document["sentences"])
+        limits = [
             (each.model, each.attribute, each.value, f"{each.sign} {each.limit:g}")
             for each in self.privacy.privacy
             if each.limit is not None
         ]
-        loss = [(each["metric"], each["value"], each["normalized"]) for each in found["loss"]]
+        loss = [(each["metric"], each["value"], each["normalized"]) for each in document["loss"]]
         return (
             f"{self.verdict._repr_html_()}<ul>{visible(lines)}</ul>"
-            + markup.table("What was asked", ("model", "attribute", "reached", "limit"), asked)
+            + markup.table("What was asked", ("model", "attribute", "reached", "limit"), limits)
             + markup.table("What was lost", ("metric", "value", "normalized"), loss)
         )
 
@@ -363,7 +367,7 @@ class Release:
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table to a file, all or nothing: by its name a CSV, Parquet or of another kind.
+        """Write the table to a file of the kind that its name tells, completely or not at all.
 
         The file is written beside the target, read again, measured, and only then renamed. A table on Spark
         becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
@@ -388,7 +392,7 @@ class Release:
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table as `write` does, whatever the verdict, which the clauses are a part of."""
+        """Write the table as `write` does, whatever the verdict."""
         from incrowd.core.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
@@ -398,7 +402,7 @@ class Release:
 
     @in_job
     def into(self, name: str, *, force: bool = False, progress: Progress | None = None) -> None:
-        """Make a new table of it in the database that the rows are in, all or nothing.
+        """Create a new table of the release in the database of the raw rows, completely or not at all.
 
         All happens in the transaction in which the rows were counted. The table is created, filled by the
         database, counted again and judged. Only then it is committed. This ends the snapshot, so write files
@@ -422,24 +426,26 @@ class Release:
         """
         self.verdict.refuse(only_broken=True)
         engine = engine_for(self.table)
-        with interrupting(progress, engine.interrupt), engine.into(name, force=force) as made:
-            if list(made.columns) != engine.columns:
-                raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
-            after = self._measured(made)
+        with interrupting(progress, engine.interrupt), engine.into(name, force=force) as released:
+            if list(released.columns) != engine.columns:
+                raise TableError(
+                    f"{released.title}: what was made does not read back the same; nothing was kept"
+                )
+            after = self._assessment(released)
             if after.records != self.privacy.records:
-                raise TableError(f"{made.title}: has other rows than were counted; nothing was kept")
-            self._judge_measured(made, after)
+                raise TableError(f"{released.title}: has other rows than were counted; nothing was kept")
+            self._judge_measured(released, after)
             if self.values is not None:
-                self.values.check(made, self.driver_keys)
+                self.values.check(released, self.driver_keys)
 
     def _judge(self, written: Any) -> None:
-        """Measure the written table, and refuse it where it does not satisfy the policy."""
-        self._judge_measured(written, self._measured(written, judged_alone=True))
+        """Measure the written table, and refuse a table that does not satisfy the policy."""
+        self._judge_measured(written, self._assessment(written, judged_alone=True))
         if self.values is not None:
             self.values.check(written, self.driver_keys)
 
     def _judge_measured(self, written: Any, measured: Assessment) -> None:
-        """Judge a written table, and its suppressed records as a class where they have to be one."""
+        """Judge a written table, and its suppressed records as one class if required."""
         judge(measured, self.policy, self.suppression)
         if measured.suppressed and self.policy.suppressed != "keep":
             models = self.policy.models
@@ -454,7 +460,7 @@ class Release:
             )
             refuse_failing(classes, models)
 
-    def _measured(self, written: Any, *, judged_alone: bool = False) -> Assessment:
+    def _assessment(self, written: Any, *, judged_alone: bool = False) -> Assessment:
         schema = self.policy.written
         made_from: tuple[FrequencyTable, Recoding] | None = self.recoding.leaving(self.frequency)
         if judged_alone and _by_sizes_alone(self.policy):
@@ -508,12 +514,12 @@ class Release:
 
         engine, frequency, recoding = engine_for(self.table), self.frequency, self.recoding
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            called = name or self._file_name(engine)
-            self.write(engine.place(path, called), escape_formulas=escape_formulas, progress=progress)
+            file_name = name or self._file_name(engine)
+            self.write(engine.place(path, file_name), escape_formulas=escape_formulas, progress=progress)
             published_policy(self.policy, frequency).write(path / "policy.toml", private=False)
             account = published_account(self.to_dict()) | {
                 "incrowd": versions(None)["incrowd"],
-                "files": _digests(path, called, "policy.toml", "hierarchies"),
+                "files": _digests(path, file_name, "policy.toml", "hierarchies"),
             }
             (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8", newline="\n")
             self._save_beside(path)
@@ -539,16 +545,16 @@ class Release:
                 self.lattice.save(internal / "lattice.parquet")
 
     def _save_beside(self, folder: Path) -> None:
-        """Write further files of a kind of release."""
+        """Write further files of a subclass."""
 
 
 def _digests(folder: Path, *names: str) -> dict[str, dict[str, str]]:
-    """Return the digest of each of some files and folders that is there."""
+    """Return the digests of the existing files and folders among the given names."""
     return {name: {"sha256": digest_of(folder / name)} for name in names if (folder / name).exists()}
 
 
 def _by_sizes_alone(policy: Policy) -> bool:
-    """Say whether verdicts follow from the quasi-identifiers: no sensitive value, person or weight counts."""
+    """Say whether verdicts depend on the quasi-identifiers alone."""
     # Population counts by weights, people and households are carried over, which compares all values.
     schema = policy.schema
     carried = schema.person or schema.household or schema.weights

@@ -1,4 +1,4 @@
-"""Rows that leave with perturbed values: drawn until the models hold of the released values."""
+"""Released rows with perturbed values, drawn until the models hold of the released values."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _perturbed(policy: Policy) -> list[str]:
     return [each.name for each in policy.schema.sensitive if each.perturbed]
 
 
-def _concerned(policy: Policy) -> tuple[PrivacyModel, ...]:
-    """Return the models that look at sensitive attributes that are perturbed."""
+def _models_of_perturbed(policy: Policy) -> tuple[PrivacyModel, ...]:
+    """Return the models that depend on perturbed sensitive attributes."""
     names = _perturbed(policy)
     return tuple(model for model in policy.models if names and _looks_at(model, names))
 
@@ -54,7 +54,7 @@ def _looks_at(model: PrivacyModel, names: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class ReleasedValues:
-    """The verdict of the models on perturbed sensitive values as they are released.
+    """The verdict of the models on perturbed sensitive values as released.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ReleasedValues:
     _starred: bool = field(repr=False, default=False)
 
     def check(self, written: Any, driver_keys: int | None = None) -> None:
-        """Refuse a table that was written where the models fail by its values.
+        """Refuse a written table whose values fail the models.
 
         Raises
         ------
@@ -82,39 +82,41 @@ class ReleasedValues:
         """
         if self.policy.judge == "original":
             return
-        found = _counted(
+        frequency = _counted(
             written, self.policy, by_person=False, starred=self._starred, driver_keys=driver_keys
         )
         if self._people is not None:
             from incrowd.core.recoding.people import add_people
 
-            found = add_people(found, *self._people)
-        seen = _ReleasedClasses(None, EquivalenceClasses.of_keys(found), self.policy)
-        if not seen.holds:
-            raise InfeasibleError(f"nothing was released: {_failures(seen.results)}")
+            frequency = add_people(frequency, *self._people)
+        classes = _ReleasedClasses(None, EquivalenceClasses.of_keys(frequency), self.policy)
+        if not classes.holds:
+            raise InfeasibleError(f"nothing was released: {_failures(classes.results)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        found: dict[str, Any] = {"judge": self.policy.judge, "columns": _perturbed(self.policy)}
+        entry: dict[str, Any] = {"judge": self.policy.judge, "columns": _perturbed(self.policy)}
         if self.policy.judge == "original":
-            return found | {"not_checked": list(map(str, _concerned(self.policy)))}
+            return entry | {"not_checked": list(map(str, _models_of_perturbed(self.policy)))}
         models = [model_entry(result, cells=False) for result in self.results]
-        return found | {"draws": self.draws, "suppressed": self.suppressed, "models": models}
+        return entry | {"draws": self.draws, "suppressed": self.suppressed, "models": models}
 
     def sentences(self) -> Iterator[str]:
-        """Say which values were judged."""
+        """Describe the verdict on the released values."""
         if self.policy.judge == "original":
-            yield f"Not checked on released values: {', '.join(map(str, _concerned(self.policy)))}."
+            yield f"Not checked on released values: {', '.join(map(str, _models_of_perturbed(self.policy)))}."
         quasi = [each.name for each in self.policy.schema.quasi]
         for result in self.results:
             yield f"Of the values that leave: {model_sentence(result, quasi)}"
-        gone = f", and {self.suppressed:,} records are suppressed where it did not" if self.suppressed else ""
-        if self.draws > 1 or gone:
-            yield f"Perturbed values were drawn {self.draws} times until that held{gone}."
+        suppressed = (
+            f", and {self.suppressed:,} records are suppressed where it did not" if self.suppressed else ""
+        )
+        if self.draws > 1 or suppressed:
+            yield f"Perturbed values were drawn {self.draws} times until that held{suppressed}."
 
 
 def model_verdict(values: ReleasedValues | None, verdict: Verdict | None = None) -> str:
-    """Say that every model holds, and of which values where those that leave are not judged.
+    """Say that every model holds, and of which values if released values are not judged.
 
     Of a release whose verdict does not hold, say that alone, since models that hold are no verdict.
     """
@@ -127,7 +129,7 @@ def model_verdict(values: ReleasedValues | None, verdict: Verdict | None = None)
 
 @dataclass(frozen=True)
 class _ReleasedClasses:
-    """Rows with the released values, their classes, and the verdict of the models on them."""
+    """The classes of rows with released values, and the verdict of the models."""
 
     released: Released | None
     classes: EquivalenceClasses
@@ -139,8 +141,8 @@ class _ReleasedClasses:
         from incrowd.core.table.matching import matched
 
         wildcards = self.policy.wildcards
-        seen = matched(self.classes, wildcards)
-        return results_of(seen, _concerned(self.policy), wildcards, linked=False).asked
+        matching = matched(self.classes, wildcards)
+        return results_of(matching, _models_of_perturbed(self.policy), wildcards, linked=False).asked
 
     @property
     def holds(self) -> bool:
@@ -153,7 +155,7 @@ class _ReleasedClasses:
         from incrowd.core.table.matching import matched
         from incrowd.search.base import all_hold
 
-        return all_hold(_concerned(self.policy), matched(self.classes, self.policy.wildcards))
+        return all_hold(_models_of_perturbed(self.policy), matched(self.classes, self.policy.wildcards))
 
     @property
     def failing(self) -> int:
@@ -162,21 +164,21 @@ class _ReleasedClasses:
 
     @property
     def badness(self) -> tuple[bool, int]:
-        """Numbers by which two draws are compared: whether a limit is broken, and `failing`."""
+        """The order of draws: whether a limit is broken, then `failing`."""
         return not self.holds, self.failing
 
     def remaining(self) -> NDArray[np.bool_]:
-        """bool[classes]: the classes that remain when others are suppressed until no limit is broken."""
-        kept, rest = np.ones(len(self.classes), np.bool_), self
+        """Return bool[classes]: the classes left after suppressing others until no limit is broken."""
+        mask, rest = np.ones(len(self.classes), np.bool_), self
         while not rest.holds and not rest.good.all():
-            kept[np.flatnonzero(kept)[~rest.good]] = False
-            rest = _ReleasedClasses(self.released, self.classes.only(kept), self.policy)
-        return kept if rest.holds else np.zeros_like(kept)
+            mask[np.flatnonzero(mask)[~rest.good]] = False
+            rest = _ReleasedClasses(self.released, self.classes.only(mask), self.policy)
+        return mask if rest.holds else np.zeros_like(mask)
 
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """Rows as they leave: treated, drawn and recoded.
+    """Treated, drawn and recoded rows for release.
 
     Attributes
     ----------
@@ -215,7 +217,7 @@ class ReleasedRows:
         driver_keys: int | None = None,
         progress: Progress | None = None,
     ) -> ReleasedRows:
-        """Leave suppressed records out where they have to be, and draw perturbed values.
+        """Leave suppressed records out if required, and draw perturbed values.
 
         These are drawn until the models hold of them. The classes where they do not are suppressed.
 
@@ -235,55 +237,59 @@ class ReleasedRows:
         """
         frequency, came = counted.frequency, recoding
         recoding = settled(frequency, recoding, policy, alone=alone)
-        asked = bool(_concerned(policy))
-        if policy.judge == "original" or not asked or not _judges_any(recoding, policy):
-            leaves = treatments.released(counted)
-            values = ReleasedValues(policy) if asked else None
+        judges_perturbed = bool(_models_of_perturbed(policy))
+        if policy.judge == "original" or not judges_perturbed or not _judges_any(recoding, policy):
+            treated = treatments.released(counted)
+            values = ReleasedValues(policy) if judges_perturbed else None
             suppression = Suppression.of(frequency, recoding, policy)
-            gone = recoding.starred & ~came.starred
-            return cls(leaves.rows, leaves.apply(schema, recoding), recoding, gone, suppression, values)
+            newly_suppressed = recoding.starred & ~came.starred
+            return cls(
+                treated.rows, treated.apply(schema, recoding), recoding, newly_suppressed, suppression, values
+            )
         candidate = _Candidate(schema, counted, recoding, policy, driver_keys, progress)
         draws, best = 0, None
         for draws, draw in enumerate(candidate.draws(treatments), 1):  # noqa: B007
             # No other draw is kept: each may have all rows.
             best = draw if best is None else min(best, draw, key=lambda each: each[1].badness)
         assert best is not None
-        leaves, drawn = best
-        seen, of_values = drawn, tuple[PrivacyModel, ...]()
+        treated, first_classes = best
+        classes, of_values = first_classes, tuple[PrivacyModel, ...]()
         by_draw = np.zeros(frequency.keys, np.bool_)
-        while not seen.holds:
-            recoding, failing = candidate.recoding, candidate.gone(seen)
+        while not classes.holds:
+            recoding, failing = candidate.recoding, candidate.gone(classes)
             if (failing & recoding.starred).any():
                 recoding = replace(recoding, left_out=True)
-                of_values = _concerned(policy)
+                of_values = _models_of_perturbed(policy)
             by_draw |= failing & ~recoding.starred
             candidate = replace(candidate, recoding=recoding.without(by_draw))
-            candidate.refuse_too_many(drawn, draws)
+            candidate.refuse_too_many(first_classes, draws)
             candidate = replace(
                 candidate, recoding=settled(frequency, candidate.recoding, policy, alone=alone)
             )
-            seen = candidate.classes_of(leaves)
+            classes = candidate.classes_of(treated)
         recoding = candidate.recoding
-        gone = recoding.starred & ~came.starred
-        people = None if frequency.people.table is None else seen.classes.frequency
-        carried = None if people is None else (people, RecodedBatch.as_it_is(people))
+        newly_suppressed = recoding.starred & ~came.starred
+        people = None if frequency.people.table is None else classes.classes.frequency
+        people_and_recoding = None if people is None else (people, RecodedBatch.as_it_is(people))
         suppressed = int(frequency.weights[by_draw].sum())
-        values = ReleasedValues(policy, seen.results, draws, suppressed, carried, candidate.starred)
+        values = ReleasedValues(
+            policy, classes.results, draws, suppressed, people_and_recoding, candidate.starred
+        )
         # A reader does not see who is who.
-        released = seen.released if people is None else None
-        released = released or leaves.apply(schema, recoding)
+        released = classes.released if people is None else None
+        released = released or treated.apply(schema, recoding)
         suppression = Suppression.of(frequency, recoding, policy, of_values)
-        return cls(leaves.rows, released, recoding, gone, suppression, values)
+        return cls(treated.rows, released, recoding, newly_suppressed, suppression, values)
 
 
 def _judges_any(recoding: Recoding, policy: Policy) -> bool:
-    """Say whether a key leaves that models judge."""
+    """Say whether a key is released that models judge."""
     return policy.suppressed != "keep" or not recoding.suppressed.all()
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """The parts of rows, and how they are judged; see `ReleasedRows.of`."""
+    """Counted rows with a recoding, to be drawn and judged; see `ReleasedRows.of`."""
 
     schema: Schema
     counted: Counted
@@ -299,24 +305,24 @@ class _Candidate:
 
     @property
     def starred(self) -> bool:
-        """Whether suppressed records leave that the models judge."""
+        """Whether suppressed records are released and judged."""
         return self.policy.suppressed != "keep" and not self.recoding.left_out
 
     def draws(self, treatments: TableTreatments) -> Iterator[tuple[Counted, _ReleasedClasses]]:
-        """Yield draws, up to the first of which the models hold.
+        """Yield draws, up to the first draw that satisfies the models.
 
         Only the rows of classes that fail are drawn anew, where rows are known by their places.
         """
         for last in [*[False] * (DRAWS - 1), True]:
-            leaves = treatments.released(self.counted, judged=True)
-            seen = self.classes_of(leaves)
-            yield leaves, seen
-            if last or seen.holds or not treatments.is_drawn:
+            treated = treatments.released(self.counted, judged=True)
+            classes = self.classes_of(treated)
+            yield treated, classes
+            if last or classes.holds or not treatments.is_drawn:
                 return
-            failing = np.append(~seen.good, False)[self.keys_in(seen)]
-            treatments = treatments.redraw(leaves.places_of(failing))
+            failing = np.append(~classes.good, False)[self.keys_in(classes)]
+            treatments = treatments.redraw(treated.places_of(failing))
 
-    def classes_of(self, leaves: Counted) -> _ReleasedClasses:
+    def classes_of(self, treated: Counted) -> _ReleasedClasses:
         """Recode rows, and count their released values."""
         by_person = self.frequency.people.table is not None
         # Whose row it is does not leave, but the models count people.
@@ -324,8 +330,8 @@ class _Candidate:
             replace(each, role="insensitive") if by_person and each.role == "person" else each
             for each in self.schema.attributes
         )
-        released = leaves.apply(schema, self.recoding)
-        found = _counted(
+        released = treated.apply(schema, self.recoding)
+        frequency = _counted(
             released.table,
             self.policy,
             by_person=by_person,
@@ -333,36 +339,36 @@ class _Candidate:
             driver_keys=self.driver_keys,
             progress=self.progress,
         )
-        return _ReleasedClasses(released, EquivalenceClasses.of_keys(found), self.policy)
+        return _ReleasedClasses(released, EquivalenceClasses.of_keys(frequency), self.policy)
 
-    def keys_in(self, seen: _ReleasedClasses) -> NDArray[np.integer]:
-        """Return the released class of each key, -1 for one that is in none."""
+    def keys_in(self, judged: _ReleasedClasses) -> NDArray[np.integer]:
+        """Return the released class of each key, -1 for no class."""
         from incrowd.core.recoding.people import released_keys
 
-        left, kept = self.recoding.leaving(self.frequency)
-        found = released_keys(seen.classes.frequency, left, kept)[0]
-        if left is self.frequency:
-            return found
+        released, recoding = self.recoding.leaving(self.frequency)
+        classes = released_keys(judged.classes.frequency, released, recoding)[0]
+        if released is self.frequency:
+            return classes
         of_key = np.full(self.frequency.keys, -1, np.int64)
-        of_key[~self.recoding.starred] = found
+        of_key[~self.recoding.starred] = classes
         return of_key
 
-    def gone(self, seen: _ReleasedClasses) -> NDArray[np.bool_]:
-        """Return the keys of classes that have to be suppressed until the models hold: bool[keys]."""
-        return np.asarray(np.append(~seen.remaining(), False)[self.keys_in(seen)])
+    def gone(self, classes: _ReleasedClasses) -> NDArray[np.bool_]:
+        """Return bool[keys]: the keys to suppress so that the models hold."""
+        return np.asarray(np.append(~classes.remaining(), False)[self.keys_in(classes)])
 
-    def refuse_too_many(self, seen: _ReleasedClasses, draws: int) -> None:
-        """Refuse more suppressed records than the policy allows, or a release without any other."""
+    def refuse_too_many(self, classes: _ReleasedClasses, draws: int) -> None:
+        """Refuse more suppressed records than the policy allows, or a release without other records."""
         frequency, limit = self.frequency, self.policy.max_suppression
-        gone = frequency.suppressed + int(frequency.weights[self.recoding.starred].sum())
-        if gone < frequency.rows and gone / frequency.rows <= limit:
+        suppressed = frequency.suppressed + int(frequency.weights[self.recoding.starred].sum())
+        if suppressed < frequency.rows and suppressed / frequency.rows <= limit:
             return
         names = _perturbed(self.policy)
         raise InfeasibleError(
-            f"nothing was released: {_failures(seen.results)}, as column {named(names)} is perturbed; that "
-            f"is the best of {draws} draws, {seen.failing:,} records are in classes that fail, and {gone:,} "
-            f"of {frequency.rows:,} ({gone / frequency.rows:.2%}) would be suppressed where {limit:.2%} may "
-            "be; give the treatment another parameter, raise "
+            f"nothing was released: {_failures(classes.results)}, as column {named(names)} is perturbed; "
+            f"that is the best of {draws} draws, {classes.failing:,} records are in classes that fail, and "
+            f"{suppressed:,} of {frequency.rows:,} ({suppressed / frequency.rows:.2%}) would be suppressed "
+            f"where {limit:.2%} may be; give the treatment another parameter, raise "
             + setting("max_suppression", "--max-suppression")
             + ", or judge only the values before with "
             + setting("judge='original'", "--judge original")
@@ -378,20 +384,20 @@ def _counted(
     driver_keys: int | None = None,
     progress: Progress | None = None,
 ) -> FrequencyTable:
-    """Count a table with its sensitive values as they are there."""
+    """Count a table with the sensitive values in the table."""
     from incrowd.engines import read_classes
 
     schema = policy.schema.measured(person=by_person)
     # Who names people is no quasi-identifier beside perturbed values.
-    kept = (
+    attributes = (
         replace(each, key_of=())
         for each in schema.attributes
         if each.role in ("person", "quasi", "sensitive")
     )
-    joint = any(model.is_joint for model in _concerned(policy))
+    joint = any(model.is_joint for model in _models_of_perturbed(policy))
     return read_classes(
         table,
-        schema.with_attributes(kept),
+        schema.with_attributes(attributes),
         joint=joint,
         driver_keys=driver_keys,
         progress=progress,

@@ -1,4 +1,4 @@
-"""Changes of a draft that remove open points of the release that it makes."""
+"""Changes of a draft that remove open points of the drafted release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHY = {
 
 @dataclass
 class Remedies:
-    """The changes that were made to a draft so that fewer points are open.
+    """The changes of a draft that remove open points.
 
     - A column of numbers that single out records, alone or with another column, is rounded.
     - A column of numbers of which one is far from all others is cut off there.
@@ -59,23 +59,28 @@ class Remedies:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def apply(self, guesses: Sequence[Guess], release: Release) -> tuple[Guess, ...] | None:
-        """Change the draft for the first open point that a change removes; None where there is none."""
+        """Change the draft for the first open point with a remedy, or return None."""
         for point in release.verdict.open:
-            if point.name in _WHY and (changed := self._change(guesses, point, release.table)) is not None:
-                return changed
+            if (
+                point.name in _WHY
+                and (new_guesses := self._change(guesses, point, release.table)) is not None
+            ):
+                return new_guesses
         return None
 
     def leave_out(self, guesses: Sequence[Guess]) -> tuple[Guess, ...] | None:
-        """Leave out the columns that were rounded, cut off or have parts, as no draft runs with them.
+        """Leave out the rounded and cut columns and those with parts, or return None without any.
 
         None where there are none.
         """
         names = list(dict.fromkeys([*self.bases, *self.limits, *self.parts]))
         self.bases, self.limits, self.parts = {}, {}, {}
-        changed = tuple(guesses)
+        new_guesses = tuple(guesses)
         for name in names:
-            changed = self._without(changed, name, "what protects its values leaves too little") or changed
-        return changed if names else None
+            new_guesses = (
+                self._without(new_guesses, name, "what protects its values leaves too little") or new_guesses
+            )
+        return new_guesses if names else None
 
     def in_words(self) -> tuple[str, ...]:
         """Describe the changes."""
@@ -97,9 +102,9 @@ class Remedies:
             sign = separator_of(table[column].cast(pl.String).unique())
             if sign is not None:
                 self.parts[column] = sign
-                return _changed(guesses, column, with_parts(_guess(guesses, column), sign))
-        if point.limit is not None and (limited := self._limited(_guess(guesses, column), *point.limit)):
-            return _changed(guesses, column, limited)
+                return _replaced(guesses, column, with_parts(_guess(guesses, column), sign))
+        if point.limit is not None and (limited := self._cut_off(_guess(guesses, column), *point.limit)):
+            return _replaced(guesses, column, limited)
         if point.name.startswith("unique-"):
             # The column of all pairs is rounded, or else one of the others; of two the one with more values.
             ways = [(column, others), *((other, [column]) for other in others)]
@@ -110,56 +115,58 @@ class Remedies:
                 base = rounding_base(table[one], [table[name] for name in beside], _bases(guess, table[one]))
                 if base is not None:
                     self.bases[one] = base
-                    return _changed(guesses, one, _rounded(guess, base))
+                    return _replaced(guesses, one, _rounded(guess, base))
         why = _WHY[point.name].format(other=others[0] if others else "")
         return self._without(guesses, column, why)
 
-    def _limited(self, guess: Guess, word: str, quantile: float) -> Guess | None:
-        """Cut off numbers beyond a quantile; None where they are already, or are treated otherwise."""
+    def _cut_off(self, guess: Guess, word: str, quantile: float) -> Guess | None:
+        """Cut off numbers beyond a quantile, or return None if the column has another treatment."""
         limits = self.limits.get(guess.name, {})
         if word in limits or not {*(guess.treatment or {})} <= {"round", "top", "bottom"}:
             return None
         self.limits[guess.name] = {**limits, word: quantile}
         reason = "cut off, since the farthest number may tell whose row it is"
-        return replace(guess, treatment=_in_order({**(guess.treatment or {}), word: quantile}), recipe=reason)
+        return replace(
+            guess, treatment=_sorted_settings({**(guess.treatment or {}), word: quantile}), recipe=reason
+        )
 
     def _without(self, guesses: Sequence[Guess], column: str, why: str) -> tuple[Guess, ...] | None:
-        """Leave a column out, unless it is the last quasi-identifier."""
+        """Leave a column out, except the last quasi-identifier."""
         if [guess.name for guess in guesses if guess.role == "quasi"] == [column]:
             return None
         self.bases.pop(column, None)
         self.limits.pop(column, None)
         self.parts.pop(column, None)
         self.left_out[column] = why
-        return _changed(guesses, column, leave_out(_guess(guesses, column), why))
+        return _replaced(guesses, column, leave_out(_guess(guesses, column), why))
 
 
 def _guess(guesses: Sequence[Guess], column: str) -> Guess:
     return next(guess for guess in guesses if guess.name == column)
 
 
-def _changed(guesses: Sequence[Guess], column: str, changed: Guess) -> tuple[Guess, ...]:
-    return tuple(changed if guess.name == column else guess for guess in guesses)
+def _replaced(guesses: Sequence[Guess], column: str, new: Guess) -> tuple[Guess, ...]:
+    return tuple(new if guess.name == column else guess for guess in guesses)
 
 
 def _bases(guess: Guess, column: pl.Series) -> Iterator[float]:
-    """Yield the bases to which the numbers of a column may be rounded, coarser than now."""
+    """Yield rounding bases for a column of numbers, coarser than the present base."""
     if not are_numbers(column):
         return iter(())
     numbers = column.drop_nulls().cast(pl.Float64, strict=False).unique().sort()
-    now = (guess.treatment or {}).get("round")
+    base = (guess.treatment or {}).get("round")
     finest = numbers.diff().drop_nulls().min()
-    step = now if isinstance(now, int | float) else finest
+    step = base if isinstance(base, int | float) else finest
     return coarser_steps(float(step)) if isinstance(step, int | float) else iter(())
 
 
 def _rounded(guess: Guess, base: float) -> Guess:
-    treatment = _in_order({**(guess.treatment or {}), "round": base})
+    treatment = _sorted_settings({**(guess.treatment or {}), "round": base})
     reason = "rounded, since the exact number, alone or with another one, may tell whose row it is"
     return replace(guess, treatment=treatment, recipe=reason)
 
 
-def _in_order(treatment: dict[str, object]) -> dict[str, object]:
-    """Put the setting first that names a treatment which has the others, too."""
+def _sorted_settings(treatment: dict[str, object]) -> dict[str, object]:
+    """Sort the settings so that the name of the treatment comes first."""
     first = ("round", "top", "bottom")
     return dict(sorted(treatment.items(), key=lambda each: first.index(each[0]) if each[0] in first else 9))

@@ -1,4 +1,4 @@
-"""The columns by which rows of a raw table and of a release are compared, and row maps made of keys."""
+"""Pairs of raw and released rows: the columns to compare, and row maps from keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERY = 2**32 - 1
 def map_by_key(
     table: Any, released: Any, by: str, row_map: Any, schema: Schema | None, job: str
 ) -> pl.DataFrame:
-    """Make a row map of a column that both tables have, with a key of each row.
+    """Derive a row map from a key column of both tables.
 
     Keys are compared as a ledger compares them: numbers by value, texts without blanks around them.
 
@@ -41,19 +41,19 @@ def map_by_key(
         When there is a row map, too; or there is no such column; or keys are missing, occur more than once,
         or are in the release alone.
     """
-    asked = setting(f"by={by!r}", f"--by {by}")
+    option = setting(f"by={by!r}", f"--by {by}")
     if row_map is not None:
         raise ParameterError(
-            f"{job}: give {asked} or the row map ({setting('row_map=', '--row-map')}), not both"
+            f"{job}: give {option} or the row map ({setting('row_map=', '--row-map')}), not both"
         )
     [raw] = read_columns(table, [by], "the raw table", schema, job)
     _refuse_identifying(released, by, schema, job)
-    [mine] = read_columns(released, [by], "the released table", schema, job)
-    return pl.DataFrame({"row": _matched(raw, mine, f"{job}: column {by!r} ({asked})")})
+    [released_keys] = read_columns(released, [by], "the released table", schema, job)
+    return pl.DataFrame({"row": _raw_rows(raw, released_keys, f"{job}: column {by!r} ({option})")})
 
 
 def _refuse_identifying(released: Any, by: str, schema: Schema | None, job: str) -> None:
-    """Say why a release lacks a key that names people."""
+    """Raise for a key column that the release lacks because the column is identifying."""
     from incrowd.engines import engine_for, loaded
 
     lacks = by not in engine_for(loaded(released)).columns
@@ -64,13 +64,13 @@ def _refuse_identifying(released: Any, by: str, schema: Schema | None, job: str)
         )
 
 
-def _matched(raw: pl.Series, released: pl.Series, column: str) -> pl.Series:
-    """Find each released key among the raw ones, where each is once; rows count from 1."""
+def _raw_rows(raw: pl.Series, released: pl.Series, column: str) -> pl.Series:
+    """Return the raw row of each released key, from 1."""
     from incrowd.core.reading.keys import key_texts
 
     # Together, so that a number is one in both tables or in neither.
-    together = pl.DataFrame({"key": pl.concat([each.alias("key") for each in (raw, released)])})
-    keys = key_texts(together)["key"].replace("", None)
+    both = pl.DataFrame({"key": pl.concat([each.alias("key") for each in (raw, released)])})
+    keys = key_texts(both)["key"].replace("", None)
     sides = {"raw table": keys[: len(raw)], "release": keys[len(raw) :]}
     for where, side in sides.items():
         if count := side.null_count():
@@ -80,8 +80,10 @@ def _matched(raw: pl.Series, released: pl.Series, column: str) -> pl.Series:
                 f"{column} does not tell the rows apart: {count:,} rows of the {where} have a key that an "
                 "earlier row has; name a column with a key of its own for each row"
             )
-    known, asked = (side.to_frame("key") for side in sides.values())
-    rows = asked.join(known.with_row_index("row", 1), on="key", how="left", maintain_order="left")["row"]
+    raw_keys, released_keys = (side.to_frame("key") for side in sides.values())
+    rows = released_keys.join(raw_keys.with_row_index("row", 1), on="key", how="left", maintain_order="left")[
+        "row"
+    ]
     if count := rows.null_count():
         raise TableError(
             f"{column}: {count:,} keys of the release are not in the raw table; name the raw table that the "
@@ -91,7 +93,7 @@ def _matched(raw: pl.Series, released: pl.Series, column: str) -> pl.Series:
 
 
 def moved_values(table: Any, released: Any, schema: Schema, job: str) -> dict[str, int]:
-    """Find sensitive columns that have the same values in both tables, but in another order.
+    """Return the sensitive columns with the same values in both tables, but in another order.
 
     Returns
     -------
@@ -99,19 +101,19 @@ def moved_values(table: Any, released: Any, schema: Schema, job: str) -> dict[st
     """
     from incrowd.engines import engine_for, loaded
 
-    there = engine_for(loaded(released)).columns
-    found = {}
+    released_columns = engine_for(loaded(released)).columns
+    moved = {}
     for attribute in schema.sensitive:
-        if attribute.treatment is not None or attribute.name not in there:
+        if attribute.treatment is not None or attribute.name not in released_columns:
             continue
-        raw, mine = (
+        raw, released_values = (
             read_columns(each, [attribute.name], where, schema, job)[0].alias("")
             for each, where in ((table, "the raw table"), (released, "the released table"))
         )
-        apart = int(raw.ne_missing(mine).sum()) if len(raw) == len(mine) else 0
-        if apart and raw.sort().equals(mine.sort(), null_equal=True):
-            found[attribute.name] = apart
-    return found
+        different = int(raw.ne_missing(released_values).sum()) if len(raw) == len(released_values) else 0
+        if different and raw.sort().equals(released_values.sort(), null_equal=True):
+            moved[attribute.name] = different
+    return moved
 
 
 def read_columns(
@@ -122,25 +124,25 @@ def read_columns(
     job: str,
     null_values: Sequence[str] = (),
 ) -> list[pl.Series]:
-    """Return columns of categories as texts, missing ones as null; more texts may mean missing."""
+    """Return columns as text, with null for missing values."""
     from incrowd.core.table.treated_columns import as_texts
 
     read = columns_of(table, columns, where, job)
     nulls = [(*(() if schema is None else schema.nulls(name)), *null_values) for name in columns]
-    return [as_texts(each, own) for each, own in zip(read, nulls, strict=True)]
+    return [as_texts(each, missing) for each, missing in zip(read, nulls, strict=True)]
 
 
 def columns_of(table: Any, columns: Sequence[str], where: str, job: str) -> list[pl.Series]:
-    """Return columns of a table as they stand."""
+    """Return columns of a table as Polars series."""
     from incrowd.core.table.schema import require_columns
     from incrowd.engines import engine_for, loaded
 
     engine = engine_for(loaded(table))
     require_columns(columns, engine.columns, f"{job}: in {where} ")
-    found = []
+    all_series = []
     for name in columns:
         series: pl.Series | None = engine.head(name, _EVERY)
         if series is None:
             raise SchemaError(f"{job}: column {name!r} of {where} cannot be read")
-        found.append(series)
-    return found
+        all_series.append(series)
+    return all_series

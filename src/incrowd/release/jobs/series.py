@@ -1,4 +1,4 @@
-"""A release of a series, and how many of its records are counterfeit."""
+"""A release of a series, and the number of counterfeit records in each class."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ COUNTS = "counterfeits.csv"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SeriesRelease(Release):
-    """A release that is m-invariant with the earlier ones of a ledger; see `next_release`.
+    """A release that is m-invariant with the earlier releases of a ledger; see `next_release`.
 
-    It is a `Release` of all records, counterfeit ones among them. Figures before and after count these, too.
+    The release has all records, also counterfeit records. Figures before and after count these, too.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class SeriesRelease(Release):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: see `Release.to_dict`, and ``series``."""
+        """Return plain data for JSON: the data of `Release.to_dict`, and ``series``."""
         return super().to_dict() | {"series": self.series()}
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
-        """Describe the release: see `Release.sentences`, and the counterfeit records."""
+        """Describe the release as `Release.sentences` does, and the counterfeit records."""
         first, *others = super().sentences(conditions=conditions)
         series = (
             f"m-invariance holds: each of the {self.signatures:,} signatures has {self.m} values or more. "

@@ -1,4 +1,4 @@
-"""Groups of records that have every value of a signature once, with counterfeits where one lacks.
+"""Groups of records with every value of a signature once, filled up with counterfeits.
 
 The four phases are those of Xiao and Tao (m-Invariance, SIGMOD 2007): division, balancing, assignment and
 split. Values are numbers. A bucket has the records of one signature; its shortest lists are filled up with
@@ -25,11 +25,11 @@ def buckets_of(
     values: NDArray[np.int64],
     earlier: Mapping[int, Signature],
     places: NDArray[np.float64],
-    known: int,
+    distinct: int,
     m: int,
     random: np.random.Generator,
 ) -> list[Bucket]:
-    """Put every record into a bucket of at least m values.
+    """Assign every record to a bucket of at least m values.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def buckets_of(
         Decides which of the new records with a value go where.
     """
     buckets: dict[Signature, Bucket] = {}
-    pool: Bucket = {value: [] for value in range(known)}
+    pool: Bucket = {value: [] for value in range(distinct)}
     for record in random.permutation(len(values)).tolist():
         into = pool
         if record in earlier:
@@ -55,7 +55,7 @@ def buckets_of(
         near: Bucket = {}
         for record, value in zip(part.tolist(), values[part].tolist(), strict=True):
             near.setdefault(value, []).append(record)
-        _fill(near, known, m)
+        _fill(near, distinct, m)
         while any(near.values()):
             _take_layers(buckets, near, m)
     return [_without_counterfeits(bucket) for bucket in buckets.values()]
@@ -64,12 +64,12 @@ def buckets_of(
 def _parts(
     records: NDArray[np.int64], values: NDArray[np.int64], places: NDArray[np.float64], m: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Part records into near ones, without more counterfeits than all of them together need."""
+    """Divide records into parts of near records without additional counterfeits."""
     if len(records) >= 2 * _PART * m:
         lacking = _lacking(values[records], m)
-        found = places[records]
-        for attribute in np.argsort(found.min(axis=0) - found.max(axis=0), kind="stable").tolist():
-            place = found[:, attribute]
+        positions = places[records]
+        for attribute in np.argsort(positions.min(axis=0) - positions.max(axis=0), kind="stable").tolist():
+            place = positions[:, attribute]
             middle = np.median(place)
             for low in (place <= middle, place < middle):
                 sides = records[low], records[~low]
@@ -84,12 +84,12 @@ def _parts(
 
 
 def _lacking(values: NDArray[np.int64], m: int) -> int:
-    """Return how many counterfeits records need until no value is in more than 1/m of them."""
+    """Count the counterfeits needed so that no value is in more than 1/m of the records."""
     return max(m * int(np.bincount(values).max()) - len(values), 0)
 
 
 def _balance(buckets: Mapping[Signature, Bucket], pool: Bucket, places: NDArray[np.float64], m: int) -> None:
-    """Fill the shorter lists of buckets with new records, as long as those left can make groups.
+    """Fill the shorter lists of buckets with new records while the rest can form groups.
 
     The record that is taken is the nearest to one of the longest list.
     """
@@ -97,47 +97,47 @@ def _balance(buckets: Mapping[Signature, Bucket], pool: Bucket, places: NDArray[
     for bucket in buckets.values():
         longest = max(bucket.values(), key=len)
         for value, records in bucket.items():
-            gaps.setdefault(value, []).extend((records, alone) for alone in longest[len(records) :])
+            gaps.setdefault(value, []).extend((records, partner) for partner in longest[len(records) :])
     counts = {value: len(records) for value, records in pool.items()}
-    left = sum(counts.values())
+    remaining = sum(counts.values())
     while candidates := [value for value, lists in gaps.items() if lists and counts[value]]:
         value = max(candidates, key=counts.__getitem__)
         before = max(counts.values())
         counts[value] -= 1
-        left -= 1
+        remaining -= 1
         after = max(counts.values())
-        if m * after > left and after == before:
+        if m * after > remaining and after == before:
             # All other candidates are as rare or rarer, so none of them can be spared.
             return
-        records, alone = gaps[value].pop()
-        distance = np.abs(places[pool[value]] - places[alone]).sum(axis=1)
+        records, partner = gaps[value].pop()
+        distance = np.abs(places[pool[value]] - places[partner]).sum(axis=1)
         records.append(pool[value].pop(int(distance.argmin())))
 
 
-def _fill(pool: Bucket, known: int, m: int) -> None:
+def _fill(pool: Bucket, distinct: int, m: int) -> None:
     """Add counterfeits of frequent values until no value is in more than 1/m of the pool."""
-    most = max(map(len, pool.values()))
-    lacking = m * most - sum(map(len, pool.values()))
+    longest = max(map(len, pool.values()))
+    lacking = m * longest - sum(map(len, pool.values()))
     if lacking <= 0:
         return
-    pool |= {value: [] for value in range(known) if value not in pool}
+    pool |= {value: [] for value in range(distinct) if value not in pool}
     for value in sorted(pool, key=lambda value: -len(pool[value])):
-        added = max(min(lacking, most - len(pool[value])), 0)
+        added = max(min(lacking, longest - len(pool[value])), 0)
         pool[value] += [COUNTERFEIT] * added
         lacking -= added
 
 
 def _take_layers(buckets: dict[Signature, Bucket], pool: Bucket, m: int) -> None:
-    """Move as many records as possible of the m most frequent values, or of a few more, into their bucket.
+    """Move as many records as possible of at least m frequent values into a bucket.
 
     No value is in more than 1/m of the pool, before and after. With m + slack values there is always a way.
     """
     order = sorted((value for value in pool if pool[value]), key=lambda value: (-len(pool[value]), value))
     counts = [*(len(pool[value]) for value in order), 0]
-    left, most = sum(counts), counts[0]
-    slack = left - m * most
+    remaining, largest = sum(counts), counts[0]
+    slack = remaining - m * largest
     for width in range(m, len(order) + 1):
-        height = min(counts[width - 1], (left - m * counts[width]) // width)
+        height = min(counts[width - 1], (remaining - m * counts[width]) // width)
         if width > m:
             height = min(height, slack // (width - m))
         if height > 0:
@@ -175,7 +175,7 @@ def groups_of(bucket: Bucket, places: NDArray[np.float64]) -> Iterator[list[tupl
 def _halves(
     bucket: Bucket, places: NDArray[np.float64], attribute: int, height: int
 ) -> tuple[Bucket, Bucket]:
-    """Part a bucket near the median of an attribute; counterfeits go where records lack."""
+    """Split a bucket near the median of an attribute, with counterfeits for missing records."""
     lower, place = height // 2, places[:, attribute]
     middle = float(np.median(place[[record for records in bucket.values() for record in records]]))
     low: Bucket = {}
@@ -189,6 +189,6 @@ def _halves(
 
 
 def _width(bucket: Bucket, places: NDArray[np.float64]) -> float:
-    """Return how wide the places of a bucket are, summed over its records."""
-    found = places[[record for records in bucket.values() for record in records]]
-    return len(found) * float((found.max(axis=0) - found.min(axis=0)).sum())
+    """Return the width of a bucket's positions, times the number of records."""
+    positions = places[[record for records in bucket.values() for record in records]]
+    return len(positions) * float((positions.max(axis=0) - positions.min(axis=0)).sum())

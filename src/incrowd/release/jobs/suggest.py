@@ -1,4 +1,4 @@
-"""suggest(): changes that help where a table cannot satisfy its policy; every change is tried."""
+"""suggest(): tested changes of a policy that a table cannot satisfy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Suggestion(InNotebooks):
 
 @dataclass(frozen=True)
 class Suggestions(InNotebooks):
-    """The changes of a policy that help.
+    """The changes of a policy that make a release possible.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class Suggestions(InNotebooks):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        found = [each.to_dict() for each in self.found]
-        return {**envelope("suggestions"), "feasible": self.feasible, "found": found}
+        entries = [each.to_dict() for each in self.found]
+        return {**envelope("suggestions"), "feasible": self.feasible, "found": entries}
 
 
 @with_keyword_hints
@@ -99,7 +99,7 @@ def suggest(
     most: int = 3,
     progress: Progress | None = None,
 ) -> Suggestions:
-    """Find single changes of a policy with which a table can be released, by trying them.
+    """Find single changes of a policy with which a table can be released, by trying each.
 
     It tries another algorithm, more suppression, longer lists in a cell, a looser limit of each model, and to
     leave a quasi-identifier out. Nothing is released. Each try is a search of its own.
@@ -130,11 +130,11 @@ def suggest(
     """
     from incrowd.engines import loaded
 
-    shown = progress or Silent()
+    display = progress or Silent()
     table = loaded(table, csv_format)
 
     def feasible(changed: Policy, doing: str) -> bool:
-        within = Within(shown, doing)
+        within = Within(display, doing)
         try:
             attempt(changed, within)
         except (InfeasibleError, InputError):
@@ -153,7 +153,7 @@ def suggest(
         ).verdict.refuse(only_broken=True)
 
     try:
-        attempt(policy, Within(shown, "now"))
+        attempt(policy, Within(display, "now"))
     except (InfeasibleError, LongListError):
         changes = helping(policy, lambda change: feasible(change.policy, change.text), most=most)
         return Suggestions(False, tuple(changes))
@@ -161,19 +161,19 @@ def suggest(
 
 
 def helping(policy: Policy, feasible: Callable[[Suggestion], bool], *, most: int = 3) -> Iterator[Suggestion]:
-    """Return up to `most` single changes with which a policy is feasible; of each kind the mildest."""
-    found = 0
+    """Return up to `most` single changes that make a policy feasible, the mildest of each kind."""
+    count = 0
     for ladder in ladders(policy):
         change = _mildest(ladder, feasible)
         if change is not None:
             yield change
-            found += 1
-        if found == most:
+            count += 1
+        if count == most:
             return
 
 
 def _mildest(ladder: Sequence[Suggestion], feasible: Callable[[Suggestion], bool]) -> Suggestion | None:
-    """Return the first change of a ladder that helps, None where not even the last does.
+    """Return the first change of a ladder that helps, or None.
 
     Halving finds it: what helps goes on helping when it is loosened further.
     """
@@ -190,7 +190,7 @@ def _mildest(ladder: Sequence[Suggestion], feasible: Callable[[Suggestion], bool
 
 
 def ladders(policy: Policy) -> Iterator[list[Suggestion]]:
-    """Return the possible changes: for each thing the changes from the mildest to the strongest."""
+    """Return the possible changes: for each setting from the mildest to the strongest."""
     yield _other_algorithm(policy)
     yield _suppression(policy)
     yield _set_limit(policy)
@@ -203,7 +203,7 @@ def ladders(policy: Policy) -> Iterator[list[Suggestion]]:
 
 
 def _other_algorithm(policy: Policy) -> list[Suggestion]:
-    """Search with mondrian where whole columns climb: its classes are each recoded alone."""
+    """Replace a full-domain algorithm by mondrian, which recodes each class alone."""
     if not policy.algorithm.full_domain:
         return []
     text = f"search with {Mondrian.name} in place of {policy.algorithm.name}: each class is recoded alone"
@@ -239,13 +239,13 @@ def _set_limit(policy: Policy) -> list[Suggestion]:
 
 
 def _limit(policy: Policy, position: int, model: Any) -> list[Suggestion]:
-    """Loosen the limit of a model, and nothing else of it."""
+    """Loosen the limit of a model, and keep the other parameters."""
     limit = model.limit_name
     value = model.settings().get(limit)
     if limit not in model.parameters() or not isinstance(value, int | float):
         return []
     place = policy.models.index(model)
-    found = []
+    suggestions = []
     for looser_value in looser(model, value):
         models = list(policy.models)
         try:
@@ -254,12 +254,12 @@ def _limit(policy: Policy, position: int, model: Any) -> list[Suggestion]:
             continue
         text = f"{model.name}: {limit} = {looser_value:g} in place of {value:g}"
         changed = replace(policy, models=tuple(models))
-        found.append(Suggestion(text, changed, ("models", position, limit), looser_value))
-    return found
+        suggestions.append(Suggestion(text, changed, ("models", position, limit), looser_value))
+    return suggestions
 
 
 def looser(model: Any, value: float) -> list[float]:
-    """Return limits of a model that ask for less than `value`, as its parameter allows, the nearest first."""
+    """Return limits of a model looser than `value`, the nearest first."""
     declared = model.parameters()[model.limit_name]
     if isinstance(value, int) and (declared.kind is int or (model.more_is_safer and value > 2)):
         if model.more_is_safer:
@@ -267,9 +267,9 @@ def looser(model: Any, value: float) -> list[float]:
             return list(range(int(value) - 1, max(int(declared.low or 0), 2) - 1, -1))
         return sorted({int(value * factor) + 1 for factor in _TIMES})
     if model.more_is_safer:
-        least = declared.low or 0
-        found = [round(value * tenth / 10, 3) for tenth in range(9, 0, -1)]
-        return [each for each in found if least < each < value]
+        smallest = declared.low or 0
+        tenths = [round(value * tenth / 10, 3) for tenth in range(9, 0, -1)]
+        return [each for each in tenths if smallest < each < value]
     if declared.high is not None:
         steps = (round(step / 20, 2) for step in range(1, 20))
         return [share * declared.high for share in steps if value < share * declared.high]
@@ -280,6 +280,6 @@ def _without(policy: Policy, name: str) -> Suggestion:
     schema = policy.schema.with_attributes(
         type(each)(name, "identifying") if each.name == name else each for each in policy.schema.attributes
     )
-    changed = replace(policy, schema=schema)
+    new_policy = replace(policy, schema=schema)
     role = {"role": "identifying"}
-    return Suggestion(f"leave {name} out of the release", changed, ("columns", name), role)
+    return Suggestion(f"leave {name} out of the release", new_policy, ("columns", name), role)

@@ -1,4 +1,4 @@
-"""Suppressed records: judged as a class of their own, and left out where they do not satisfy the models."""
+"""The judgement of suppressed records as one class, left out where a model fails."""
 
 from __future__ import annotations
 
@@ -62,23 +62,23 @@ class Suppression:
         of_values
             The models that their perturbed values fail as they are released.
         """
-        came = frequency.suppressed
-        records = came + int(frequency.weights[recoding.starred].sum())
+        already_suppressed = frequency.suppressed
+        records = already_suppressed + int(frequency.weights[recoding.starred].sum())
         failing = failing_models(frequency, recoding, policy.models)
-        own = EquivalenceClasses.from_assignment(frequency, np.where(recoding.starred, 0, -1), 1)
-        size = int(own.counted.sizes[0]) if records > came else 0
+        suppressed_class = EquivalenceClasses.from_assignment(frequency, np.where(recoding.starred, 0, -1), 1)
+        size = int(suppressed_class.counted.sizes[0]) if records > already_suppressed else 0
         return cls(
             policy.suppressed,
             records,
-            came,
+            already_suppressed,
             records if recoding.left_out else 0,
             tuple(dict.fromkeys((*failing, *_names(of_values)))),
-            None if came and frequency.people.table is not None else size + came,
+            None if already_suppressed and frequency.people.table is not None else size + already_suppressed,
         )
 
     @property
     def exposed(self) -> int:
-        """Suppressed records that leave although the models do not hold of them."""
+        """Suppressed records that are released although the models fail."""
         return self.records - self.left_out if self.failing else 0
 
     def share(self, released: int) -> float:
@@ -97,7 +97,7 @@ class Suppression:
         }
 
     def sentences(self) -> list[str]:
-        """Say whether the suppressed records leave, and which models hold of them."""
+        """Say whether the suppressed records are released, and which models hold of these records."""
         if not self.records:
             return []
         one = self.records == 1
@@ -105,26 +105,26 @@ class Suppression:
         its, it = ("its", "it") if one else ("their", "they")
         failing = " and ".join(self.failing)
         if self.left_out:
-            said = f"{records} {'is' if one else 'are'} left out"
+            start = f"{records} {'is' if one else 'are'} left out"
             if self.setting == "drop":
-                return [f"{said}, as the policy asks."]
+                return [f"{start}, as the policy asks."]
             if self.came:
-                return [f"{said}: {self.came:,} came in suppressed, and the models do not judge such."]
-            return [f"{said}: as a class of {its} own {it} would not satisfy {failing}."]
+                return [f"{start}: {self.came:,} came in suppressed, and the models do not judge such."]
+            return [f"{start}: as a class of {its} own {it} would not satisfy {failing}."]
         others = "The figures of classes and models are those of the other records."
         if not self.failing:
             verb = "satisfies" if one else "satisfy"
             return [f"The {records} {verb} every model as a class of {its} own. {others}"]
-        why = f"as a class of {its} own {it} {'does' if one else 'do'} not satisfy {failing}"
+        reason = f"as a class of {its} own {it} {'does' if one else 'do'} not satisfy {failing}"
         if self.came:
-            why = f"the models do not judge those that came in suppressed ({self.came:,})"
-        return [f"Of the {records} nothing is promised: {why}. {others}"]
+            reason = f"the models do not judge those that came in suppressed ({self.came:,})"
+        return [f"Of the {records} nothing is promised: {reason}. {others}"]
 
 
 def failing_models(
     frequency: FrequencyTable, recoding: Recoding, models: Sequence[PrivacyModel]
 ) -> tuple[str, ...]:
-    """Name the models that the suppressed records do not satisfy as a class of their own.
+    """Name the models that the suppressed records do not satisfy as one class.
 
     Nobody whose quasi-identifiers fit no released class can be anywhere else, so such a class is what an
     attacker sees. To an attacker who knows some columns, too, the records are a group of their own. The
@@ -157,7 +157,7 @@ def failing_models(
 
 
 def refuse_failing(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> None:
-    """Refuse a written table whose suppressed records do not satisfy the models as a class of their own.
+    """Refuse a written table whose suppressed records fail the models as one class.
 
     Parameters
     ----------
@@ -172,29 +172,29 @@ def refuse_failing(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) 
     starred = np.ones(frequency.keys, np.bool_)
     for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
         starred &= np.array([value == SUPPRESSED for value in domain.values], np.bool_)[codes]
-    for own in np.flatnonzero(starred):
-        if failing := _failing(models, classes, int(own)):
+    for suppressed_class in np.flatnonzero(starred):
+        if failing := _failing(models, classes, int(suppressed_class)):
             raise InfeasibleError(
-                f"nothing was released: {int(classes.sizes[own]):,} suppressed records do not satisfy "
-                f"{' and '.join(failing)} as a class of their own"
+                f"nothing was released: {int(classes.sizes[suppressed_class]):,} suppressed records do not "
+                f"satisfy {' and '.join(failing)} as a class of their own"
             )
 
 
-def _failing(models: Sequence[PrivacyModel], classes: EquivalenceClasses, own: int) -> tuple[str, ...]:
-    """Name the models that a class does not satisfy, or all of them where a model limits the whole table."""
+def _failing(models: Sequence[PrivacyModel], classes: EquivalenceClasses, class_id: int) -> tuple[str, ...]:
+    """Name the models that a class fails, or the whole table if a model limits the table."""
     return _names(
         model
         for model in models
         if not (
             all(measured.holds is not False for measured in model.measure(classes))
             if model.of_table
-            else model.holds(classes)[own]
+            else model.holds(classes)[class_id]
         )
     )
 
 
 def _names(models: Iterable[PrivacyModel]) -> tuple[str, ...]:
-    """Name models, each once."""
+    """Return the distinct names of models."""
     names = (
         f"the models of attacker {model.attacker!r}" if isinstance(model, Attacker) else model.name
         for model in models
@@ -205,7 +205,7 @@ def _names(models: Iterable[PrivacyModel]) -> tuple[str, ...]:
 def _with_suppressed(
     frequency: FrequencyTable, recoding: Recoding, starred: NDArray[np.bool_]
 ) -> tuple[EquivalenceClasses, int]:
-    """Group the keys by their cells, the suppressed ones into a class that shares no cell with another.
+    """Group the keys by cells, and the suppressed keys into a separate class.
 
     Returns
     -------
@@ -214,8 +214,8 @@ def _with_suppressed(
     codes, sizes = [], []
     for cells in recoding.cells:
         positions, labels = cells.released
-        own = np.where(starred, len(labels), positions[cells.codes])
-        codes.append(smallest_codes(own, len(labels) + 1))
+        positions_of_keys = np.where(starred, len(labels), positions[cells.codes])
+        codes.append(smallest_codes(positions_of_keys, len(labels) + 1))
         sizes.append(len(labels) + 1)
     classes = EquivalenceClasses.from_codes(frequency, codes, sizes)
     owner = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))

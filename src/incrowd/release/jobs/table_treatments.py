@@ -1,4 +1,4 @@
-"""Treatments in a job: which columns are treated before rows are counted, and which before they leave."""
+"""Treatments in a job: columns treated before the rows are counted, and before release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableTreatments:
-    """The treatments of one table.
+    """The treatments of a table.
 
     What follows from the value alone is treated before rows are counted, so models judge what an attacker
     sees. What perturbs a sensitive attribute is treated after that: its values may look more diverse than
@@ -46,7 +46,7 @@ class TableTreatments:
 
     @classmethod
     def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> TableTreatments:
-        """Read the keys and the columns, and make the decisions that all tables share.
+        """Read the keys and the columns, and decide the treatments.
 
         Parameters
         ----------
@@ -64,33 +64,33 @@ class TableTreatments:
             return cls(engine, engine, schema)
         columns = _columns_of(engine, schema)
         linked = [column for column in columns if isinstance(column.treatment, Linked)]
-        made: list[TreatedColumn] = []
+        treated: list[TreatedColumn] = []
         for column in (each for each in columns if each not in linked):
-            before = None if decided is None else decided[column.name]["decided"]
+            decisions = None if decided is None else decided[column.name]["decided"]
             # Also of a batch all values are read beforehand, so that nothing is half written.
-            found = column.distinct(*engine.values_of(column.counted))
-            if before is None:
-                before = column.treatment.learn(found, column.secret)
+            values = column.distinct(*engine.values_of(column.counted))
+            if decisions is None:
+                decisions = column.treatment.learn(values, column.secret)
             else:
-                column.treatment.check_batch(found, before, column.secret)
-            made.append(replace(column, decided=before))
-        made += [_following(column, made, engine, decided) for column in linked]
-        first = [column for column in made if _is_counted(column)]
+                column.treatment.check_batch(values, decisions, column.secret)
+            treated.append(replace(column, decided=decisions))
+        treated += [_linked_column(column, treated, engine, decided) for column in linked]
+        first = [column for column in treated if _is_counted(column)]
         return cls(
             engine,
             engine.treated(first) if first else engine,
             schema,
-            {each.name: _entry(each) for each in made},
-            tuple(made),
+            {each.name: _entry(each) for each in treated},
+            tuple(treated),
         )
 
     @property
     def is_drawn(self) -> bool:
-        """Whether sensitive values are drawn at random, so that another draw gives others."""
-        return bool(self._drawn())
+        """Whether sensitive values are random, so that a new draw gives other values."""
+        return bool(self._random_draws())
 
-    def _drawn(self) -> set[int]:
-        """Name the random numbers that sensitive values are drawn by."""
+    def _random_draws(self) -> set[int]:
+        """Return the ids of the random numbers of sensitive values."""
         return {
             id(each.draws)
             for each in self._columns
@@ -106,15 +106,15 @@ class TableTreatments:
             The rows that are drawn anew; None for all rows. Of columns that are treated as a whole, all rows
             are.
         """
-        drawn, made = self._drawn(), dict[int, Draws]()
+        random_draws, new_draws = self._random_draws(), dict[int, Draws]()
 
         def renewed(column: TreatedColumn) -> TreatedColumn:
             draws = column.draws
-            if id(draws) not in drawn:
+            if id(draws) not in random_draws:
                 return column
-            if id(draws) not in made:
-                made[id(draws)] = draws.renewed(None if column.treatment.is_whole else places)
-            return replace(column, draws=made[id(draws)])
+            if id(draws) not in new_draws:
+                new_draws[id(draws)] = draws.renewed(None if column.treatment.is_whole else places)
+            return replace(column, draws=new_draws[id(draws)])
 
         return replace(self, _columns=tuple(map(renewed, self._columns)))
 
@@ -123,7 +123,7 @@ class TableTreatments:
         return self.raw.treated(self._columns)
 
     def released(self, counted: Counted, *, judged: bool = False) -> Counted:
-        """Return the same count, over the rows that leave.
+        """Return the same count, over the released rows.
 
         Parameters
         ----------
@@ -133,18 +133,18 @@ class TableTreatments:
         return counted.over(self.rows(), apart=judged and self.is_drawn) if self._columns else counted
 
 
-def _following(
+def _linked_column(
     column: TreatedColumn, leads: Sequence[TreatedColumn], engine: Engine, decided: Mapping[str, Any] | None
 ) -> TreatedColumn:
-    """Decide the values of a linked column, from the treated values of its lead."""
+    """Decide the values of a linked column from the treated values of the lead column."""
     assert isinstance(column.treatment, Linked)
     values = engine.values_of(column.columns)
-    before = None if decided is None else decided[column.name]["decided"]
-    if before is None:
+    decisions = None if decided is None else decided[column.name]["decided"]
+    if decisions is None:
         [lead] = (each for each in leads if each.name == column.treatment.lead)
         return column.following(*values, lead.decided)
     # Also of a batch all values are read beforehand, so that nothing is half written.
-    column = replace(column, treatment=replace(column.treatment, kind=before["kind"]), decided=before)
+    column = replace(column, treatment=replace(column.treatment, kind=decisions["kind"]), decided=decisions)
     column.batch(column.named(values[0]))
     return column
 
@@ -155,14 +155,14 @@ def _entry(column: TreatedColumn) -> dict[str, Any]:
 
 
 def _is_counted(column: TreatedColumn) -> bool:
-    """Say whether a column is treated before rows are counted."""
+    """Say whether a column is treated before the rows are counted."""
     return column.attribute.role in ("quasi", "sensitive") and not column.treatment.perturbs
 
 
 def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
     secrets: dict[str, Secret] = {}
     draws: dict[tuple[str, ...], Draws] = {}
-    found = []
+    columns = []
     for attribute in schema.treated:
         treatment = attribute.treatment
         assert treatment is not None
@@ -180,20 +180,24 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
             None if source is None else secrets[source].copy(),
             others=schema.attributes,
         )
-        if together := treatment.moves_with(attribute.name):
-            column = replace(column, draws=draws.setdefault((treatment.name, *together), column.draws))
+        if group := treatment.moves_with(attribute.name):
+            column = replace(column, draws=draws.setdefault((treatment.name, *group), column.draws))
         require_columns(column.columns, engine.columns, f"{where}: ", known=[attribute.name])
-        found.append(column)
-    return found
+        columns.append(column)
+    return columns
 
 
 def _check_same(schema: Schema, decided: Mapping[str, Any]) -> None:
-    """Refuse treatments that are not those of the earlier table."""
-    now = {
+    """Refuse treatments other than those of the earlier table."""
+    treatments = {
         each.name: each.treatment.published().spec() for each in schema.treated if each.treatment is not None
     }
-    then = {name: entry["treat"] for name, entry in decided.items()}
-    wrong = [name for name in {**now, **then} if now.get(name) != then.get(name)]
+    earlier_treatments = {name: entry["treat"] for name, entry in decided.items()}
+    wrong = [
+        name
+        for name in {**treatments, **earlier_treatments}
+        if treatments.get(name) != earlier_treatments.get(name)
+    ]
     if wrong:
         raise ParameterError(
             f"apply: the treatment of column {named(wrong)} is not the one that the recoding was made with; "
@@ -217,17 +221,17 @@ def treatment_entries(schema: Schema) -> list[dict[str, Any]]:
 
 def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
     """Describe the treatment of each treated column, with its limits."""
-    found = []
+    sentences = []
     for each in schema.treated:
         assert each.treatment is not None
-        found.append(each.treatment.sentence(each.name))
+        sentences.append(each.treatment.sentence(each.name))
         if each.role == "person" and schema.linked:
-            found.append(
+            sentences.append(
                 f"Rows of one person can be joined by {each.name}, and limits on class sizes hold for all of "
                 "them together. The release is pseudonymous: whoever has the key finds everybody."
             )
         elif each.role == "person":
-            found.append(
+            sentences.append(
                 f"Nobody has two rows here. But {each.name} joins rows of one person across tables that have "
                 "the same key, and the models judge every row by itself. The release is pseudonymous, not "
                 "anonymous."
@@ -236,28 +240,28 @@ def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
             also = (
                 ", and not by those that are released" if judge == "original" else " and by those that leave"
             )
-            found.append(f"The models judge {each.name} by its values before it was perturbed{also}.")
-    return found
+            sentences.append(f"The models judge {each.name} by its values before it was perturbed{also}.")
+    return sentences
 
 
-def refuse_untreatable(schema: Schema, who: str) -> None:
-    """Refuse treatments that a job cannot have which is given a treated table; see `treated_table`.
+def refuse_untreatable(schema: Schema, job: str) -> None:
+    """Refuse treatments that `treated_table` cannot apply for a job.
 
     Raises
     ------
     ParameterError
     """
-    refuse_perturbed(schema, who, "give it another treatment, or leave it out")
+    refuse_perturbed(schema, job, "give it another treatment, or leave it out")
     people = [each.name for each in schema.having("person") if each.treatment is not None]
     if people:
         raise ParameterError(
-            f"{who} counts people by column {named(people)}, and cannot release its pseudonym, too; leave "
+            f"{job} counts people by column {named(people)}, and cannot release its pseudonym, too; leave "
             "the treatment out, so that the column does not leave"
         )
 
 
-def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Schema]:
-    """Treat all columns of a table before a job that knows no treatments; return it with its plain schema.
+def treated_table(engine: Engine, schema: Schema, job: str) -> tuple[Engine, Schema]:
+    """Treat all columns of a table, and return the engine with the schema without treatments.
 
     Raises
     ------
@@ -266,14 +270,14 @@ def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Sch
     """
     if not schema.treated:
         return engine, schema
-    refuse_untreatable(schema, who)
+    refuse_untreatable(schema, job)
     return TableTreatments.of(engine, schema).rows(), schema.with_attributes(
         each.as_counted() for each in schema.attributes
     )
 
 
-def refuse_perturbed(schema: Schema, who: str, way_out: str = "anonymize both tables together") -> None:
-    """Refuse perturbed sensitive attributes, where models could only look at released values.
+def refuse_perturbed(schema: Schema, job: str, way_out: str = "anonymize both tables together") -> None:
+    """Refuse perturbed sensitive attributes if models would see released values only.
 
     Raises
     ------
@@ -282,6 +286,6 @@ def refuse_perturbed(schema: Schema, who: str, way_out: str = "anonymize both ta
     perturbed = [each.name for each in schema.sensitive if each.perturbed]
     if perturbed:
         raise ParameterError(
-            f"{who} judges what was released, and column {named(perturbed)} is perturbed, so it looks more "
+            f"{job} judges what was released, and column {named(perturbed)} is perturbed, so it looks more "
             f"diverse than what can be learned of it; {way_out}"
         )

@@ -97,7 +97,7 @@ def transitions(
     schema: Schema | None = None,
     null_values: Sequence[str] = (),
 ) -> list[Transitions]:
-    """Count the changes by PRAM in columns, row by row, beside the matrix that it used.
+    """Count the changes by PRAM in columns, row by row, beside the matrix of the treatment.
 
     The matrix is made of the frequencies of the raw table. So it is for a table that was anonymized, not for
     a batch that `apply` treated: its matrix is that of the first table.
@@ -138,8 +138,8 @@ def transitions(
     >>> import polars as pl
     >>> raw = pl.DataFrame({"job": ["a", "a", "b"]})
     >>> schema = ic.Schema([], insensitive=["job"], treatments={"job": "pram:0.9,matrix=uniform"})
-    >>> [found] = ic.transitions(raw, raw, schema=schema)
-    >>> found.matrix.round(2).tolist(), found.counted.tolist()
+    >>> [result] = ic.transitions(raw, raw, schema=schema)
+    >>> result.matrix.round(2).tolist(), result.counted.tolist()
     ([[0.95, 0.05], [0.05, 0.95]], [[2, 0], [0, 1]])
 
     References
@@ -147,53 +147,53 @@ def transitions(
     Gouweleeuw, Kooiman, Willenborg and de Wolf, Post randomisation for statistical disclosure control: theory
     and implementation, Journal of Official Statistics 14(4), 1998 (the estimate and its variance).
     """
-    compared = Comparison.of(table, released, row_map, by, schema, "transitions")
-    treated = _treated(compared.schema, columns)
+    comparison = Comparison.of(table, released, row_map, by, schema, "transitions")
+    treated = _pram_columns(comparison.schema, columns)
     if not treated:
         return []
     needed = list(dict.fromkeys(each for name, pram in treated.items() for each in (name, *pram.columns)))
-    schema, job, there = compared.schema, "transitions", list(treated)
+    schema, job, names = comparison.schema, "transitions", list(treated)
     raw = read_columns(table, needed, "the raw table", schema, job, null_values)
-    after = read_columns(compared.released, there, "the released table", schema, job, null_values)
-    places = rows_before(len(raw[0]), len(after[0]), compared.row_map, "transitions")
+    after = read_columns(comparison.released, names, "the released table", schema, job, null_values)
+    places = rows_before(len(raw[0]), len(after[0]), comparison.row_map, "transitions")
     before = {name: series.gather(places) for name, series in zip(needed, raw, strict=True)}
-    found: list[Transitions] = []
+    results: list[Transitions] = []
     for (name, pram), released_column in zip(treated.items(), after, strict=True):
         rows = {"before": before[name], "after": released_column}
         if pram.within is not None:
             rows["group"] = before[pram.within]
-        found += _of_column(name, pram, rows)
-    return found
+        results += _transitions_of_groups(name, pram, rows)
+    return results
 
 
-def _treated(schema: Schema | None, columns: Sequence[str] | None) -> dict[str, Pram]:
+def _pram_columns(schema: Schema | None, columns: Sequence[str] | None) -> dict[str, Pram]:
     """Return the columns with PRAM."""
-    known = {
+    treatments = {
         each.name: each.treatment
         for each in (() if schema is None else schema.treated)
         if isinstance(each.treatment, Pram)
     }
-    wanted = list(known) if columns is None else list(columns)
-    if wrong := [name for name in wanted if name not in known]:
+    names = list(treatments) if columns is None else list(columns)
+    if wrong := [name for name in names if name not in treatments]:
         raise ParameterError(
             f"transitions: {named(wrong)} has no treatment pram in the "
             + setting("schema (schema=...)", "policy (--policy)")
         )
-    return {name: known[name] for name in wanted}
+    return {name: treatments[name] for name in names}
 
 
-def _of_column(name: str, pram: Pram, rows: dict[str, pl.Series]) -> list[Transitions]:
+def _transitions_of_groups(name: str, pram: Pram, rows: dict[str, pl.Series]) -> list[Transitions]:
     frame = pl.DataFrame(rows)
     if lost := int((frame["before"].is_null() != frame["after"].is_null()).sum()):
-        raise _refuse(name, lost)
+        raise _excluded_error(name, lost)
     frame = frame.drop_nulls("before")
     if pram.within is None:
-        return [_counted(name, pram, None, frame)]
+        return [_transitions(name, pram, None, frame)]
     parts = frame.sort("group", maintain_order=True).partition_by("group", maintain_order=True)
-    return [_counted(name, pram, part["group"][0], part) for part in parts]
+    return [_transitions(name, pram, part["group"][0], part) for part in parts]
 
 
-def _counted(name: str, pram: Pram, group: str | None, frame: pl.DataFrame) -> Transitions:
+def _transitions(name: str, pram: Pram, group: str | None, frame: pl.DataFrame) -> Transitions:
     values: list[str] = frame["before"].unique().sort().to_list()
     if pram.matrix == "given":
         values = sorted({*values, *frame["after"].unique()})
@@ -205,7 +205,7 @@ def _counted(name: str, pram: Pram, group: str | None, frame: pl.DataFrame) -> T
     place = {value: number for number, value in enumerate(values)}
     outside = int((~frame["after"].is_in(values)).sum())
     if outside:
-        raise _refuse(name, outside)
+        raise _excluded_error(name, outside)
     counted = np.zeros((len(values), len(values)), np.int64)
     pairs = [
         frame[side].replace_strict(place, return_dtype=pl.Int64()).to_numpy() for side in ("before", "after")
@@ -215,12 +215,12 @@ def _counted(name: str, pram: Pram, group: str | None, frame: pl.DataFrame) -> T
     matrix = pram.transition(values, before)
     excluded = int(counted[matrix <= _SURE].sum())
     if excluded:
-        raise _refuse(name, excluded)
-    estimated, errors = _estimated(pram, values, matrix, counted)
+        raise _excluded_error(name, excluded)
+    estimated, errors = _estimate(pram, values, matrix, counted)
     return Transitions(name, pram.within, group, tuple(values), matrix, counted, estimated, errors)
 
 
-def _refuse(name: str, records: int) -> SchemaError:
+def _excluded_error(name: str, records: int) -> SchemaError:
     return SchemaError(
         f"transitions: column {name!r}: {records:,} records changed as its matrix excludes; take the policy "
         "and the row map of this release ("
@@ -229,18 +229,18 @@ def _refuse(name: str, records: int) -> SchemaError:
     )
 
 
-def _estimated(
+def _estimate(
     pram: Pram, values: list[str], matrix: NDArray[np.float64], counted: NDArray[np.int64]
 ) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None]:
-    """Estimate the frequencies before, with standard errors; None where the matrix cannot be undone."""
+    """Estimate the frequencies before with standard errors, or return None for a singular matrix."""
     before, after = counted.sum(axis=1), counted.sum(axis=0)
     try:
-        found = pram.estimate(dict(zip(values, after.tolist(), strict=True)))
+        frequencies = pram.estimate(dict(zip(values, after.tolist(), strict=True)))
     except ParameterError:
         return None, None
-    undone = np.eye(len(values)) if pram.matrix == "invariant" else np.linalg.inv(matrix.T)
+    inverse = np.eye(len(values)) if pram.matrix == "invariant" else np.linalg.inv(matrix.T)
     spread = np.diag(matrix.T @ before) - matrix.T @ np.diag(before) @ matrix
-    variances = np.diag(undone @ spread @ undone.T)
+    variances = np.diag(inverse @ spread @ inverse.T)
     # Where nothing is drawn the variance is 0, but for rounding.
     errors = np.sqrt(np.maximum(variances, 0.0))
-    return tuple(found[value] for value in values), tuple(errors.tolist())
+    return tuple(frequencies[value] for value in values), tuple(errors.tolist())
