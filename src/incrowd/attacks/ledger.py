@@ -7,7 +7,7 @@ from incrowd.core.errors import TableError
 from incrowd.core.lazy import pl
 from incrowd.release.jobs.ledger import Ledger
 from incrowd.release.jobs.ledger.deduction import deduced, without_m_invariance
-from incrowd.release.jobs.ledger.exposure import Shown, exposed_by_intersection
+from incrowd.release.jobs.ledger.exposure import ReleasePeople, exposed_by_intersection
 
 
 def composition_of_ledger(ledger: Ledger) -> Attack:
@@ -23,7 +23,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
             f"{ledger.folder}: the ledger has no release with classes; `anonymize` with a ledger records "
             "some, and `ledger verify` says whether lines are gone"
         )
-    releases = [Shown.of(entry, people) for entry, people in entries]
+    releases = [ReleasePeople.of(entry, people) for entry, people in entries]
     parts = [deduced(releases)]
     for last, (entry, people) in enumerate(entries):
         others = releases[:last]

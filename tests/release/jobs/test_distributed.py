@@ -183,7 +183,7 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
     figures = [json.loads(text) for text in released["figures"].drop_nulls()]
     released = released.drop("figures")
     released.columns = frame.columns
-    return released.sort("id"), rows.added(figures, scale), units, scale
+    return released.sort("id"), rows.summed(figures, scale), units, scale
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from crossed import quick
 from incrowd.attacks.ledger import composition_of_ledger
 from incrowd.core.errors import InfeasibleError, SchemaError, TableError
 from incrowd.release.jobs.ledger import Ledger
-from incrowd.release.jobs.ledger.exposure import Shown, exposed_by_intersection, exposed_together
+from incrowd.release.jobs.ledger.exposure import ReleasePeople, exposed_by_intersection, exposed_together
 
 MARK = "planted"
 
@@ -108,7 +108,7 @@ def frame(release):
 @pytest.mark.parametrize("seed", quick(range(150), *range(30)))
 def test_random_histories_of_three_releases_expose_whom_the_second_reading_finds(seed):
     releases, k, least = history(seed)
-    shown = [Shown(frame(release), k, {"v": least}) for release in releases]
+    shown = [ReleasePeople(frame(release), k, {"v": least}) for release in releases]
     assert set(exposed_by_intersection(shown)) == intersected(releases, k, least)
     for one, other in itertools.permutations(range(3), 2):
         expected = (

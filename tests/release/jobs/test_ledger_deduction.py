@@ -13,7 +13,7 @@ from scipy import optimize
 from incrowd.core.errors import TableError
 from incrowd.release.jobs.ledger import deduction
 from incrowd.release.jobs.ledger.deduction import deduced
-from incrowd.release.jobs.ledger.exposure import Shown
+from incrowd.release.jobs.ledger.exposure import ReleasePeople
 
 SUPPRESSED = None
 
@@ -116,7 +116,7 @@ def shown_of(records, values, least, *, alike=False):
             if release in where
         ]
         rows = pl.DataFrame(there, dict.fromkeys(["person", "class", "v"], pl.Binary), orient="row")
-        found.append(Shown(rows, 2, {"v": number} if number else {}))
+        found.append(ReleasePeople(rows, 2, {"v": number} if number else {}))
     return found
 
 

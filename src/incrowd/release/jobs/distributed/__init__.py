@@ -1,4 +1,4 @@
-"""Distributed Mondrian: a table on Spark is cut into blocks, and each block is recoded where it lies."""
+"""Distributed Mondrian, which cuts a table on Spark into blocks and recodes each on an executor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a release that is made block by block; the rows stay on Spark."""
+"""The steps of a release block by block, with rows that stay on Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from incrowd.release.jobs.distributed.people import (
     people_of_blocks,
     person_columns,
 )
-from incrowd.release.jobs.distributed.rows import FIGURES, added, alone, encode_batches, recode_block
+from incrowd.release.jobs.distributed.rows import FIGURES, alone, encode_batches, recode_block, summed
 from incrowd.release.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.search import Mondrian
 from incrowd.search.base import all_hold
@@ -47,7 +47,7 @@ _SAMPLED_PER_BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """How many rows have each combination of some sets of columns, all counted in one pass.
+    """Numbers of rows per combination for several sets of columns, counted in one pass.
 
     Attributes
     ----------
@@ -75,20 +75,20 @@ class _Counts:
 
 
 def without_suppressed(table: Any, quasi: Sequence[str]) -> tuple[Any, int]:
-    """Leave out the rows of a DataFrame that came in suppressed; also return how many they are."""
+    """Leave out rows that are already suppressed, and return DataFrame and number."""
     engine = SparkEngine(table)
     if not quasi or any(name not in engine.columns for name in quasi):
         return table, 0
     if not all(isinstance(engine.kind(name), st.StringType) for name in quasi):
         return table, 0
     frame, _ = positional(table)
-    gone = all_suppressed([f"c{engine.columns.index(name)}" for name in quasi])
-    came = frame.filter(gone).count()
-    return (frame.filter(~gone).toDF(*engine.columns), came) if came else (table, 0)
+    is_suppressed = all_suppressed([f"c{engine.columns.index(name)}" for name in quasi])
+    suppressed = frame.filter(is_suppressed).count()
+    return (frame.filter(~is_suppressed).toDF(*engine.columns), suppressed) if suppressed else (table, 0)
 
 
 class Blocks:
-    """The steps of one release; each leaves its rows on Spark."""
+    """The steps of a release, each of which leaves the rows on Spark."""
 
     def __init__(self, table: Any, policy: Policy, searched: Schema, driver_keys: int) -> None:
         engine = SparkEngine(table)
@@ -133,8 +133,8 @@ class Blocks:
                 "first, or leave it out of the release"
             )
 
-    def _gone(self) -> Any:
-        """Say of a row whether it came in suppressed."""
+    def _is_suppressed(self) -> Any:
+        """Return a column that says whether a row was already suppressed."""
         return all_suppressed([f"q{j}" for j in range(len(self.quasi))])
 
     def scale(self) -> TableStatistics:
@@ -143,15 +143,15 @@ class Blocks:
         forms = self.narrow.columns
         # Values of rows that came in suppressed are counted apart.
         values = _Counts({form: [*lead, form] if form[0] == "q" else [form] for form in forms})
-        frame = self.narrow.withColumn("gone", self._gone()) if lead else self.narrow
+        frame = self.narrow.withColumn("gone", self._is_suppressed()) if lead else self.narrow
 
-        def refused(found: int) -> TableError:
+        def limit_error(found: int) -> TableError:
             return TableError(
                 f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
                 "may come to the driver (driver_keys); raise it, or coarsen the columns first"
             )
 
-        fetched = fetched_within(values.counted(frame), self.driver_keys, refused)
+        fetched = fetched_within(values.counted(frame), self.driver_keys, limit_error)
         if not len(fetched):
             raise TableError("the table has no rows")
         suppressed = 0
@@ -189,9 +189,9 @@ class Blocks:
         if blocks == 1:
             return Cut(block=0), 1
         forms = [f"q{j}" for j in range(len(self.quasi))]
-        frame = self.narrow.filter(~self._gone()) if self.all_text else self.narrow
-        wanted = min(max(_SAMPLED[0], blocks * _SAMPLED_PER_BLOCK), _SAMPLED[1])
-        one_in = max(1, scale.records // wanted)
+        frame = self.narrow.filter(~self._is_suppressed()) if self.all_text else self.narrow
+        sample_size = min(max(_SAMPLED[0], blocks * _SAMPLED_PER_BLOCK), _SAMPLED[1])
+        one_in = max(1, scale.records // sample_size)
         if one_in > 1:
             # A hash of the key, not of the row: the same rows give the same sample wherever they lie.
             frame = frame.filter(sf.pmod(sf.xxhash64(*forms), sf.lit(one_in)) == 0)
@@ -215,7 +215,7 @@ class Blocks:
         return cut_tree(sample, cast(Mondrian, self.policy.algorithm), self.quasi, blocks)
 
     def encoded(self, scale: TableStatistics, tree: tuple[Cut, int]) -> Any:
-        """Give every row its ranks and its block."""
+        """Return every row with ranks and a block."""
         quasi, sensitive = len(self.quasi), len(self.sensitive)
         schema = st.StructType(
             [
@@ -237,7 +237,7 @@ class Blocks:
     def units(
         self, encoded: Any, scale: TableStatistics, tree: tuple[Cut, int]
     ) -> tuple[NDArray[np.int32], list[int]]:
-        """Count every block exactly, and join those that fail: the unit of each block, and their records."""
+        """Count every block exactly, join failing blocks, and return units and sizes."""
         root, blocks = tree
         live = encoded.filter(sf.col(BLOCK) >= 0)
         forms = [f"s{j}" for j in range(len(self.sensitive))]
@@ -261,25 +261,25 @@ class Blocks:
     def _units(
         self, live: Any, table: FrequencyTable, scale: TableStatistics, root: Cut
     ) -> NDArray[np.int32]:
-        """Join blocks; their people are listed only if some block does not hold by itself."""
+        """Join blocks, and list people only if a block fails alone."""
         models = self.policy.models
         if scale.people is not None and scale.people.several:
             people = people_of_blocks(live, table, scale.people)
-            there = table.weights > 0
-            if all_hold(models, EquivalenceClasses.of_keys(people))[there].all():
-                return np.where(there, np.cumsum(there) - 1, 0).astype(np.int32)
+            occupied = table.weights > 0
+            if all_hold(models, EquivalenceClasses.of_keys(people))[occupied].all():
+                return np.where(occupied, np.cumsum(occupied) - 1, 0).astype(np.int32)
             table = listed_people(live, table, scale.people, self.driver_keys)
         return join_failing(root, EquivalenceClasses.of_keys(table), models)
 
     def people(self, encoded: Any, scale: TableStatistics) -> TableStatistics:
-        """Count the people of the whole table, where columns name them."""
+        """Count the people of the whole table, if the role person is used."""
         if not self.person:
             return scale
-        found = WholePeople.of(encoded, self.person, [domain.size for domain in scale.sensitive])
-        return replace(scale, people=found)
+        people = WholePeople.of(encoded, self.person, [domain.size for domain in scale.sensitive])
+        return replace(scale, people=people)
 
     def recoded(self, encoded: Any, scale: TableStatistics, units: NDArray[np.int32]) -> Any:
-        """Bring the rows of each unit together and recode them."""
+        """Repartition the rows by unit, and recode each unit."""
         place = {name: j for j, name in enumerate(self.passed)}
         kinds = {f"p{j}": encoded.schema[f"p{j}"].dataType for j in place.values()}
         sources = [f"p{place[name]}" if name in place else "" for name in self.released]
@@ -312,10 +312,10 @@ class Blocks:
         rows = encoded.withColumn("unit", unit).repartition(tasks, "unit")
         return rows.groupBy("unit").applyInArrow(recode, schema)
 
-    def losses(self, kept: Any, scale: TableStatistics) -> dict[str, MetricResult]:
-        """Have the blocks recoded, and add up their losses."""
-        fetched = to_polars(kept.filter(sf.col(FIGURES).isNotNull()).select(FIGURES))
-        return added([json.loads(text) for text in fetched[FIGURES]], scale)
+    def losses(self, recoded: Any, scale: TableStatistics) -> dict[str, MetricResult]:
+        """Recode the blocks, and sum the losses."""
+        fetched = to_polars(recoded.filter(sf.col(FIGURES).isNotNull()).select(FIGURES))
+        return summed([json.loads(text) for text in fetched[FIGURES]], scale)
 
     def _parallel(self) -> int:
         try:
@@ -324,7 +324,7 @@ class Blocks:
             return 8  # Connect does not say
 
     def _shared(self, value: Any) -> Any:
-        """Send an object to the executors once, where the session can: a function that returns it there."""
+        """Return a function that gives executors an object, sent once if possible."""
         try:
             broadcast = self.session.sparkContext.broadcast(value)
         except Exception:

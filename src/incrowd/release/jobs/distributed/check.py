@@ -1,4 +1,4 @@
-"""Measuring a release whose classes need not fit on the driver."""
+"""Measuring a release with classes too many for the driver."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CHECKED_TOGETHER = 200_000
 
 
 def measure(table: Any, policy: Policy, driver_keys: int, scale: TableStatistics | None) -> Assessment:
-    """Measure a released table: on the driver where its classes fit there, else in parts on the executors."""
+    """Measure a released table on the driver, or in parts on the executors if too large."""
     try:
         return assess_table(table, policy.schema, policy.models, driver_keys=driver_keys)
     except TooManyKeysError as error:
@@ -47,32 +47,32 @@ def measure(table: Any, policy: Policy, driver_keys: int, scale: TableStatistics
             return check_in_parts(table, policy, scale, error.found)
 
 
-def refuse_other_rows(written: Any, named: Any, names: Sequence[str]) -> None:
-    """Refuse a written table whose rows differ, in some columns, from those whose people are known.
+def refuse_other_rows(written: Any, rows_with_people: Any, names: Sequence[str]) -> None:
+    """Refuse a written table with other rows than the table whose people are known.
 
     Raises
     ------
     TableError
     """
-    counted = []
-    for table in (written, named):
+    counts = []
+    for table in (written, rows_with_people):
         frame, _ = positional(table)
         places = [f"c{table.columns.index(name)}" for name in names]
-        counted.append(frame.groupBy(*places).agg(sf.count(sf.lit(1)).alias("n")))
-    one, other = counted
+        counts.append(frame.groupBy(*places).agg(sf.count(sf.lit(1)).alias("n")))
+    one, other = counts
     if one.subtract(other).count() or other.subtract(one).count():
         raise TableError("what was written does not hold the rows that were recoded; nothing is kept")
 
 
-def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: int) -> Assessment:
-    """Measure a released table by parts that hold whole classes.
+def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, combinations: int) -> Assessment:
+    """Measure a released table in parts that hold whole classes.
 
     Every class lies in one part, by a hash of its cells, and is compared with the whole table there. Only
     what was asked is measured.
 
     Parameters
     ----------
-    found
+    combinations
         About how many combinations there are; it says how many parts.
     """
     engine = SparkEngine(table)
@@ -86,7 +86,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         *(engine.column(name).alias(f"w{j}") for j, name in enumerate(policy.schema.person)),
     )
     cells = [f"q{j}" for j in range(len(quasi))]
-    parts = math.ceil(found / _CHECKED_TOGETHER)
+    parts = math.ceil(combinations / _CHECKED_TOGETHER)
     grouped = frame.groupBy(*frame.columns).agg(sf.count(sf.lit(1)).alias("n"))
     grouped = grouped.withColumn("gone", all_suppressed(cells)).withColumn(
         "part", sf.pmod(sf.xxhash64(*cells), sf.lit(parts)).cast("int")
@@ -106,7 +106,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         raise TableError("the release has not as many rows as the table; nothing was released")
     sizes, classes = _histogram([part["sizes"] for part in figures])
     by_part = [part["privacy"] for part in figures if part["records"]]
-    measured = [_together(results) for results in zip(*by_part, strict=True)]
+    measured = [_combined(results) for results in zip(*by_part, strict=True)]
     return Assessment(
         quasi=tuple(quasi),
         sensitive=tuple(sensitive),
@@ -127,7 +127,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
 def _people(
     live: Any, cells: Sequence[str], whole: WholePeople, parts: Sequence[Mapping[str, Any]]
 ) -> PeopleFigures:
-    """Count on the executors who is there and who is alone in a class; parts tell the sizes of classes."""
+    """Count on the executors the people in the release and the people alone in a class."""
     person = [f"w{j}" for j in range(len(whole.columns))]
     plan = PeoplePlan("{rows}", cells, (), person, weight="n")
     present, alone = to_polars(ask(plan.alone(), rows=live)).row(0)
@@ -146,16 +146,16 @@ def _people(
 
 
 def _histogram(parts: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add up how many classes have each size: int64[sizes], ascending, and int64[sizes]."""
-    found: dict[int, int] = {}
+    """Sum the numbers of classes by size: int64[sizes], ascending, and int64[sizes]."""
+    classes_by_size: dict[int, int] = {}
     for size, classes in (entry for part in parts for entry in part):
-        found[size] = found.get(size, 0) + classes
-    sizes = np.array(sorted(found), np.int64)
-    return sizes, np.array([found[size] for size in sizes.tolist()], np.int64)
+        classes_by_size[size] = classes_by_size.get(size, 0) + classes
+    sizes = np.array(sorted(classes_by_size), np.int64)
+    return sizes, np.array([classes_by_size[size] for size in sizes.tolist()], np.int64)
 
 
 def check_part(shared: Any, table: Any) -> Any:
-    """Measure whole classes, given as an Arrow table of combinations; runs on the executors."""
+    """Measure whole classes, given as an Arrow table of combinations, on an executor."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     scale, models, quasi, nulls = shared
@@ -176,8 +176,8 @@ def check_part(shared: Any, table: Any) -> Any:
         ids, first = group_columns(codes, [domain.size for domain in domains], len(frame))
         sensitive = [coder.codes(frame[f"s{j}"].to_arrow()) for j, coder in enumerate(scale.sensitive_coders)]
         keys = [
-            counts_per_key(ids.astype(np.int64), own, rows, len(first), domain.size)
-            for own, domain in zip(sensitive, scale.sensitive, strict=True)
+            counts_per_key(ids.astype(np.int64), ranks_of_rows, rows, len(first), domain.size)
+            for ranks_of_rows, domain in zip(sensitive, scale.sensitive, strict=True)
         ]
         frequency = FrequencyTable(
             tuple(domains),
@@ -187,31 +187,31 @@ def check_part(shared: Any, table: Any) -> Any:
             in_order=False,
         )
         if scale.people is not None:
-            named = rows_of(frame.to_arrow(), len(scale.people.columns), ids, sensitive)
-            frequency = scale.people.counted(frequency, named._replace(rows=rows.astype(np.int64)))
+            people = rows_of(frame.to_arrow(), len(scale.people.columns), ids, sensitive)
+            frequency = scale.people.counted(frequency, people._replace(rows=rows.astype(np.int64)))
         classes = EquivalenceClasses.of_keys(frequency)
         figures |= {
             "records": frequency.records,
             "sizes": _sizes(classes.sizes),
             "people": _sizes(classes.counted.sizes),
-            "privacy": [_plainly(measured) for model in models for measured in model.measure(classes)],
+            "privacy": [_plain_result(measured) for model in models for measured in model.measure(classes)],
         }
     return pa.table({FIGURES: pa.array([json.dumps(figures)], pa.string())})
 
 
 def _sizes(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Say how many classes have each size."""
-    found, many = tally(sizes)
-    return list(zip(found.tolist(), many.tolist(), strict=True))
+    """Return the number of classes of each size."""
+    distinct, numbers = tally(sizes)
+    return list(zip(distinct.tolist(), numbers.tolist(), strict=True))
 
 
-def _plainly(measured: ModelResult) -> dict[str, Any]:
+def _plain_result(measured: ModelResult) -> dict[str, Any]:
     names = "model quantity settings attribute value limit holds sign failing failing_people"
     return {name: getattr(measured, name) for name in names.split()}
 
 
-def _together(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
-    """Join the results of a model on parts: the value of the worst; it holds where every part does."""
+def _combined(parts: Sequence[Mapping[str, Any]]) -> ModelResult:
+    """Combine the results of a model on parts: the worst value, and whether every part holds."""
     first = parts[0]
     worst = min if first["sign"] == ">=" or first["sign"] == ">" else max
     values = [float(part["value"]) for part in parts if part["value"] is not None]

@@ -1,4 +1,4 @@
-"""The tree of first cuts: which block a key belongs to, and which blocks are joined."""
+"""The tree of first cuts, with the block of each key and the blocks to join."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = "block"
 
 @dataclass(eq=False)
 class Cut:
-    """A node of the tree of cuts: a block, or which part each rank of an attribute belongs to.
+    """A node of the tree of cuts: a block, or the part of each rank of an attribute.
 
     Attributes
     ----------
@@ -42,23 +42,23 @@ class Cut:
     block: int = -1
 
     def blocks_of(self, codes: Sequence[NDArray[np.integer]]) -> NDArray[np.int32]:
-        """Find the block of every row, given its ranks: int32[rows]."""
-        found = np.empty(len(codes[0]), np.int32)
-        waiting = [(self, np.arange(len(found)))]
+        """Return the block of every row, given the ranks: int32[rows]."""
+        blocks = np.empty(len(codes[0]), np.int32)
+        waiting = [(self, np.arange(len(blocks)))]
         while waiting:
             node, rows = waiting.pop()
             if node.part_of is None:
-                found[rows] = node.block
+                blocks[rows] = node.block
                 continue
             part = node.part_of[codes[node.attribute][rows]]
             waiting += [(child, rows[part == number]) for number, child in enumerate(node.parts)]
-        return found
+        return blocks
 
 
 def cut_tree(
     sample: FrequencyTable, algorithm: Mondrian, attributes: Sequence[Attribute], blocks: int
 ) -> tuple[Cut, int]:
-    """Cut a sample into about so many blocks as Mondrian would: the tree, and the number of blocks.
+    """Cut a sample into about `blocks` blocks as Mondrian does, and return tree and number.
 
     The heaviest block is cut first. A cut of the sample says for every rank, those it has not met included,
     on which side it lies; so whatever the sample is, the blocks part the table by its keys.
@@ -70,16 +70,16 @@ def cut_tree(
     everything = np.arange(sample.keys)
     # The second entry settles ties, so that nodes are never compared.
     waiting = [(-sample.records, 0, root, everything)] if sample.keys else []
-    made = 0
+    created = 0
     while waiting and leaves < blocks:
         _, _, node, keys = heapq.heappop(waiting)
-        kept = np.zeros(sample.keys, np.bool_)
-        kept[keys] = True
-        part = sample.only(kept)
+        selected = np.zeros(sample.keys, np.bool_)
+        selected[keys] = True
+        part = sample.only(selected)
         if part.records < 2 * models[0].least_size:
             continue
-        found = once.search(SearchProblem(part, models, attributes)).recoding
-        class_of_key, count = cast(Any, found).class_of_key, cast(Any, found).count
+        recoding = once.search(SearchProblem(part, models, attributes)).recoding
+        class_of_key, count = cast(Any, recoding).class_of_key, cast(Any, recoding).count
         if count < 2:
             continue
         node.attribute, node.part_of = _sides(part, class_of_key, count, algorithm)
@@ -87,8 +87,8 @@ def cut_tree(
             child = Cut()
             node.parts.append(child)
             members = keys[class_of_key == number]
-            made += 1
-            heapq.heappush(waiting, (-int(sample.weights[members].sum()), made, child, members))
+            created += 1
+            heapq.heappush(waiting, (-int(sample.weights[members].sum()), created, child, members))
         leaves += count - 1
     number = 0
     order = [root]
@@ -104,7 +104,7 @@ def cut_tree(
 def _sides(
     part: FrequencyTable, class_of_key: NDArray[np.int32], count: int, algorithm: Mondrian
 ) -> tuple[int, NDArray[np.int32]]:
-    """Find the attribute that a cut went by, and the side of each of its ranks.
+    """Return the attribute of a cut, and the side of each rank.
 
     Several attributes may tell the sides apart; the one that is spread widest is tried first, as the search
     does, and any of them is as good.
@@ -130,7 +130,7 @@ def _sides(
             continue
         below = [int(node) for node in np.flatnonzero(tree.parents == top)]
         weights = np.bincount(class_of_key, part.weights, count)
-        found: dict[int, int] = {}
+        side_of_node: dict[int, int] = {}
         consistent = True
         for node in below:
             here = (codes >= tree.lo[node]) & (codes < tree.hi[node])
@@ -139,21 +139,21 @@ def _sides(
                 consistent = False
                 break
             if len(sides):
-                found[node] = int(sides[0])
+                side_of_node[node] = int(sides[0])
         if not consistent:
             continue
         # What the sample has not met stays with those that stayed together.
-        several = [side for side in range(count) if list(found.values()).count(side) > 1]
+        several = [side for side in range(count) if list(side_of_node.values()).count(side) > 1]
         rest = several[0] if several else int(np.argmax(weights))
         side_of = np.full(domain.size, rest, np.int32)
-        for node, side in found.items():
+        for node, side in side_of_node.items():
             side_of[tree.lo[node] : tree.hi[node]] = side
         return position, side_of
     raise AssertionError("a cut of Mondrian goes by one attribute")
 
 
 def join_failing(tree: Cut, blocks: EquivalenceClasses, models: Sequence[PrivacyModel]) -> NDArray[np.int32]:
-    """Join blocks that do not satisfy the models with others, nearest in the tree first: int32[blocks].
+    """Join blocks that fail the models with others, the nearest in the tree first: int32[blocks].
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def join_failing(tree: Cut, blocks: EquivalenceClasses, models: Sequence[Privacy
         return list(map(bool, all_hold(models, joined)))
 
     def settle(node: Cut) -> tuple[list[list[int]], list[int]]:
-        """Blocks below a node as sets that hold, and the blocks that belong to none yet."""
+        """Return joined blocks below a node that hold, and the failing blocks."""
         if node.part_of is None:
             # No row may have fallen into it.
             empty = frequency.weights[node.block] == 0
@@ -184,8 +184,8 @@ def join_failing(tree: Cut, blocks: EquivalenceClasses, models: Sequence[Privacy
         good: list[list[int]] = []
         failing: list[int] = []
         for part in node.parts:
-            held, rest = settle(part)
-            good += held
+            joined, rest = settle(part)
+            good += joined
             failing += rest
         if not failing or holding([failing])[0]:
             return good + ([failing] if failing else []), []

@@ -1,4 +1,4 @@
-"""The people of a table that is cut into blocks: told of the whole table, of each block and of each class."""
+"""The people of a table in blocks: of the whole table, of each block and of each class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AMOUNT = "a0"
 
 @dataclass(frozen=True, eq=False)
 class WholePeople:
-    """The people of the whole table, with whom every class is compared.
+    """The people of the whole table, to compare with every class.
 
     Attributes
     ----------
@@ -45,23 +45,23 @@ class WholePeople:
 
     @classmethod
     def of(cls, encoded: Any, columns: tuple[str, ...], sizes: Sequence[int]) -> WholePeople:
-        """Count the people of ranked rows, those who came in suppressed included."""
+        """Count the people of ranked rows, also of rows that were already suppressed."""
         plan = _plan_of(columns)
         people, rows, unnamed = to_polars(ask(plan.totals(), rows=encoded)).row(0)
         totals = []
         for j, size in enumerate(sizes):
-            found = to_polars(ask(plan.counted([f"s{j}"]), rows=encoded))
-            ranks, amount = found[f"s{j}"].to_numpy(), found[_AMOUNT].to_numpy()
+            counts = to_polars(ask(plan.counted([f"s{j}"]), rows=encoded))
+            ranks, amount = counts[f"s{j}"].to_numpy(), counts[_AMOUNT].to_numpy()
             totals.append(np.bincount(ranks, amount, size).astype(np.int64))
         return cls(columns, people, unnamed, rows > people, tuple(totals))
 
-    def counted(self, table: FrequencyTable, found: PersonRows) -> FrequencyTable:
-        """Count the people of a part of the table, to be compared with the whole."""
+    def counted(self, table: FrequencyTable, rows: PersonRows) -> FrequencyTable:
+        """Count the people of a part of the table, to compare with the whole table."""
         # Whoever has several rows may have one in this part.
-        return self.compared(table.with_person_rows(found, self.columns, several=self.several))
+        return self.compared(table.with_person_rows(rows, self.columns, several=self.several))
 
     def compared(self, counted: FrequencyTable) -> FrequencyTable:
-        """Return a part with its people, to be compared with those of the whole."""
+        """Return a part with totals of the whole table's people."""
         people = counted.people
         if people.table is None:
             return counted
@@ -77,7 +77,7 @@ class WholePeople:
     def alone(
         self, table: FrequencyTable, weights: NDArray[np.int64], values: Sequence[Any]
     ) -> FrequencyTable:
-        """Give keys their people, who are counted for each key alone: two keys must not be added up."""
+        """Return keys with people, counted per key only (sums over keys are invalid)."""
         none = np.zeros(0, np.int64)
         sizes = [counts.domain.size for counts in table.sensitive]
         people = replace(
@@ -95,14 +95,14 @@ class WholePeople:
 def person_columns(
     frame: Any, places: Sequence[str], names: Sequence[str], null_values: tuple[str, ...]
 ) -> list[Any]:
-    """Return the columns that name a person as ``w0``, ..., null where they mean nobody.
+    """Return the columns that name a person as ``w0``, ..., with null for nobody.
 
     Raises
     ------
     ParameterError
         When Spark cannot tell what means nobody.
     """
-    found = []
+    expressions = []
     for j, (place, name) in enumerate(zip(places, names, strict=True)):
         empty = as_arrow(frame.select(place))
         person = None if empty is None else person_of(frame, place, empty.dtypes[0], null_values)
@@ -111,30 +111,32 @@ def person_columns(
                 f"blocks: column {name!r} has points of time, and null values that may be among them; turn "
                 "it into text"
             )
-        found.append(sf.expr(person).alias(f"w{j}"))
-    return found
+        expressions.append(sf.expr(person).alias(f"w{j}"))
+    return expressions
 
 
 def _plan_of(columns: Sequence[str], own: Sequence[str] = ()) -> PeoplePlan:
-    """Ask about the people of ranked rows, by block and some sensitive attributes."""
+    """Plan the queries about people of ranked rows, by block and some sensitive attributes."""
     return PeoplePlan("{rows}", [BLOCK], own, [f"w{j}" for j in range(len(columns))], hashed=HASHED)
 
 
 def people_of_blocks(live: Any, table: FrequencyTable, whole: WholePeople) -> FrequencyTable:
-    """Count the people of each block on the executors; two blocks must not be added up."""
+    """Count the people of each block on the executors (sums over blocks are invalid)."""
     plan = _plan_of(whole.columns)
-    found = to_polars(ask(plan.counted([BLOCK]), rows=live))
-    weights = np.bincount(found[BLOCK].to_numpy(), found[_AMOUNT].to_numpy(), table.keys).astype(np.int64)
+    counts_of_people = to_polars(ask(plan.counted([BLOCK]), rows=live))
+    weights = np.bincount(
+        counts_of_people[BLOCK].to_numpy(), counts_of_people[_AMOUNT].to_numpy(), table.keys
+    ).astype(np.int64)
     values = []
     for j, counts in enumerate(table.sensitive):
-        found = to_polars(ask(plan.counted([BLOCK, f"s{j}"]), rows=live))
-        key, codes, amount = (found[name].to_numpy() for name in (BLOCK, f"s{j}", _AMOUNT))
+        counts_of_people = to_polars(ask(plan.counted([BLOCK, f"s{j}"]), rows=live))
+        key, codes, amount = (counts_of_people[name].to_numpy() for name in (BLOCK, f"s{j}", _AMOUNT))
         values.append(counts_per_key(key, codes, amount.astype(np.int64), table.keys, counts.domain.size))
     return whole.alone(table, weights, values)
 
 
 def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_keys: int) -> FrequencyTable:
-    """Count the people of each block, and list who is in several, so that blocks can be joined.
+    """Count the people of each block, and list people in several blocks.
 
     Raises
     ------
@@ -145,21 +147,21 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     plan = _plan_of(whole.columns, forms)
     kinds = kept(ask(plan.kinds(), rows=live))
 
-    def refused(found: int) -> TableError:
+    def limit_error(found: int) -> TableError:
         return TableError(
             f"blocks have to be joined, and {found:,} pairs of a person and a block are more than "
             f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
             "fewer blocks"
         )
 
-    def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+    def fetch(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
         found = ask(query, kinds=kinds)
-        frame = fetched_within(found, driver_keys, refused) if PERSON in counts else to_polars(found)
+        frame = fetched_within(found, driver_keys, limit_error) if PERSON in counts else to_polars(found)
         frame.columns = [BLOCK, *asked, *counts]
         return frame
 
     try:
-        listed, alike, _ = plan.reduced(forms, [[form] for form in forms] or [[]], "{kinds}", fetched)
+        listed, alike, _ = plan.reduced(forms, [[form] for form in forms] or [[]], "{kinds}", fetch)
     finally:
         kinds.unpersist()
     listed = listed.sort(BLOCK, *forms, PERSON)

@@ -1,4 +1,4 @@
-"""The release that is made block by block, and the steps to it."""
+"""The release of a table on Spark that is recoded block by block."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistributedRelease(InNotebooks, Release):
-    """A table on Spark that was recoded block by block, and the account of it.
+    """A table on Spark that was recoded block by block, with an account.
 
-    It is a `Release` without what does not fit on one machine: `recoding`, `frequency`, `before`, and what is
-    made of them, such as `save` and `report`. These raise `UnavailableError`.
+    The class is a `Release` without what does not fit on one machine: `recoding`, `frequency`, `before`,
+    and what needs these, such as `save` and `report`. These raise `UnavailableError`.
 
     Attributes
     ----------
@@ -118,11 +118,13 @@ class DistributedRelease(InNotebooks, Release):
         engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
         schema = styled(self.policy)
         frequency = engine.count(schema).frequency
-        found = self.policy.algorithm.search(search_problem(self.policy, frequency, schema.quasi, Silent()))
-        return losses(frequency, found.recoding)
+        solution = self.policy.algorithm.search(
+            search_problem(self.policy, frequency, schema.quasi, Silent())
+        )
+        return losses(frequency, solution.recoding)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         return {
             **envelope("release"),
             **terms_of(self.policy),
@@ -145,7 +147,7 @@ class DistributedRelease(InNotebooks, Release):
         escape_formulas: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table to a folder of Parquet files, all or nothing; see `Release.write`.
+        """Write the table to a folder of Parquet files, completely or not at all.
 
         Parquet has no formulas, so `escape_formulas` changes nothing.
 
@@ -175,13 +177,13 @@ class DistributedRelease(InNotebooks, Release):
                 names = [a.name for a in self.policy.schema.attributes if a.role in ("quasi", "sensitive")]
                 refuse_other_rows(written, self.named, names)
                 written = self.named
-            found = measure(written, self.policy, self.driver_keys, self.scale)
-            judge(found, self.policy, self.suppression)
+            assessment = measure(written, self.policy, self.driver_keys, self.scale)
+            judge(assessment, self.policy, self.suppression)
 
         replace_folder(self.table, path, check, force=force, source=self.source)
 
     def unpersist(self) -> None:
-        """Free the rows that Spark keeps; if the table is read again, Spark makes them again."""
+        """Free the rows that Spark keeps, which Spark recomputes if the table is read again."""
         self.kept.unpersist()
 
 
@@ -238,7 +240,7 @@ def in_blocks(
     driver_keys: int,
     progress: Progress | None = None,
 ) -> DistributedRelease:
-    """Recode a DataFrame block by block; see `anonymize`.
+    """Recode a DataFrame block by block, as `anonymize` does with `blocks`.
 
     Parameters
     ----------
@@ -258,12 +260,16 @@ def in_blocks(
         suppression = Suppression(policy.suppressed)
         if policy.suppressed != "keep":
             with clock.stage("count"):
-                table, came = without_suppressed(table, [each.name for each in searched.quasi])
+                table, already_suppressed = without_suppressed(table, [each.name for each in searched.quasi])
             # No model judges records that came in suppressed, so all of them are named.
-            failing = tuple(dict.fromkeys(model.name for model in policy.models)) if came else ()
-            suppression = Suppression(policy.suppressed, came, came, came, failing)
+            failing = (
+                tuple(dict.fromkeys(model.name for model in policy.models)) if already_suppressed else ()
+            )
+            suppression = Suppression(
+                policy.suppressed, already_suppressed, already_suppressed, already_suppressed, failing
+            )
         job = Blocks(table, policy, searched, driver_keys)
-        held: list[Any] = []
+        persistent: list[Any] = []
         try:
             with clock.stage("count"):
                 scale = job.scale()
@@ -272,22 +278,22 @@ def in_blocks(
             with clock.stage("cut"):
                 tree = job.cut(scale, blocks)
             encoded = job.encoded(scale, tree).persist()
-            held.append(encoded)
+            persistent.append(encoded)
             with clock.stage("count"):
                 scale = job.people(encoded, scale)
             with clock.stage("join blocks"):
                 unit_of_block, sizes = job.units(encoded, scale, tree)
-            kept = job.recoded(encoded, scale, unit_of_block).persist()
-            held.append(kept)
+            recoded = job.recoded(encoded, scale, unit_of_block).persist()
+            persistent.append(recoded)
             with clock.stage("recode"):
-                utility = job.losses(kept, scale)
+                utility = job.losses(recoded, scale)
             names = job.released
-            released = kept.select(*(f"o{j}" for j in range(len(names)))).toDF(*names)
+            released = recoded.select(*(f"o{j}" for j in range(len(names)))).toDF(*names)
             # Who the released rows are of is told to the check alone.
             columns = [f"o{j}" for j in range(len(names))] + [f"w{j}" for j in range(len(job.person))]
-            named = kept.select(*columns).toDF(*names, *job.person)
+            released_with_people = recoded.select(*columns).toDF(*names, *job.person)
             with clock.stage("check"):
-                after = measure(named, policy, driver_keys, scale)
+                after = measure(released_with_people, policy, driver_keys, scale)
             judge(after, policy, suppression)
             if policy.suppressed == "drop" and after.suppressed:
                 # Classes that satisfy the models, and so does what they are together.
@@ -299,9 +305,9 @@ def in_blocks(
                 leaving = SparkEngine(released, EngineSettings(driver_keys))
                 points = answered(points_of_columns(leaving, policy.schema, after.records), policy.accepted)
             released = in_random_order(released)
-            held.remove(kept)
+            persistent.remove(recoded)
         finally:
-            for frame in held:
+            for frame in persistent:
                 frame.unpersist()
     return DistributedRelease(
         table=released,
@@ -315,7 +321,7 @@ def in_blocks(
         driver_keys=driver_keys,
         suppression=suppression,
         source=source,
-        kept=kept,
-        named=named,
+        kept=recoded,
+        named=released_with_people,
         scale=scale,
     )

@@ -1,4 +1,4 @@
-"""The work of the executors on rows: find their block, and recode a block."""
+"""The work of the executors on rows: assign blocks, and recode a block."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ _ADDED = ("loss", "ncp", "generalization-intensity")
 
 
 def encode_batches(shared: Any, batches: Iterator[Any]) -> Iterator[Any]:
-    """Give every row of some Arrow batches its ranks and its block; runs on the executors."""
+    """Add ranks and a block to every row of Arrow batches, on an executor."""
     scale, tree, all_text, quasi, sensitive, passed, person = shared
     for batch in batches:
-        gone = np.zeros(batch.num_rows, np.bool_)
+        suppressed = np.zeros(batch.num_rows, np.bool_)
         if all_text:
-            gone = np.ones(batch.num_rows, np.bool_)
+            suppressed = np.ones(batch.num_rows, np.bool_)
             for j in range(quasi):
                 same = pc.fill_null(pc.equal(batch.column(f"q{j}"), SUPPRESSED), False)
-                gone &= same.to_numpy(zero_copy_only=False)
-        live = batch.filter(pa.array(~gone)) if gone.any() else batch
+                suppressed &= same.to_numpy(zero_copy_only=False)
+        live = batch.filter(pa.array(~suppressed)) if suppressed.any() else batch
         codes = [scale.quasi_coders[j].codes(live.column(f"q{j}")) for j in range(quasi)]
         block = np.empty(batch.num_rows, np.int32)
-        block[~gone] = tree.blocks_of(codes)
+        block[~suppressed] = tree.blocks_of(codes)
         # Rows without a key are spread; nobody has to hold them together.
-        block[gone] = -1 - np.arange(int(gone.sum()), dtype=np.int32) % 64
+        block[suppressed] = -1 - np.arange(int(suppressed.sum()), dtype=np.int32) % 64
         columns = [pa.array(block)]
         for column in codes:
             full = np.zeros(batch.num_rows, np.int32)
-            full[~gone] = column
+            full[~suppressed] = column
             columns.append(pa.array(full))
         columns += [
             pa.array(scale.sensitive_coders[j].codes(batch.column(f"s{j}"))) for j in range(sensitive)
@@ -69,14 +69,14 @@ def encode_batches(shared: Any, batches: Iterator[Any]) -> Iterator[Any]:
 def rows_of(
     table: Any, columns: int, key: NDArray[np.integer], ranks: Sequence[NDArray[np.integer]]
 ) -> PersonRows:
-    """Return the rows of people, whom the columns ``w0``, ... of an Arrow table name."""
+    """Return the rows of people, named by the columns ``w0``, ... of an Arrow table."""
     names = [f"w{j}" for j in range(columns)]
     person = number_persons([pl.Series(pl.from_arrow(table.column(name))) for name in names], names, ())
     return PersonRows(key, person, tuple(ranks))
 
 
 def recode_block(shared: Any, table: Any) -> Any:
-    """Recode the rows of one block, given as an Arrow table; runs on the executors."""
+    """Recode the rows of a block, given as an Arrow table, on an executor."""
     scale, policy, sources, order = shared
     person = 0 if scale.people is None else len(scale.people.columns)
     rows = table.num_rows
@@ -101,8 +101,8 @@ def recode_block(shared: Any, table: Any) -> Any:
         ).recoding
         check_cells(recoding, policy.schema)
         lost = {
-            name: {"per_attribute": found.per_attribute}
-            for name, found in losses(frequency, recoding).items()
+            name: {"per_attribute": result.per_attribute}
+            for name, result in losses(frequency, recoding).items()
         }
         figures = json.dumps({"records": rows, "utility": lost})
         key = frequency.key_of_row("recoding a block")
@@ -115,13 +115,13 @@ def recode_block(shared: Any, table: Any) -> Any:
         for source, position in zip(sources, order, strict=True)
     ]
     columns.append(pa.array([figures, *[None] * (rows - 1)], pa.string()))
-    named = [f"w{j}" for j in range(person)]
-    columns += [_in_utc(table.column(name)) for name in named]
-    return pa.table(columns, names=[*(f"o{j}" for j in range(len(sources))), FIGURES, *named])
+    person_columns = [f"w{j}" for j in range(person)]
+    columns += [_in_utc(table.column(name)) for name in person_columns]
+    return pa.table(columns, names=[*(f"o{j}" for j in range(len(sources))), FIGURES, *person_columns])
 
 
 def _in_utc(column: Any) -> Any:
-    """Name UTC as the zone of points of time, as Spark wants them back; the points do not change."""
+    """Convert points of time to the zone UTC, as Spark expects, without a change of the points."""
     kind = _utc_type(column.type)
     return column if kind == column.type else column.cast(kind)
 
@@ -138,17 +138,17 @@ def _utc_type(kind: Any) -> Any:
 
 
 def alone(totals: NDArray[np.int64]) -> Counts:
-    """Lay totals out as the counts of one key."""
+    """Return totals as the counts of a single key."""
     codes = np.flatnonzero(totals).astype(np.int32)
     return Counts(np.array([0, len(codes)], np.int64), codes, totals[codes])
 
 
 def losses(frequency: FrequencyTable, recoding: Recoding) -> dict[str, MetricResult]:
-    """Measure a recoding by the metrics that add up."""
+    """Measure a recoding by the metrics that are means over records."""
     return {name: METRICS.get(name)().measure(frequency, recoding) for name in _ADDED}
 
 
-def added(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict[str, MetricResult]:
+def summed(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict[str, MetricResult]:
     """Add up the losses of blocks, by their records; a record suppressed before lost everything."""
     found = {}
     for name in _ADDED:

@@ -1,4 +1,4 @@
-"""The domains and totals of the whole table, which the blocks are searched with."""
+"""The domains and totals of the whole table for the search of each block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """Finds the ranks of a column's values, as they come from Spark.
+    """A lookup of the ranks of a column's values, as Spark delivers the values.
 
     Attributes
     ----------
@@ -39,18 +39,18 @@ class Coder:
 
     @classmethod
     def of(cls, raw: pl.Series, ranks: NDArray[np.integer]) -> Coder:
-        """Learn the rank of each value of a series."""
+        """Build the lookup from a series of distinct values and the rank of each."""
         plain = _plain(raw)
-        known = plain.is_not_null().to_numpy()
-        missing = ranks[~known]
-        plain, ranks = plain.filter(pl.Series(known)), ranks[known]
+        has_value = plain.is_not_null().to_numpy()
+        missing = ranks[~has_value]
+        plain, ranks = plain.filter(pl.Series(has_value)), ranks[has_value]
         order = plain.arg_sort().to_numpy()
         plain = plain.gather(order)
         values = plain if plain.dtype == pl.String else plain.to_numpy()
         return cls(values, ranks[order].astype(np.int32), int(missing[0]) if len(missing) else -1)
 
     def codes(self, column: Any) -> NDArray[np.int32]:
-        """Look up an Arrow column: int32[rows].
+        """Return the ranks of an Arrow column: int32[rows].
 
         Raises
         ------
@@ -58,9 +58,9 @@ class Coder:
             When a value was not there before.
         """
         plain = _plain(pl.Series(pl.from_arrow(column)))
-        gone = plain.is_null().to_numpy()
+        is_missing = plain.is_null().to_numpy()
         codes = np.full(len(plain), self.missing, np.int32)
-        wrong = self.missing < 0 and bool(gone.any())
+        wrong = self.missing < 0 and bool(is_missing.any())
         live = plain.drop_nulls()
         if len(live) and not len(self.values):
             wrong = True
@@ -69,12 +69,12 @@ class Coder:
             enum = self.__dict__.setdefault("_enum", pl.Enum(self.values))
             places = live.cast(enum, strict=False).to_physical()
             wrong |= places.null_count() > 0
-            codes[~gone] = self.ranks[places.fill_null(0).to_numpy()]
+            codes[~is_missing] = self.ranks[places.fill_null(0).to_numpy()]
         elif len(live):
-            found = live.to_numpy()
-            place = np.minimum(np.searchsorted(self.values, found), len(self.values) - 1)
-            wrong |= bool((self.values[place] != found).any())
-            codes[~gone] = self.ranks[place]
+            numbers = live.to_numpy()
+            place = np.minimum(np.searchsorted(self.values, numbers), len(self.values) - 1)
+            wrong |= bool((self.values[place] != numbers).any())
+            codes[~is_missing] = self.ranks[place]
         if wrong:
             raise ValueError(OTHER_VALUES)
         return codes
@@ -84,7 +84,7 @@ class Coder:
 
 
 def _plain(series: pl.Series) -> pl.Series:
-    """Bring values to texts or stored numbers, with null for missing ones."""
+    """Convert values to text or stored numbers, with null for missing values."""
     kind = series.dtype
     if kind in (pl.String, pl.Boolean, pl.Null) or kind.is_decimal():
         return series.cast(pl.String)
@@ -95,7 +95,7 @@ def _plain(series: pl.Series) -> pl.Series:
 
 @dataclass(frozen=True, eq=False)
 class TableStatistics:
-    """Statistics of the whole table: by them every block is recoded and every class judged.
+    """Statistics of the whole table for recoding every block and judging every class.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class TableStatistics:
         return self.records + self.suppressed
 
     def counted(self, keys: Sequence[Counts]) -> tuple[SensitiveCounts, ...]:
-        """Put counts per key of each sensitive attribute beside the totals of the whole table."""
+        """Return counts per key of each sensitive attribute with the totals of the whole table."""
         return tuple(
             SensitiveCounts(domain, counts, totals)
             for domain, counts, totals in zip(self.sensitive, keys, self.totals, strict=True)
@@ -138,7 +138,7 @@ class TableStatistics:
 def ranked(
     attribute: Attribute, raw: pl.Series, counts: NDArray[np.integer], null_values: tuple[str, ...]
 ) -> tuple[Domain, Coder, NDArray[np.int64]]:
-    """Rank the values of a column, given the distinct ones and how many rows have each."""
+    """Rank the values of a column, given the distinct values and the number of rows of each."""
     distinct, codes = dictionary(raw, attribute.name, null_values)
     domain, ranks = Domain.build(attribute, distinct, null_values)
     of_raw = ranks[codes]

@@ -1,4 +1,4 @@
-"""The ledger of releases: who got which, and which further one would expose people beside them."""
+"""The ledger of releases: the recipient of each, and refusal of a release that exposes people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from incrowd.release.jobs.ledger.deduction import deduced, signatures_of, withou
 from incrowd.release.jobs.ledger.entries import FILE_NAME, is_column_digest, require_entries
 from incrowd.release.jobs.ledger.exposure import (
     RECORDS,
-    Shown,
+    ReleasePeople,
     exposed_by_intersection,
     exposed_together,
     strictest,
@@ -56,9 +56,9 @@ _WAY_OUT = (
 
 @dataclass(frozen=True)
 class Ledger:
-    """A record of releases. It refuses a release that exposes people together with earlier ones.
+    """A record of releases, which refuses a release that exposes people together with earlier releases.
 
-    It is a folder that nobody else can read. It has a line for each release, chained to the line before, and
+    The folder is private. It has a line for each release, chained to the line before, and
     for each a file with keyed digests of people, classes and sensitive values. No value of a table is in it.
 
     Examples
@@ -78,7 +78,7 @@ class Ledger:
 
     @classmethod
     def init(cls, folder: str | os.PathLike[str]) -> Ledger:
-        """Make a ledger in a new folder; `TableError` if the folder holds something."""
+        """Create a ledger in a new folder, or raise `TableError` for a folder with content."""
         from incrowd.core.io.targets import writing
 
         with writing(folder, folder=True, private=True) as place:
@@ -89,7 +89,7 @@ class Ledger:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Ledger:
-        """Open a ledger; `TableError` if there is none."""
+        """Open a ledger, or raise `TableError` if the folder has none."""
         folder = file_path(folder)
         if not os.path.isfile(folder / _CHAIN):
             was_one = os.path.isfile(folder / _KEY)
@@ -98,23 +98,23 @@ class Ledger:
         return cls(folder)
 
     def read(self) -> Content:
-        """Read and check all lines once; `TableError` if one was changed, lost, moved or forged."""
+        """Read and check all lines, or raise `TableError` for a changed, lost, moved or forged line."""
         content = Chain(self.folder / _CHAIN).read()
         require_entries(content.records, self.folder)
         return content
 
     @property
     def entries(self) -> list[Entry]:
-        """The entries, the oldest first; see `read`."""
+        """The entries, the oldest first, checked as `read` does."""
         return self.read().records
 
     @property
     def digest(self) -> str:
-        """The digest of the last line. Keep a copy elsewhere: it shows whether the ledger was rewritten."""
+        """The digest of the last line, of which a copy elsewhere shows a rewritten ledger."""
         return self.read().digest
 
     def verify(self) -> str | None:
-        """Return a sentence on the first line or file that was changed, lost or moved; None if none was."""
+        """Return a sentence on the first changed, lost or moved line or file, or None."""
         try:
             entries = self.entries
             self._key(entries)
@@ -125,32 +125,34 @@ class Ledger:
 
     def show(self) -> pl.DataFrame:
         """Return a Polars frame with a row for each entry."""
-        shown = ("number", "date", "command", "recipient", "records", "people", "epsilon")
-        return pl.DataFrame([[entry[name] for name in shown] for entry in self.entries], shown, orient="row")
+        columns = ("number", "date", "command", "recipient", "records", "people", "epsilon")
+        return pl.DataFrame(
+            [[entry[name] for name in columns] for entry in self.entries], columns, orient="row"
+        )
 
     def people(self, entry: Entry) -> pl.DataFrame | None:
-        """Return the digests of the people of an entry, None if it has none; `TableError` if they changed."""
+        """Return the digests of the people of an entry, or None for an entry without people."""
         if entry["file"] is None:
             return None
         content = read_chained(self.folder / _PEOPLE / entry["file"]["name"])
         if _sha256(content) == entry["file"]["sha256"]:
             with suppress(Exception, pl.exceptions.PanicException):
-                found = pl.read_parquet(io.BytesIO(content))
-                if _is_people(found, entry):
-                    return found
+                digests = pl.read_parquet(io.BytesIO(content))
+                if _is_people(digests, entry):
+                    return digests
         raise TableError(
             f"{self.folder}: the people of entry {entry['number']} were changed; put all files of the ledger "
             "back from a copy"
         )
 
     def with_people(self, entries: Sequence[Entry]) -> list[tuple[Entry, pl.DataFrame]]:
-        """Return the entries that have people, each with their digests; `TableError` if they changed."""
-        return [(each, found) for each in entries if (found := self.people(each)) is not None]
+        """Return the entries that have people, with the digests of the people of each."""
+        return [(each, digests) for each in entries if (digests := self.people(each)) is not None]
 
     def signatures(
         self, people: pl.DataFrame, attribute: str, values: pl.Series
     ) -> dict[int, tuple[int, ...]]:
-        """Return the signature of each person who is in an m-invariant release.
+        """Return the signature of each person in an m-invariant release.
 
         Parameters
         ----------
@@ -172,26 +174,26 @@ class Ledger:
         TableError
             When a signature has another value than `values`.
         """
-        entries, found = self.entries, {}
+        entries, by_row = self.entries, {}
         key = self._key(entries)
         column = column_digest(key, attribute)
         place = {digest: number for number, digest in enumerate(macs(key, "value", values.to_frame()))}
         persons = macs(key, "person", people).to_frame("person").with_row_index("row")
-        for entry, known in self.with_people(entries):
+        for entry, digests in self.with_people(entries):
             if not entry.get("m"):
                 continue
-            if column not in known.columns:
+            if column not in digests.columns:
                 raise SchemaError(f"{_named(entry)} is about another sensitive attribute than {attribute!r}")
-            signed = persons.join(signatures_of(known).unique("person"), on="person")
-            for row, signature in signed.select("row", "signature").iter_rows():
+            matches = persons.join(signatures_of(digests).unique("person"), on="person")
+            for row, signature in matches.select("row", "signature").iter_rows():
                 if not place.keys() >= set(signature):
                     option = setting("earlier=", "--earlier-release")
                     raise TableError(
                         f"{_named(entry)} has sensitive values that no row of the table has, and counterfeit "
                         f"records need them: give that release, too ({option})"
                     )
-                found[row] = tuple(sorted(place[each] for each in signature))
-        return found
+                by_row[row] = tuple(sorted(place[each] for each in signature))
+        return by_row
 
     def add(
         self,
@@ -268,7 +270,7 @@ class Ledger:
                     require_entries(before.records, self.folder)
                     self._key(before.records)
                     entry["number"] = before.lines
-                    self._remove_unnamed(before.records)
+                    self._remove_unrecorded(before.records)
                     self._refuse(entry, people, before.records, new_people)
                     if people is not None:
                         file = io.BytesIO()
@@ -286,26 +288,26 @@ class Ledger:
                         path.unlink(missing_ok=True)
                 raise
 
-    def _remove_unnamed(self, entries: Sequence[Entry]) -> None:
-        """Remove the people of releases that were never recorded, as their process was killed."""
-        named = _files(entries)
+    def _remove_unrecorded(self, entries: Sequence[Entry]) -> None:
+        """Remove the files of people whose release was never recorded."""
+        recorded = _files(entries)
         for path in (self.folder / _PEOPLE).glob("*.parquet"):
-            if path.name not in named and FILE_NAME.fullmatch(path.name):
+            if path.name not in recorded and FILE_NAME.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
     def _refuse(self, entry: Entry, people: pl.DataFrame | None, before: Sequence[Entry], new: bool) -> None:
-        """Refuse a release that exposes people together with earlier ones, or spends too much."""
+        """Refuse a release that exposes people together with earlier releases, or spends too much."""
         every = [*before, entry]
-        most = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
+        limit = min((e["epsilon_limit"] for e in every if e["epsilon_limit"] is not None), default=math.inf)
         spent = math.fsum(each["epsilon"] for each in every)
-        if entry["epsilon"] and spent > most * (1 + 1e-12):
-            beside = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
+        if entry["epsilon"] and spent > limit * (1 + 1e-12):
+            earlier_spending = "".join(f" with {_named(each)}" for each in before if each["epsilon"])
             _refuse(
-                f"The release{beside} would bring epsilon of the ledger to {spent:g}, and {most:g} is "
-                "allowed.",
+                f"The release{earlier_spending} would bring epsilon of the ledger to {spent:g}, and "
+                f"{limit:g} is allowed.",
                 "Lower epsilon, or leave columns out.",
             )
-        earlier = {each["number"]: found for each, found in self.with_people(before)}
+        earlier = {each["number"]: digests for each, digests in self.with_people(before)}
         if people is None:
             return
         for each in (before[number - 1] for number in earlier):
@@ -314,19 +316,21 @@ class Ledger:
                 columns = setting("keys=", "--ledger-keys")
                 raise SchemaError(f"{_named(each)} finds people {differ}; name the same columns ({columns})")
         if not new:
-            _ask_whether_new(
-                entry, people, [(before[number - 1], found) for number, found in earlier.items()]
+            _refuse_unmatched(
+                entry, people, [(before[number - 1], digests) for number, digests in earlier.items()]
             )
         if entry["m"]:
-            series = [found for number, found in earlier.items() if before[number - 1].get("m")]
+            series = [digests for number, digests in earlier.items() if before[number - 1].get("m")]
             if others := len(without_m_invariance([*series, people], entry["m"])):
                 _refuse(
                     f"The classes of {others:,} people have fewer than {entry['m']} sensitive values, or "
                     "others than in an earlier release of the ledger.",
                     "Make the release with incrowd next.",
                 )
-        shown = {number: Shown.of(before[number - 1], found) for number, found in earlier.items()}
-        _refuse_together(before, shown, Shown.of(entry, people), entry["matched_by"])
+        released = {
+            number: ReleasePeople.of(before[number - 1], digests) for number, digests in earlier.items()
+        }
+        _refuse_together(before, released, ReleasePeople.of(entry, people), entry["matched_by"])
 
     def _key(self, entries: Sequence[Entry]) -> bytes:
         """Return the key; `TableError` unless it is that of the entries, so far as these note it."""
@@ -337,20 +341,20 @@ class Ledger:
 
 
 def _files(entries: Sequence[Entry]) -> set[str]:
-    """Return the names of the files of people that entries name."""
+    """Return the names of the files of people in entries."""
     return {each["file"]["name"] for each in entries if each["file"]}
 
 
-def _is_people(found: pl.DataFrame, entry: Entry) -> bool:
+def _is_people(frame: pl.DataFrame, entry: Entry) -> bool:
     """Say whether a frame has the digests of the people of an entry, and nothing else."""
-    records = found[RECORDS] if RECORDS in found.columns else pl.Series([1])
-    digests = found.drop("person", "class", RECORDS, strict=False).columns
+    records = frame[RECORDS] if RECORDS in frame.columns else pl.Series([1])
+    digests = frame.drop("person", "class", RECORDS, strict=False).columns
     return (
-        {found[name].dtype for name in ("person", "class", *digests)} == {pl.Binary}
+        {frame[name].dtype for name in ("person", "class", *digests)} == {pl.Binary}
         and all(map(is_column_digest, digests))
         and (not entry.get("m") or len(digests) == 1)
         # Earlier versions counted nobody, whose the counterfeit records are, as somebody.
-        and entry["people"] in {found["person"].drop_nulls().n_unique(), found["person"].n_unique()}
+        and entry["people"] in {frame["person"].drop_nulls().n_unique(), frame["person"].n_unique()}
         and records.dtype.is_integer()
         and not records.has_nulls()
         and bool((records > 0).all())
@@ -358,7 +362,7 @@ def _is_people(found: pl.DataFrame, entry: Entry) -> bool:
 
 
 def _refuse(text: str, way_out: str) -> None:
-    """Refuse a release that earlier ones of the ledger break.
+    """Raise for a release that breaks a promise together with earlier releases.
 
     Raises
     ------
@@ -368,43 +372,43 @@ def _refuse(text: str, way_out: str) -> None:
 
 
 def _refuse_together(
-    before: Sequence[Entry], shown: Mapping[int, Shown], latest: Shown, matched_by: str
+    before: Sequence[Entry], released: Mapping[int, ReleasePeople], latest: ReleasePeople, matched_by: str
 ) -> None:
-    """Refuse a release that exposes people beside others of the ledger, which are given by their numbers."""
+    """Refuse a release that exposes people beside other releases of the ledger."""
     # Two of a series are compared by their signatures alone.
-    others = {number: each for number, each in shown.items() if not (latest.series and each.series)}
+    others = {number: each for number, each in released.items() if not (latest.series and each.series)}
     if not others:
         return
     counts = {number: len(exposed_together(each, latest)) for number, each in others.items()}
     worst = max(counts, key=counts.__getitem__)
-    exposed, whom, beside = counts[worst], _named(before[worst - 1]), [others[worst]]
+    exposed, source, involved = counts[worst], _named(before[worst - 1]), [others[worst]]
     if not exposed:
-        beside = list(others.values())
-        exposed, whom = len(exposed_by_intersection([*beside, latest])), _several(beside)
+        involved = list(others.values())
+        exposed, source = len(exposed_by_intersection([*involved, latest])), _several(involved)
     found_by = f"(found again by {matched_by})"
     if exposed:
-        k, least = strictest([*beside, latest])
+        k, least = strictest([*involved, latest])
         values = f" or {max(least.values())} sensitive values" if least else ""
         _refuse(
-            f"Together with {whom} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
+            f"Together with {source} the release exposes {exposed:,} people {found_by}. Fewer than {k} "
             f"people{values} share all their classes, or are left of a class without those of the other "
             "release.",
             _WAY_OUT,
         )
-    if exposed := len(deduced([*shown.values(), latest], latest=True)):
-        least = strictest([*shown.values(), latest])[1]
+    if exposed := len(deduced([*released.values(), latest], latest=True)):
+        least = strictest([*released.values(), latest])[1]
         _refuse(
-            f"Together with {_several(shown)} the release exposes {exposed:,} people {found_by}. Whoever "
+            f"Together with {_several(released)} the release exposes {exposed:,} people {found_by}. Whoever "
             f"compares the values of all classes can rule values out: fewer than "
             f"{max(least.values(), default=2)} are left for a person, or no more could be shown to be.",
             _WAY_OUT,
         )
 
 
-def _ask_whether_new(
+def _refuse_unmatched(
     entry: Entry, people: pl.DataFrame, earlier: Sequence[tuple[Entry, pl.DataFrame]]
 ) -> None:
-    """Refuse a release of hardly anybody who was there before, in a table as it was before.
+    """Refuse a similar table with few known people, whose ids may have another notation.
 
     The ids may only be written in another way.
 
@@ -412,20 +416,20 @@ def _ask_whether_new(
     ------
     TableError
     """
-    who = people["person"].drop_nulls().unique()
+    persons = people["person"].drop_nulls().unique()
     shares = {}
-    for each, found in earlier:
+    for each, digests in earlier:
         small, large = sorted((entry["people"], each["people"]))
         if each.get("columns") in (None, entry["columns"]) and small * _ALIKE >= large:
-            again = who.is_in(found["person"].unique().implode()).sum()
-            shares[each["number"]] = again / max(small, 1)
+            overlap = persons.is_in(digests["person"].unique().implode()).sum()
+            shares[each["number"]] = overlap / max(small, 1)
     if shares and max(shares.values()) < _AGAIN:
-        like = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
+        similar = next(each for each, _ in earlier if each["number"] == max(shares, key=shares.__getitem__))
         option = setting("new_people=True", "--ledger-new-people")
         raise TableError(
-            f"the ledger finds {max(shares.values()):.0%} of the people of {_named(like)} again, which has "
-            f"the same columns and a similar size; if they are the same people, write {entry['matched_by']} "
-            f"as it was written then; if they are others, say so ({option})"
+            f"the ledger finds {max(shares.values()):.0%} of the people of {_named(similar)} again, which "
+            f"has the same columns and a similar size; if they are the same people, write "
+            f"{entry['matched_by']} as it was written then; if they are others, say so ({option})"
         )
 
 

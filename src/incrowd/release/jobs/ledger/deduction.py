@@ -24,7 +24,7 @@ from incrowd.core.io.columns import column_named
 from incrowd.core.io.numbering import numbered
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.progress import check
-from incrowd.release.jobs.ledger.exposure import RECORDS, Shown
+from incrowd.release.jobs.ledger.exposure import RECORDS, ReleasePeople
 
 _MOST = 20_000
 """Pairs of a cell and a value in one integer programme."""
@@ -47,8 +47,8 @@ _PART = 0.9
 """How far from the best a world may be: it only has to show something new."""
 
 
-def deduced(releases: Sequence[Shown], *, latest: bool = False) -> pl.Series:
-    """Return the people of whom too few sensitive values remain possible.
+def deduced(releases: Sequence[ReleasePeople], *, latest: bool = False) -> pl.Series:
+    """Return the people with too few possible sensitive values.
 
     A release promises a person l values, or as many as its class has, if these are fewer. Where no release
     has an l, two have to remain, unless a release alone leaves one.
@@ -66,11 +66,11 @@ def deduced(releases: Sequence[Shown], *, latest: bool = False) -> pl.Series:
         A programme took longer than any should: nothing is decided then.
     """
     columns = {name for each in releases for name in each.people.columns} - {"person", "class", RECORDS}
-    found = [_deduced(releases, column, latest=latest) for column in sorted(columns)]
-    return pl.concat([pl.Series("person", [], pl.Binary), *found]).unique()
+    people_by_column = [_deduced(releases, column, latest=latest) for column in sorted(columns)]
+    return pl.concat([pl.Series("person", [], pl.Binary), *people_by_column]).unique()
 
 
-def _deduced(releases: Sequence[Shown], column: str, *, latest: bool) -> pl.Series:
+def _deduced(releases: Sequence[ReleasePeople], column: str, *, latest: bool) -> pl.Series:
     rows = _rows(releases, column)
     people = rows["person"]
     persons = numbered(people.to_frame())[0].astype(np.int64)
@@ -84,17 +84,17 @@ def _deduced(releases: Sequence[Shown], column: str, *, latest: bool) -> pl.Seri
         pl.Series("value", numbered(rows.select("value"))[0]),
     )  # fmt: skip
     touched = [len(releases) - 1] if latest else range(len(releases))
-    cells, left = _cells(_spanning(rows, touched, [each.series for each in releases]))
-    short = left.join(cells.select("cell", "needed").unique(), on="cell")
+    cells, possible = _cells(_spanning(rows, touched, [each.series for each in releases]))
+    short = possible.join(cells.select("cell", "needed").unique(), on="cell")
     short = short.filter(pl.col("real") & (pl.col("stuck") | (pl.col("left") < pl.col("needed"))))
     # Who has several records in a cell could exchange them alone, which hides nothing: there is no search.
-    sought = short.filter((pl.col("own") == 1) & ~pl.col("stuck"))["cell"].unique(maintain_order=True)
-    hidden = sought.filter(_Worlds(cells).hide(sought.to_numpy())) if len(sought) else sought
+    candidates = short.filter((pl.col("own") == 1) & ~pl.col("stuck"))["cell"].unique(maintain_order=True)
+    hidden = candidates.filter(_Worlds(cells).hide(candidates.to_numpy())) if len(candidates) else candidates
     exposed = short.filter(pl.col("stuck") | (pl.col("own") > 1) | ~pl.col("cell").is_in(hidden.implode()))
     return people.filter(pl.Series(np.isin(persons, exposed["person"].to_numpy()))).unique()
 
 
-def _rows(releases: Sequence[Shown], column: str) -> pl.DataFrame:
+def _rows(releases: Sequence[ReleasePeople], column: str) -> pl.DataFrame:
     """Return the records of all releases that show a sensitive attribute."""
     parts = []
     for number, each in enumerate(releases):
@@ -123,7 +123,7 @@ def _rows(releases: Sequence[Shown], column: str) -> pl.DataFrame:
 
 
 def _spanning(rows: pl.DataFrame, touched: Sequence[int], series: Sequence[bool]) -> pl.DataFrame:
-    """Return the rows of the parts that several releases tell of, one of `touched` among them.
+    """Return the rows of the parts that several releases show, one of `touched` among them.
 
     A part hangs together by classes and records. A ``record`` is a value of a person: a row for each class in
     which it is. Of a series alone the signatures are compared: they prove more than a search finds.
@@ -133,12 +133,12 @@ def _spanning(rows: pl.DataFrame, touched: Sequence[int], series: Sequence[bool]
 
     # Of the same records shown again, nothing new is learned.
     classes = rows.group_by("class").agg(pl.col("release", "least").first(), pl.col("value").n_unique())
-    classes = classes.join(_alike(rows), on="class").sort("release", "class")
-    kept = classes.group_by("alike", maintain_order=True).agg(
+    classes = classes.join(_same_records(rows), on="class").sort("release", "class")
+    representatives = classes.group_by("alike", maintain_order=True).agg(
         pl.col("class", "release").first(), pl.min_horizontal("least", "value").max().alias("promised"),
         pl.col("value").min().clip(0, 2).alias("default"),
     )  # fmt: skip
-    rows = rows.drop("release", "least", "cells").join(kept.drop("alike"), on="class")
+    rows = rows.drop("release", "least", "cells").join(representatives.drop("alike"), on="class")
     several = pl.col("release").n_unique().over("person", "value") > 1
     # In one release alone, records of a person are exchanged one by one.
     alone = pl.when(several).then(-1).otherwise("class").alias("alone")
@@ -152,12 +152,12 @@ def _spanning(rows: pl.DataFrame, touched: Sequence[int], series: Sequence[bool]
     spans = (
         (pl.col("release").n_unique() > 1) & pl.col("release").is_in(list(touched)).any() & ~is_series.all()
     )
-    told = rows.group_by("part").agg(spans.alias("spans"))
-    return rows.join(told.filter("spans"), on="part", how="semi")
+    parts = rows.group_by("part").agg(spans.alias("spans"))
+    return rows.join(parts.filter("spans"), on="part", how="semi")
 
 
 def _cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Put records that are in the same classes into cells.
+    """Group records of the same classes into cells.
 
     Returns
     -------
@@ -180,20 +180,20 @@ def _cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     cells = cells.with_row_index("cell").with_columns(pl.col("cell").cast(pl.Int64))
     each = cells.select("cell", "value", "person", "real").explode("value", "person", "real")
     alone = pl.col("person").n_unique().over("cell", "value") == 1
-    mine = alone.sum().over("cell", "person")
+    unique = alone.sum().over("cell", "person")
     distinct = pl.col("value").n_unique().over("cell")
     own = pl.len().over("cell", "person")
     unlike = pl.len().over("cell") - pl.len().over("cell", "value").cast(pl.Int64)
-    left = each.select(
-        "cell", "person", "real", own.alias("own"), (distinct - mine + alone.cast(pl.Int64)).alias("left"),
+    possible = each.select(
+        "cell", "person", "real", own.alias("own"), (distinct - unique + alone.cast(pl.Int64)).alias("left"),
         ((pl.len().over("person") > 1) & (unlike < own)).alias("stuck"),
     )  # fmt: skip
-    counted = each.group_by("cell", "value").agg(pl.len().cast(pl.Int64).alias("count"))
-    return cells.drop("value", "person", "real").join(counted, on="cell").sort("cell", "value"), left
+    counts = each.group_by("cell", "value").agg(pl.len().cast(pl.Int64).alias("count"))
+    return cells.drop("value", "person", "real").join(counts, on="cell").sort("cell", "value"), possible
 
 
-def _alike(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return classes with a number; those of two releases that show the same records are ``alike``."""
+def _same_records(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return a number ``alike`` for each class, equal for classes that show the same records."""
     # Records of a person with one value may be taken for each other, unless their cells are the same.
     several = pl.len().over("person", "value", "release") > 1
     rows = rows.select(
@@ -209,7 +209,7 @@ def _alike(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _incidence(cells: pl.DataFrame) -> Any:
-    """Return how often a record of each cell counts in each class: float64[classes, cells], sparse."""
+    """Return the multiplicity of each cell's records in each class: float64[classes, cells], sparse."""
     from scipy.sparse import coo_array
 
     classes = numbered(cells.select(pl.col("classes").explode()))[0]
@@ -219,7 +219,7 @@ def _incidence(cells: pl.DataFrame) -> Any:
 
 
 class _Worlds:
-    """The values that are known to be possible in the cells of a history.
+    """The values known to be possible in the cells of a history.
 
     Parameters
     ----------
@@ -242,9 +242,9 @@ class _Worlds:
         self._possible: dict[int, set[int]] = {}
         self._calls = 0
 
-    def hide(self, sought: NDArray[np.int64]) -> pl.Series:
-        """Return of each of some cells whether as many values are possible as are needed."""
-        places = np.searchsorted(self._cells, sought)
+    def hide(self, cells: NDArray[np.int64]) -> pl.Series:
+        """Return for each of some cells whether enough values are possible."""
+        places = np.searchsorted(self._cells, cells)
         for place in places.tolist():
             start, stop = self._truth.indptr[place : place + 2].tolist()
             self._possible[place] = set(self._truth.indices[start:stop].tolist())
@@ -257,7 +257,7 @@ class _Worlds:
         return place in self._possible and len(self._possible[place]) < self._needed[place]
 
     def _problems(self, places: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Yield cells to search at once: some whole parts, or those around a cell of a large one."""
+        """Yield cells to search together: some whole parts, or the neighbours of a cell of a large part."""
         order = np.argsort(self._parts, kind="stable")
         ends = np.cumsum(np.bincount(self._parts))
         batch: list[NDArray[np.int64]] = []
@@ -281,7 +281,7 @@ class _Worlds:
         return len(cells) * len(np.unique(self._truth[cells].indices))
 
     def _around(self, place: int) -> NDArray[np.int64]:
-        """Return a cell and those that share classes with it, the nearest first, as many as fit."""
+        """Return a cell and the nearest cells of common classes, as many as fit."""
         near = np.zeros(len(self._cells))
         near[place] = 1
         for _ in range(_STEPS):
@@ -293,30 +293,32 @@ class _Worlds:
         return np.union1d(order[:fit], [place])
 
     def _search(self, cells: NDArray[np.int64]) -> None:
-        """Find worlds that differ from the truth in these cells, until they show nothing new."""
+        """Search worlds that differ from the truth in these cells, until no new value appears."""
         incidence, truth = self._incidence[:, cells], self._truth[cells]
         incidence = incidence[np.unique(incidence.indices)]
         columns = np.unique(truth.indices)
         truth = truth[:, columns].toarray()
-        shown = incidence @ truth
+        values_of_classes = incidence @ truth
         # A record has no value that one of its classes lacks.
-        cell, value = np.nonzero(incidence.T @ (shown == 0) == 0)
-        program = _Program.of(incidence, cell, value, shown, truth.sum(axis=1))
+        cell, value = np.nonzero(incidence.T @ (values_of_classes == 0) == 0)
+        program = _Program.of(incidence, cell, value, values_of_classes, truth.sum(axis=1))
         pairs = list(zip(cells[cell].tolist(), columns[value].tolist(), strict=True))
         while self._calls < _CALLS:
             self._calls += 1
-            wanted = np.array([self._open(each) and told not in self._possible[each] for each, told in pairs])
-            counts = program.world(np.flatnonzero(wanted)) if wanted.any() else None
-            if counts is None or not counts[wanted].any():
+            open_pairs = np.array(
+                [self._open(each) and number not in self._possible[each] for each, number in pairs]
+            )
+            counts = program.world(np.flatnonzero(open_pairs)) if open_pairs.any() else None
+            if counts is None or not counts[open_pairs].any():
                 return
-            for each, told in (pairs[pair] for pair in np.flatnonzero(counts).tolist()):
+            for each, number in (pairs[pair] for pair in np.flatnonzero(counts).tolist()):
                 if each in self._possible:
-                    self._possible[each].add(told)
+                    self._possible[each].add(number)
 
 
 @dataclass(frozen=True)
 class _Program:
-    """The integer programme of the worlds: how many records of a cell have a value, for pairs of both.
+    """The integer program of the worlds: numbers of records per pair of cell and value.
 
     Attributes
     ----------
@@ -338,22 +340,25 @@ class _Program:
         incidence: Any,
         cell: NDArray[np.int64],
         value: NDArray[np.int64],
-        shown: NDArray[np.float64],
+        values_of_classes: NDArray[np.float64],
         records: NDArray[np.float64],
     ) -> _Program:
-        """Return it for pairs of a cell and a value, and the counts of classes: float64[classes, values]."""
+        """Build the program for pairs of a cell and a value, and for the counts of classes."""
         from scipy.sparse import coo_array, vstack
 
-        pairs, values = np.arange(len(cell)), shown.shape[1]
+        pairs, values = np.arange(len(cell)), values_of_classes.shape[1]
         in_class = incidence[:, cell].tocoo()
         rows = in_class.row.astype(np.int64) * values + value[in_class.col]
-        by_class = coo_array((in_class.data, (rows, in_class.col)), (shown.size, len(cell)))
+        by_class = coo_array((in_class.data, (rows, in_class.col)), (values_of_classes.size, len(cell)))
         by_cell = coo_array((np.ones(len(cell)), (cell, pairs)), (len(records), len(cell)))
-        sums, totals = vstack([by_cell, by_class]).tocsr(), np.concatenate((records, shown.ravel()))
+        sums, totals = (
+            vstack([by_cell, by_class]).tocsr(),
+            np.concatenate((records, values_of_classes.ravel())),
+        )
         return cls(sums[totals > 0], totals[totals > 0], records[cell].astype(float))
 
-    def world(self, wanted: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return a world with some of the wanted pairs: int64[pairs]; None if none is found.
+    def world(self, pairs: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return a world with some of the given pairs: int64[pairs], or None.
 
         Raises
         ------
@@ -363,18 +368,18 @@ class _Program:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import coo_array, hstack
 
-        size, more = len(self.most), len(wanted)
-        ones, places = np.ones(more), np.arange(more)
-        there = coo_array((ones, (places, wanted)), (more, size))
-        there = hstack([there, coo_array((-ones, (places, places)), (more, more))])
-        same = hstack([self.sums, coo_array((len(self.totals), more))])
-        found = milp(
+        size, number = len(self.most), len(pairs)
+        ones, places = np.ones(number), np.arange(number)
+        occurrence = coo_array((ones, (places, pairs)), (number, size))
+        occurrence = hstack([occurrence, coo_array((-ones, (places, places)), (number, number))])
+        same = hstack([self.sums, coo_array((len(self.totals), number))])
+        solution = milp(
             np.concatenate((np.zeros(size), -ones)),
-            integrality=np.concatenate((np.ones(size), np.zeros(more))),
+            integrality=np.concatenate((np.ones(size), np.zeros(number))),
             bounds=Bounds(0, np.concatenate((self.most, ones))),
             constraints=[
                 LinearConstraint(same.tocsr(), self.totals, self.totals),
-                LinearConstraint(there.tocsr(), 0, np.inf),
+                LinearConstraint(occurrence.tocsr(), 0, np.inf),
             ],
             options={
                 "mip_rel_gap": _PART,
@@ -382,15 +387,15 @@ class _Program:
                 "time_limit": _SECONDS,
             },
         )
-        if found.status == _OUT_OF_TIME:
+        if solution.status == _OUT_OF_TIME:
             raise TableError(
                 "whether the releases together expose people is not decided: one step of the deduction took "
                 f"more than {_SECONDS} seconds. Nothing is recorded. Run it again when the machine has less "
                 "to do, or take a coarser recoding"
             )
-        if found.x is None:
+        if solution.x is None:
             return None
-        counts = np.rint(found.x[:size])
+        counts = np.rint(solution.x[:size])
         # A world is a proof only if all is exact.
         return (
             counts.astype(np.int64)
@@ -417,23 +422,23 @@ def signatures_of(people: pl.DataFrame) -> pl.DataFrame:
     in order. ``even`` is true if the class has each of them once.
     """
     [value] = (name for name in people.columns if name not in (PERSON, CLASS))
-    counted = people.group_by(CLASS, column_named(value)).agg(pl.len().alias("records"))
-    classes = counted.group_by(CLASS).agg(
+    counts = people.group_by(CLASS, column_named(value)).agg(pl.len().alias("records"))
+    classes = counts.group_by(CLASS).agg(
         column_named(value).sort().alias("signature"), (pl.col("records").max() == 1).alias("even")
     )
     return people.drop_nulls(PERSON).join(classes, on=CLASS).select(PERSON, "signature", "even")
 
 
 def without_m_invariance(releases: Sequence[pl.DataFrame], m: int) -> pl.Series:
-    """Return the people of the last release whose signature is too small, uneven, or another than before.
+    """Return people of the last release whose signature is too small, uneven or changed.
 
     A release in which nobody has a signature like that, beside releases of the same kind, is m-invariant
     (Xiao and Tao, m-Invariance, SIGMOD 2007).
     """
     *earlier, latest = (signatures_of(each) for each in releases)
     wrong = latest.filter((pl.col("signature").list.len() < m) | ~pl.col("even"))
-    found = [wrong[PERSON]]
+    people = [wrong[PERSON]]
     for each in earlier:
         both = latest.join(each, on=PERSON, suffix=" before")
-        found.append(both.filter(pl.col("signature") != pl.col("signature before"))[PERSON])
-    return pl.concat(found).unique()
+        people.append(both.filter(pl.col("signature") != pl.col("signature before"))[PERSON])
+    return pl.concat(people).unique()

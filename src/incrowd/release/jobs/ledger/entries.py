@@ -1,4 +1,4 @@
-"""The fields of an entry, which are checked: a line that fits the chain may still be forged."""
+"""The checks of the fields of an entry, because a forged line may still fit the chain."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _digest(value: Any) -> bool:
 
 
 def is_column_digest(value: Any) -> bool:
-    """Say whether it is the name of a column of digests; see `people.column_digest`."""
+    """Say whether a value is a name that `people.column_digest` returns."""
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
 
 
@@ -44,8 +44,8 @@ def _date(value: Any) -> bool:
 
 
 def _file(value: Any) -> bool:
-    named = isinstance(value, dict) and isinstance(value.get("name"), str)
-    return named and FILE_NAME.fullmatch(value["name"]) is not None and _digest(value.get("sha256"))
+    has_name = isinstance(value, dict) and isinstance(value.get("name"), str)
+    return has_name and FILE_NAME.fullmatch(value["name"]) is not None and _digest(value.get("sha256"))
 
 
 def _limits(value: Any) -> bool:
@@ -72,7 +72,7 @@ _MISSING = object()
 
 
 def require_entries(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Refuse records that are no entries of a ledger.
+    """Refuse records that are not entries of a ledger.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The people whom several releases expose: by intersection and by difference of their classes."""
+"""The people exposed by several releases, through intersection and difference of classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RECORDS = "records"
 """The column that counts records that are alike."""
 
 
-class Shown(NamedTuple):
+class ReleasePeople(NamedTuple):
     """The people of a release, and the limits that it promises them.
 
     Attributes
@@ -38,79 +38,83 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], people: pl.DataFrame) -> Self:
-        """Return it for an entry of a ledger, of whatever version."""
+        """Return the people of an entry of a ledger of any version."""
         return cls(people, entry["k"], entry["l"], bool(entry.get("m")), entry.get("linked", False))
 
     @property
     def classes(self) -> pl.DataFrame:
-        """The digests of people who are in a class, each once."""
+        """The distinct digests of people with a class."""
         return self.people.drop_nulls(["person", "class"]).drop(RECORDS, strict=False).unique()
 
 
-def strictest(releases: Sequence[Shown]) -> tuple[int, dict[str, int]]:
-    """Return the largest `Shown.k` of several releases, and the largest of each `Shown.least`."""
+def strictest(releases: Sequence[ReleasePeople]) -> tuple[int, dict[str, int]]:
+    """Return the largest `ReleasePeople.k` of several releases, and the largest of each "
+    "`ReleasePeople.least`.
+    """
     least: dict[str, int] = {}
     for each in releases:
         least |= {name: max(number, least.get(name, 1)) for name, number in each.least.items()}
     return max(each.k for each in releases), least
 
 
-def exposed_by_intersection(releases: Sequence[Shown]) -> pl.Series:
-    """Return the people of the last release who share all their classes with too few people or values.
+def exposed_by_intersection(releases: Sequence[ReleasePeople]) -> pl.Series:
+    """Return people of the last release who share all classes with too few people or values.
 
     A person is compared with those who are in the same releases, and there in the same classes. The limits
     are the strictest of these releases. A person of no other release is left out: the last release was judged
     alone.
     """
     *earlier, latest = (each.classes for each in releases)
-    seen = latest["person"].unique()
-    flags = [seen.is_in(each["person"].implode()).alias(f"in {n}") for n, each in enumerate(earlier)]
-    found = [seen.clear()]
-    for pattern, who in seen.to_frame().with_columns(flags).group_by([flag.name for flag in flags]):
+    persons = latest["person"].unique()
+    flags = [persons.is_in(each["person"].implode()).alias(f"in {n}") for n, each in enumerate(earlier)]
+    exposed_people = [persons.clear()]
+    for pattern, group in persons.to_frame().with_columns(flags).group_by([flag.name for flag in flags]):
         if any(pattern):
-            there = [number for number, is_in in enumerate((*pattern, True)) if is_in]
-            limits = strictest([releases[number] for number in there])
-            shown = [(*earlier, latest)[number].rename({"class": f"class {number}"}) for number in there]
-            joint = seen.to_frame()
-            for number, each in zip(there, shown, strict=True):
+            releases_with = [number for number, is_in in enumerate((*pattern, True)) if is_in]
+            limits = strictest([releases[number] for number in releases_with])
+            class_tables = [
+                (*earlier, latest)[number].rename({"class": f"class {number}"}) for number in releases_with
+            ]
+            joint = persons.to_frame()
+            for number, each in zip(releases_with, class_tables, strict=True):
                 joint = joint.join(each.select("person", f"class {number}").unique(), on="person")
-            exposed = _in_small_groups(joint, shown, limits)
-            found.append(exposed.filter(exposed.is_in(who["person"].implode())))
-    return pl.concat(found).unique()
+            exposed = _in_small_groups(joint, class_tables, limits)
+            exposed_people.append(exposed.filter(exposed.is_in(group["person"].implode())))
+    return pl.concat(exposed_people).unique()
 
 
-def exposed_by_difference(whole: Shown, parts: Shown) -> pl.Series:
-    """Return the people who are left when classes of a release are taken from a class that holds them.
+def exposed_by_difference(whole: ReleasePeople, parts: ReleasePeople) -> pl.Series:
+    """Return the people left when classes of a release are taken from a class of another.
 
     Whoever knows a class of ten people, and in another release one of nine of them, knows all of the tenth.
     """
-    own = whole.classes.select("person", "class").unique()
+    whole_classes = whole.classes.select("person", "class").unique()
     part = parts.classes.select("person", pl.col("class").alias("part")).unique()
-    both = own.join(part, on="person")
+    both = whole_classes.join(part, on="person")
     inside = both.group_by("class", "part").agg(pl.len().alias("size"))
     inside = inside.join(part.group_by("part").agg(pl.len().alias("size")), on=["part", "size"])
     taken = both.join(inside, on=["class", "part"], how="semi")
-    rest = own.join(inside, on="class", how="semi").join(taken, on=["person", "class"], how="anti")
+    rest = whole_classes.join(inside, on="class", how="semi").join(taken, on=["person", "class"], how="anti")
     return _in_small_groups(rest, [whole.classes], strictest([whole, parts]))
 
 
-def exposed_together(earlier: Shown, latest: Shown) -> pl.Series:
-    """Return the people whom two releases expose together, by intersection or by difference."""
-    found = [exposed_by_intersection([earlier, latest])]
-    found += [exposed_by_difference(*both) for both in ((latest, earlier), (earlier, latest))]
-    return pl.concat(found).unique()
+def exposed_together(earlier: ReleasePeople, latest: ReleasePeople) -> pl.Series:
+    """Return the people exposed by two releases together, by intersection or by difference."""
+    exposed = [exposed_by_intersection([earlier, latest])]
+    exposed += [exposed_by_difference(*both) for both in ((latest, earlier), (earlier, latest))]
+    return pl.concat(exposed).unique()
 
 
 def _in_small_groups(
     people: pl.DataFrame, releases: Sequence[pl.DataFrame], limits: tuple[int, Mapping[str, int]]
 ) -> pl.Series:
-    """Return the people in groups of fewer than k people, or of too few values in one of the releases."""
+    """Return the people in groups of fewer than k people, or of too few values in a release."""
     (k, least), groups = limits, people.columns[1:]
     small = [people.group_by(groups).agg(pl.len().alias("size")).filter(pl.col("size") < k).drop("size")]
     for release in releases:
         on = [name for name in people.columns if name in release.columns]
         for column in least.keys() & set(release.columns):
-            shown = people.join(release.select(columns_named([*on, column])).unique(), on=on)
-            values = shown.group_by(groups).agg(column_named(column).n_unique())
+            records = people.join(release.select(columns_named([*on, column])).unique(), on=on)
+            values = records.group_by(groups).agg(column_named(column).n_unique())
             small.append(values.filter(column_named(column) < least[column]).drop(column))
     return people.join(pl.concat(small).unique(), on=groups, how="semi")["person"].unique()

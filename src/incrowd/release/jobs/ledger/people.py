@@ -27,7 +27,7 @@ from incrowd.search.base import least_size
 def account_of(
     key: bytes, release: Release | AppliedBatch, raw: Any, keys: Sequence[str]
 ) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Return the figures and limits of a release for its entry, and digests of its records.
+    """Return the figures and limits of a release for an entry, and the digests of the records.
 
     The digests are ``person`` and ``class``, and a column for each sensitive attribute, sorted, so that
     nothing of the order of the rows is left. A suppressed record is in no class: the others cannot be told
@@ -37,10 +37,10 @@ def account_of(
     series = release if isinstance(release, SeriesRelease) else None
     if privacy is None:
         raise ParameterError("every row of this batch waits, so there is no release to record")
-    named_so = list(policy.schema.person)
-    whose = list(keys) or (named_so if series is None else list(series.keys))
+    person_columns = list(policy.schema.person)
+    key_columns = list(keys) or (person_columns if series is None else list(series.keys))
     quasi = [each.name for each in policy.schema.quasi]
-    people = _people_of(key, release, raw, whose)
+    people = _people_of(key, release, raw, key_columns)
     judged = [each for each in privacy.privacy if each.limit is not None]
     least: dict[str, int] = {}
     for model in policy.models:
@@ -56,58 +56,68 @@ def account_of(
         # Without a limit on the class size, k is 2: no person may be alone.
         "k": max(2, least_size(policy.models)),
         "models": {f"{each.model} {each.attribute or ''}": [each.limit, each.value] for each in judged},
-        "epsilon_limit": policy.ledger_epsilon, "matched_by": ", ".join(whose) or f"rows of {quasi}",
+        "epsilon_limit": policy.ledger_epsilon, "matched_by": ", ".join(key_columns) or f"rows of {quasi}",
     }, people  # fmt: skip
 
 
-def _people_of(key: bytes, release: Release | AppliedBatch, raw: Any, whose: Sequence[str]) -> pl.DataFrame:
-    asked = setting("a ledger", "--ledger")
-    tables = (rows_in_memory(each, asked).native for each in (raw, release.texts))
-    came, leaves = (nw.from_native(each, eager_only=True).to_polars() for each in tables)
+def _people_of(
+    key: bytes, release: Release | AppliedBatch, raw: Any, key_columns: Sequence[str]
+) -> pl.DataFrame:
+    option = setting("a ledger", "--ledger")
+    tables = (rows_in_memory(each, option).native for each in (raw, release.texts))
+    raw_rows, released_rows = (nw.from_native(each, eager_only=True).to_polars() for each in tables)
     series = isinstance(release, SeriesRelease)
     quasi = [each.name for each in release.policy.schema.quasi]
-    require_columns([*whose, *quasi], came.columns, f"{asked}: ")
+    require_columns([*key_columns, *quasi], raw_rows.columns, f"{option}: ")
     if release.places is not None:
-        came = came[release.places] if len(came) == len(leaves) + release.left_out else came
-    if len(came) != len(leaves):
-        raise TableError(f"{asked}: the raw table has {len(came):,} rows and the release {len(leaves):,}")
+        raw_rows = (
+            raw_rows[release.places] if len(raw_rows) == len(released_rows) + release.left_out else raw_rows
+        )
+    if len(raw_rows) != len(released_rows):
+        raise TableError(
+            f"{option}: the raw table has {len(raw_rows):,} rows and the release {len(released_rows):,}"
+        )
     if release.order is not None:
-        came = came[release.order.rows(len(came))]
-    who = key_texts(came.select(columns_named(whose or quasi)))
-    if not series and (missing := [name for name in whose if who[name].null_count()]):
-        raise SchemaError(f"{asked}: column {named(missing)} does not say of every row whose it is")
-    cells = plain_texts(leaves.select(columns_named([GROUP] if series else quasi)))
-    found = macs(key, "class", cells).to_frame("class")
+        raw_rows = raw_rows[release.order.rows(len(raw_rows))]
+    persons = key_texts(raw_rows.select(columns_named(key_columns or quasi)))
+    if not series and (missing := [name for name in key_columns if persons[name].null_count()]):
+        raise SchemaError(f"{option}: column {named(missing)} does not say of every row whose it is")
+    cells = plain_texts(released_rows.select(columns_named([GROUP] if series else quasi)))
+    digests = macs(key, "class", cells).to_frame("class")
     for each in release.policy.schema.sensitive:
-        if each.name in leaves.columns:
+        if each.name in released_rows.columns:
             values = macs(
-                key, "value", key_texts((came if series else leaves).select(column_named(each.name)))
+                key,
+                "value",
+                key_texts((raw_rows if series else released_rows).select(column_named(each.name))),
             )
-            found = found.with_columns(values.alias(column_digest(key, each.name)))
-    found = found.with_columns(macs(key, "person", who if whose else _numbered(who, found)).alias("person"))
+            digests = digests.with_columns(values.alias(column_digest(key, each.name)))
+    digests = digests.with_columns(
+        macs(key, "person", persons if key_columns else _numbered(persons, digests)).alias("person")
+    )
     if series:
         # Each record keeps its row. A counterfeit record has no person.
-        nobody = who.select(pl.all_horizontal(pl.all().is_null())).to_series()
-        found = found.with_columns(person=pl.when(~nobody).then("person"))
-        return found.sort(columns_named(found.columns))
+        nobody = persons.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        digests = digests.with_columns(person=pl.when(~nobody).then("person"))
+        return digests.sort(columns_named(digests.columns))
     starred = cells.select(pl.all_horizontal(pl.all().eq_missing(SUPPRESSED))).to_series()
-    found = found.with_columns(pl.when(~starred).then("class").alias("class"))
+    digests = digests.with_columns(pl.when(~starred).then("class").alias("class"))
     if release.policy.schema.linked:
         # Rows can be joined, so a person is in the class of all who have the same classes.
         classes = pl.col("class").drop_nulls().unique().sort().bin.encode("hex").str.join()
-        joined = found.group_by("person").agg(classes.cast(pl.Binary).alias("joined"))
-        whole = pl.when(pl.col("class").is_not_null()).then("joined").alias("class")
-        found = found.join(joined, on="person").with_columns(whole).drop("joined")
-    return found.group_by(pl.all()).agg(pl.len().alias(RECORDS)).sort(columns_named(found.columns))
+        joined = digests.group_by("person").agg(classes.cast(pl.Binary).alias("joined"))
+        class_of_person = pl.when(pl.col("class").is_not_null()).then("joined").alias("class")
+        digests = digests.join(joined, on="person").with_columns(class_of_person).drop("joined")
+    return digests.group_by(pl.all()).agg(pl.len().alias(RECORDS)).sort(columns_named(digests.columns))
 
 
 def column_digest(key: bytes, *names: str) -> str:
-    """Return the name of the column that has the digests of a sensitive attribute; the same of more names."""
+    """Return the name of the digest column of a sensitive attribute or of several names."""
     return _mac(key, "column", *names).hex()
 
 
 def key_digest(key: bytes) -> str:
-    """Return a digest that tells a key from others, and tells nothing of it."""
+    """Return a digest that identifies a key without revealing the key."""
     return _mac(key, "key").hex()
 
 
@@ -115,16 +125,16 @@ def _mac(key: bytes, *texts: object) -> bytes:
     return hmac.digest(key, json.dumps(texts).encode(), "sha256")[:16]
 
 
-def macs(key: bytes, what: str, frame: pl.DataFrame) -> pl.Series:
-    """Return a keyed digest of each row of texts; `what` keeps people, classes and values apart."""
-    made: dict[tuple[Any, ...], bytes] = {}
-    rows = (made.get(row) or made.setdefault(row, _mac(key, what, *row)) for row in frame.iter_rows())
+def macs(key: bytes, domain: str, frame: pl.DataFrame) -> pl.Series:
+    """Return a keyed digest of each row of texts, separately for each `domain`."""
+    cache: dict[tuple[Any, ...], bytes] = {}
+    rows = (cache.get(row) or cache.setdefault(row, _mac(key, domain, *row)) for row in frame.iter_rows())
     return pl.Series(list(rows), dtype=pl.Binary)
 
 
-def _numbered(quasi: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Name people by their quasi-identifiers; those who share them are numbered by their values."""
+def _numbered(quasi: pl.DataFrame, digests: pl.DataFrame) -> pl.DataFrame:
+    """Name people by quasi-identifiers, and by a number if several people share these."""
     rows = quasi.select(pl.struct(pl.all()).struct.json_encode().alias("row"))
-    order = pl.concat([rows, found], how="horizontal").with_row_index("place")
-    order = order.sort("row", *found.columns[1:], "class")
+    order = pl.concat([rows, digests], how="horizontal").with_row_index("place")
+    order = order.sort("row", *digests.columns[1:], "class")
     return order.with_columns(pl.int_range(pl.len()).over("row")).sort("place").select("row", "literal")
