@@ -34,18 +34,18 @@ def attribute_entry(
     *,
     internal: bool,
 ) -> dict[str, Any]:
-    """Describe how a quasi-identifier was recoded, and its distribution before and after."""
+    """Return the recoding of a quasi-identifier as plain data, with both distributions."""
     cells = recoding.cells[position]
-    held = np.where(recoding.suppressed, 0, frequency.weights)
-    records = np.bincount(cells.codes, held, len(cells.labels)).astype(np.float64)
+    weights = np.where(recoding.suppressed, 0, frequency.weights)
+    records = np.bincount(cells.codes, weights, len(cells.labels)).astype(np.float64)
     labels = {label for label, count in zip(cells.labels, records, strict=True) if count}
     totals = frequency.totals(position)
     if isinstance(recoding, FullDomain):
         how = f"level {recoding.levels[position]} of {domain.tree.height}"
     else:
-        same = float(records[cells.lo == cells.hi].sum() / max(held.sum(), 1))
+        same = float(records[cells.lo == cells.hi].sum() / max(weights.sum(), 1))
         how = f"{len(labels):,} different cells; {percent(same)} of the records keep a single value"
-    gone = int(frequency.weights[recoding.suppressed].sum()) + frequency.suppressed
+    suppressed = int(frequency.weights[recoding.suppressed].sum()) + frequency.suppressed
     if internal and not domain.ordered:
         bins = _named(domain, totals, cells, records, {str(value) for value in domain.values}, 0)
     elif domain.ordered and domain.hierarchy is None:
@@ -58,7 +58,7 @@ def attribute_entry(
         "name": domain.name,
         "how": how,
         "cells": len(labels),
-        "suppressed": gone,
+        "suppressed": suppressed,
         "bins": bins,
     }
 
@@ -69,16 +69,16 @@ Bins = list[dict[str, Any]]
 def _numbers(
     domain: Domain, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
 ) -> Bins:
-    """Count numbers between round edges, open at the ends; cells count evenly over their range."""
-    known = ~np.isnan(domain.numbers)
-    numbers = domain.numbers[known]
+    """Count numbers between round edges, with each cell spread evenly over its range."""
+    has_number = ~np.isnan(domain.numbers)
+    numbers = domain.numbers[has_number]
     merged: list[list[Any]] = []
     if len(numbers):
         edges = _edges(float(numbers.min()), float(numbers.max()))
         place = np.full(domain.size, -1)
-        place[known] = np.searchsorted(edges, numbers, "right")
+        place[has_number] = np.searchsorted(edges, numbers, "right")
         width = len(edges) + 1
-        before = np.bincount(place[known], totals[known], width)
+        before = np.bincount(place[has_number], totals[has_number], width)
         after = np.zeros(width)
         for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True):
             inside = place[lo : hi + 1]
@@ -88,19 +88,19 @@ def _numbers(
         names = _edge_names(edges, domain.kind == "date")
         bins = [[name, float(raw), float(out)] for name, raw, out in zip(names, before, after, strict=True)]
         merged = _neighbours_merged(bins, floor)
-    missing = float(totals[~known].sum())
+    missing = float(totals[~has_number].sum())
     if missing >= max(floor, 1):
         missing_records = math.fsum(
             float(count)
             for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True)
-            if not known[lo : hi + 1].any()
+            if not has_number[lo : hi + 1].any()
         )
         merged.append(["missing", missing, missing_records])
     return [{"label": name, "before": raw, "after": out} for name, raw, out in merged]
 
 
 def _edges(low: float, high: float) -> NDArray[np.float64]:
-    """Return round numbers between the ends, at most `_BINS` - 1 of them."""
+    """Return round numbers between the ends, at most `_BINS` - 1."""
     if low == high:
         return np.zeros(0)
     rough = (high - low) / _BINS
@@ -155,12 +155,10 @@ def _branches(
     labels: set[str | None],
     floor: int,
 ) -> Bins:
-    """Count by the branches right below the root, which are named where the release names them, or where
-    their names do not tell a leaf.
-    """
+    """Count by the branches below the root, named where the release does so or no leaf is revealed."""
     tree = domain.tree
     below = np.flatnonzero(tree.parents == 0)
-    found: Bins = []
+    bins: Bins = []
     other = [0.0, 0.0]
     vague = float(records.sum())
     for node in below.tolist():
@@ -170,17 +168,17 @@ def _branches(
         out = float(records[inside].sum())
         vague -= out
         name = tree.labels[node]
-        hidden = name not in labels and _tells_leaf(name, tree.values[lo : hi + 1])
-        if hidden or raw < floor or len(found) >= _NAMED:
+        hidden = name not in labels and _reveals_leaf(name, tree.values[lo : hi + 1])
+        if hidden or raw < floor or len(bins) >= _NAMED:
             other[0] += raw
             other[1] += out
         elif raw or out:
-            found.append({"label": name, "before": raw, "after": out})
-    return _with_rest(found, other, vague, floor)
+            bins.append({"label": name, "before": raw, "after": out})
+    return _with_rest(bins, other, vague, floor)
 
 
-def _tells_leaf(name: str, leaves: Iterable[str]) -> bool:
-    """Say whether a label repeats a leaf as a word, as ``[cook - judge]`` does; ends of intervals do not."""
+def _reveals_leaf(name: str, leaves: Iterable[str]) -> bool:
+    """Say whether a label repeats a leaf as a word, as ``[cook - judge]`` does."""
     return any(
         leaf in name
         and (name == leaf or not re.fullmatch(r"[\d.,:+-]+", leaf))
@@ -197,37 +195,35 @@ def _named(
     public: Iterable[str],
     floor: int,
 ) -> Bins:
-    """Count the values that the release names, the most frequent ones; the others together."""
-    shown = set(public)
+    """Count the most frequent values that the release names, and the others together."""
+    public_values = set(public)
     single = cells.lo == cells.hi
     after = np.bincount(cells.lo[single], records[single], domain.size)
     vague = float(records[~single].sum())
-    found: Bins = []
+    bins: Bins = []
     other = [0.0, 0.0]
     for rank in np.argsort(-totals, kind="stable").tolist():
         value = domain.values[rank]
         raw, out = float(totals[rank]), float(after[rank])
         name = "(missing)" if value is None else str(value)
-        hidden = str(value) not in shown or value == SUPPRESSED or raw < floor or (floor and not out)
-        if hidden or len(found) >= _NAMED:
+        hidden = str(value) not in public_values or value == SUPPRESSED or raw < floor or (floor and not out)
+        if hidden or len(bins) >= _NAMED:
             other[0] += raw
             other[1] += out
         elif raw or out:
-            found.append({"label": name, "before": raw, "after": out})
-    return _with_rest(found, other, vague, floor)
+            bins.append({"label": name, "before": raw, "after": out})
+    return _with_rest(bins, other, vague, floor)
 
 
-def _with_rest(found: Bins, other: list[float], vague: float, floor: int) -> Bins:
-    """Put values without a name into one bin, which takes in the smallest named one where it would be too
-    small.
-    """
-    while found and 0 < other[0] < floor:
-        least = min(found, key=lambda each: each["before"])
-        found.remove(least)
+def _with_rest(bins: Bins, other: list[float], vague: float, floor: int) -> Bins:
+    """Add a bin of the other values, with the smallest bins merged if too small."""
+    while bins and 0 < other[0] < floor:
+        least = min(bins, key=lambda each: each["before"])
+        bins.remove(least)
         other[0] += least["before"]
         other[1] += least["after"]
     if other[0] or other[1]:
-        found.append({"label": "others", "before": other[0], "after": other[1]})
+        bins.append({"label": "others", "before": other[0], "after": other[1]})
     if vague > 0:
-        found.append({"label": "generalized further", "before": 0.0, "after": vague})
-    return found
+        bins.append({"label": "generalized further", "before": 0.0, "after": vague})
+    return bins

@@ -1,4 +1,4 @@
-"""Figures of every equivalence class, one by one."""
+"""Figures of every equivalence class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassMeasure:
-    """A quantity that is measured of every class; the fields are those of `ModelResult`."""
+    """A quantity measured for every class, with the fields of `ModelResult`."""
 
     model: str
     quantity: str
@@ -34,7 +34,7 @@ class ClassMeasure:
 
 @dataclass(frozen=True, eq=False)
 class ClassFigures(InNotebooks):
-    """Every equivalence class with its size and the value of each measure, in the order of its cells.
+    """Every equivalence class with size and measured values, in the order of the cells.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class ClassFigures(InNotebooks):
             if measure.model == model and attribute in (None, measure.attribute):
                 return values
         of = "" if attribute is None else f" of {attribute!r}"
-        known = listed(dict.fromkeys(measure.model for measure in self.measures))
-        raise ParameterError(f"model: no {model!r}{of} was measured; there are {known}")
+        models = listed(dict.fromkeys(measure.model for measure in self.measures))
+        raise ParameterError(f"model: no {model!r}{of} was measured; there are {models}")
 
     def frame(self) -> pl.DataFrame:
         """Return a Polars frame: the cells, ``records``, and a column per measure, named in full."""
@@ -87,7 +87,7 @@ class ClassFigures(InNotebooks):
         return pl.DataFrame({**texts, records: self.records, **figures})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: the measures, and per class its cells, records and values."""
+        """Return plain data for JSON: the measures, and cells, records and values of each class."""
         figures = ([plain(value) for value in values.tolist()] for values in self.values)
         rows = zip(
             zip(*self.cells.values(), strict=True),
@@ -111,10 +111,10 @@ class ClassFigures(InNotebooks):
 def figures_by_class(
     classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str
 ) -> ClassFigures:
-    """Measure every class by the models asked for, and by the others that are measured unasked."""
+    """Measure every class by the given models, and by the models that need no limit."""
     from incrowd.core.table.matching import matched
 
-    seen = matched(classes, wildcards).counted
+    matching = matched(classes, wildcards).counted
     frequency = classes.frequency
     # Of a table as it stands every class is one key.
     keys = classes.members
@@ -127,7 +127,7 @@ def figures_by_class(
             name = None if attribute is None else frequency.sensitive[attribute].name
             measure = ClassMeasure(model.name, part.limit_name, settings, name)
             if identity(measure) not in figures:
-                figures[identity(measure)] = measure, part.values(seen, attribute)[order]
+                figures[identity(measure)] = measure, part.values(matching, attribute)[order]
     return ClassFigures(
         {
             domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]

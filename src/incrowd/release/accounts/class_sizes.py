@@ -20,14 +20,14 @@ class SizeBin:
 
 
 def size_distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
-    """Sort classes into bins, given the size of each: int64[classes]."""
+    """Group classes into bins, given the size of each: int64[classes]."""
     from incrowd.core.kernels.grouping.counting import tally
 
     return size_bins(*tally(sizes))
 
 
 def size_bins(sizes: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[SizeBin, ...]:
-    """Sort classes into bins by their size.
+    """Group classes into bins by size.
 
     Parameters
     ----------

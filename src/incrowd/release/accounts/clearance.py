@@ -1,4 +1,4 @@
-"""The clearance of columns: the points of each column that leaves, whatever its role."""
+"""The clearance of columns: the points of each released column of any role."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PAIRED_ROWS = 20_000
 
 
 def columns_that_leave(engine: Engine, schema: Schema) -> list[str]:
-    """Return the columns of the rows that leave, in their order, quasi-identifiers included."""
+    """Return the released columns in order, quasi-identifiers included."""
     after = schema.after_treatment()
     return [
         name
@@ -40,7 +40,7 @@ def columns_that_leave(engine: Engine, schema: Schema) -> list[str]:
 
 
 def points_of_columns(engine: Engine, schema: Schema, rows: int) -> Iterator[Point]:
-    """Return the points of all columns that leave.
+    """Return the points of all released columns.
 
     Parameters
     ----------
@@ -83,26 +83,26 @@ def points_of_columns(engine: Engine, schema: Schema, rows: int) -> Iterator[Poi
 
 
 def _unique_pairs(engine: Engine, sizes: Mapping[str, int], rows: int) -> Iterator[Point]:
-    """Find the pairs of columns, neither of them unique, that single out many records.
+    """Return points of pairs of columns that single out many records together.
 
     Parameters
     ----------
     sizes
         How many values each column has.
     """
-    most = set(sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED])
+    largest = set(sorted(sizes, key=lambda name: -sizes[name])[:_PAIRED])
     several = [
         pair
-        for pair in combinations([name for name in sizes if name in most], 2)
+        for pair in combinations([name for name in sizes if name in largest], 2)
         if sizes[pair[0]] * sizes[pair[1]] >= _MANY * rows
     ]
     if not several:
         return
     # Who is alone among all is alone among some. Half of the limit is room for rows that are not like others.
-    some = engine.some_rows(sorted({*chain.from_iterable(several)}), _PAIRED_ROWS / max(rows, 1))
+    sample = engine.some_rows(sorted({*chain.from_iterable(several)}), _PAIRED_ROWS / max(rows, 1))
     pairs = {}
     for pair in several:
-        if some is None or _lone_part([some[name] for name in pair]) >= _MANY / 2:
+        if sample is None or _unique_share([sample[name] for name in pair]) >= _MANY / 2:
             share = _lone_share(engine, pair, rows)
             if share >= _MANY:
                 pairs[pair] = share
@@ -110,15 +110,15 @@ def _unique_pairs(engine: Engine, sizes: Mapping[str, int], rows: int) -> Iterat
 
 
 def _lone_share(engine: Engine, names: Sequence[str], rows: int) -> float:
-    """Return the share of the records whose values in some columns no other has; 0 where nobody can tell."""
+    """Return the share of records with unique values in some columns, or 0 if unknown."""
     try:
         return (engine.lone_rows(names) or 0) / max(rows, 1)
     except IncrowdError:
         return 0.0
 
 
-def _lone_part(columns: Sequence[pl.Series]) -> float:
-    """Return the share of rows whose values in all columns no other row has."""
+def _unique_share(columns: Sequence[pl.Series]) -> float:
+    """Return the share of rows with a unique combination of values."""
     rows = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
     sizes = rows.group_by(pl.all()).len("rows")
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
@@ -127,7 +127,7 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
 def rounding_base(
     column: pl.Series, others: Sequence[pl.Series] = (), bases: Iterable[float] | None = None
 ) -> float | None:
-    """Return the smallest base to which numbers are rounded so that they are no point any more.
+    """Return the smallest rounding base at which numbers no longer single out records.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def rounding_base(
         rounded = (numbers / base).round()
         if rounded.n_unique() < 2:
             return None
-        if all(_lone_part([rounded, *other]) < _MANY for other in ([[each] for each in others] or [[]])):
+        if all(_unique_share([rounded, *other]) < _MANY for other in ([[each] for each in others] or [[]])):
             return base
     return None
 
@@ -172,7 +172,7 @@ _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+
 def outlying_value(
     name: str, values: pl.Series, counts: NDArray[np.int64], rows: int, schema: Schema
 ) -> Point | None:
-    """Return the point of a column in which one record stands apart; None if there is none.
+    """Return the point of a column with a single distant record, or None.
 
     The largest or the smallest value is of one record, and is farther from the next value than all others are
     from each other. That is Dixon's ratio r10 above 1/2. What means missing is no value.
@@ -189,13 +189,13 @@ def outlying_value(
     Dixon, Analysis of extreme values, Annals of Mathematical Statistics 21(4), 1950.
     """
     values = null_values_of(schema.nulls(name)).without(values)
-    known = values.is_not_null()
+    has_value = values.is_not_null()
     spelling = schema[name].spelling if name in schema else Spelling()
-    numbers, dates = _numbers_in(values.filter(known), spelling)
+    numbers, dates = _numbers_in(values.filter(has_value), spelling)
     if numbers is None:
         return None
     finite = np.isfinite(numbers)
-    numbers, counts = numbers[finite], counts[known.to_numpy()][finite]
+    numbers, counts = numbers[finite], counts[has_value.to_numpy()][finite]
     rounded = name in schema and isinstance(schema[name].treatment, Round)
     for sign, largest in ((1, True), (-1, False)):
         if _stands_apart(sign * numbers, counts, _MULTIPLES if rounded else _VALUES):
@@ -205,7 +205,7 @@ def outlying_value(
 
 
 def _stands_apart(numbers: NDArray[np.float64], counts: NDArray[np.int64], values: int) -> bool:
-    """Say whether the largest number is of one record, and beyond all reach of the others."""
+    """Say whether the largest number is of one record and far from the other numbers."""
     if len(numbers) <= values:
         return False
     beyond = numbers == numbers.max()
@@ -241,7 +241,7 @@ def _numbers_in(values: pl.Series, spelling: Spelling) -> tuple[NDArray[np.float
 
 
 def _plain(texts: pl.Series, spelling: Spelling) -> pl.Series:
-    """Write texts plainly, unless some are not spelled so."""
+    """Convert texts to plain spelling, or return the texts if some have another spelling."""
     plain = pl.Series([spelling.read(text) for text in texts], dtype=pl.String)
     return texts if plain.has_nulls() else plain
 

@@ -1,4 +1,4 @@
-"""Intervals of a hierarchy: a number or date under a label that is an interval has to lie within it."""
+"""Intervals of a hierarchy, which must contain the numbers and dates below."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
 
 
 def outside_of(tree: Hierarchy) -> list[tuple[str, str]]:
-    """Pair each value or interval that lies outside with the interval above it.
+    """Return each value or interval outside the interval above, with that interval.
 
     Labels are intervals if all values below them are numbers, or all are dates, or intervals of them; below
     the root there may be others. Labels without brackets are intervals only if some value lies within one:
@@ -45,8 +45,8 @@ def _of_kind(tree: Hierarchy, kind: str) -> list[tuple[str, str]]:
     leaves = set(tree.leaves.tolist())
 
     def spans_of(nodes: Iterable[int]) -> dict[int, Span]:
-        shown = ((node, labels[node]) for node in nodes if re.search("[0-9]", labels[node]))
-        return {node: span for node, label in shown if (span := read_span(label, kind))}
+        candidates = ((node, labels[node]) for node in nodes if re.search("[0-9]", labels[node]))
+        return {node: span for node, label in candidates if (span := read_span(label, kind))}
 
     # Few nodes are above others, and mostly none of these is an interval.
     spans = spans_of(set(parents[1:]))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HistoryFigures:
-    """How many people share a whole history, which is all equivalence classes with rows of theirs.
+    """Numbers of people with the same history: all equivalence classes with rows of a person.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class HistoryFigures:
 
 @dataclass(frozen=True, slots=True)
 class PeopleFigures:
-    """How many people a table has, and how many each equivalence class.
+    """Numbers of people in a table and in the equivalence classes.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class PeopleFigures:
 
 
 def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> PeopleFigures | None:
-    """Count the people of a table's classes; None where no column names a person.
+    """Count the people of a table's classes, or return None without a person column.
 
     Parameters
     ----------
@@ -94,15 +94,15 @@ def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> Peop
     people, counted = classes.frequency.people, classes.counted
     if not people.columns:
         return None
-    sizes, many = counted.sizes, len(classes)
+    sizes, number = counted.sizes, len(classes)
     return PeopleFigures(
         columns=people.columns,
         people=people.number,
         unnamed=people.unnamed,
         suppressed=people.number - counted.records,
-        smallest=int(sizes.min()) if many else 0,
+        smallest=int(sizes.min()) if number else 0,
         largest=int(sizes.max(initial=0)),
-        mean_size=float(sizes.mean()) if many else 0.0,
+        mean_size=float(sizes.mean()) if number else 0.0,
         alone=counted.within(sizes == 1),
         distribution=size_distribution(sizes),
         histories=_histories(counted) if linked else None,
@@ -116,38 +116,38 @@ def _histories(classes: EquivalenceClasses) -> HistoryFigures:
 
 
 def of_people(people: PeopleFigures | None) -> str:
-    """Say whose records they are, as the end of a phrase; nothing where no column says so."""
+    """Return " of N people" to append, or "" without a person column."""
     return "" if people is None else f" of {people.people:,} people"
 
 
 def people_entry(**when: PeopleFigures | None) -> dict[str, Any]:
-    """Return the people before and after as reports have them; nothing where no column names a person."""
-    known = {name: people.to_dict() for name, people in when.items() if people is not None}
-    return {"people": known} if known else {}
+    """Return the people before and after for a report, or nothing without a person column."""
+    entries = {name: people.to_dict() for name, people in when.items() if people is not None}
+    return {"people": entries} if entries else {}
 
 
 def people_sentences(people: PeopleFigures | None) -> list[str]:
-    """Say how many people stand alone, and how far the table does not say whose row it is."""
+    """Describe the people who are alone, and the rows without a person."""
     if people is None:
         return []
-    there = max(people.people - people.suppressed, 1)
-    found = [
+    present = max(people.people - people.suppressed, 1)
+    sentences = [
         f"People are told apart by {', '.join(people.columns)}, and every model counts people in place of "
-        f"records. {people.alone:,} people ({percent(people.alone / there)}) are alone in an equivalence "
+        f"records. {people.alone:,} people ({percent(people.alone / present)}) are alone in an equivalence "
         "class."
     ]
     if people.histories is not None:
         shared = people.histories
-        found.append(
+        sentences.append(
             "Released rows of a person can be joined. Whoever knows the quasi-identifiers of all rows "
             "of a person, and nothing else, finds at least "
             f"{shared.fewest:,} {'person' if shared.fewest == 1 else 'people'} with rows like all of these. "
-            f"{shared.alone:,} people ({percent(shared.alone / there)}) share their whole history with "
+            f"{shared.alone:,} people ({percent(shared.alone / present)}) share their whole history with "
             "nobody."
         )
     if people.unnamed:
-        found.append(
+        sentences.append(
             f"{people.unnamed:,} rows do not say whose they are. Each counts as a person of its own, so a "
             "class may have fewer people than it seems."
         )
-    return found
+    return sentences

@@ -1,4 +1,4 @@
-"""The points of a release: dangers and losses that somebody has to answer for although every model holds."""
+"""The points of a release: dangers and losses beyond the models that need an answer."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Evidence(NamedTuple):
 
 
 def points_of(evidence: Evidence) -> tuple[Point, ...]:
-    """Return all points, in the order of their kinds; those that the policy accepts have its reason."""
+    """Return all points in the order of kinds, with the policy's reasons for accepted points."""
     points = [point for check in _CHECKS for point in check(evidence)]
     return answered(points, evidence.policy.accepted)
 
@@ -83,19 +83,19 @@ def _columns(evidence: Evidence) -> Iterator[Point]:
 
 
 def unprotected(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> list[str]:
-    """Return those sensitive attributes that no model looks at, also not against an attacker."""
+    """Return the sensitive attributes that no model protects, attackers' models included."""
     parts = [part for model in models for part in getattr(model, "models", (model,))]
-    named = {getattr(part, "attribute", None) for part in parts if isinstance(part, SensitiveModel)}
-    return [] if None in named else [name for name in sensitive if name not in named]
+    attributes = {getattr(part, "attribute", None) for part in parts if isinstance(part, SensitiveModel)}
+    return [] if None in attributes else [name for name in sensitive if name not in attributes]
 
 
 def _unprotected(evidence: Evidence) -> Iterator[Point]:
     attributes = {each.name: j for j, each in enumerate(evidence.frequency.sensitive)}
-    left = unprotected(evidence.policy.models, list(attributes))
-    if not left:
+    names = unprotected(evidence.policy.models, list(attributes))
+    if not names:
         return
     classes = evidence.recoding.classes(evidence.frequency)
-    for name in left:
+    for name in names:
         sizes = classes.sizes
         alike = int(sizes[classes.most_frequent(attributes[name]) == sizes].sum())
         share = alike / max(int(np.sum(sizes)), 1)
@@ -122,7 +122,7 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
 
 
 def _is_plain(name: str, schema: Schema) -> bool:
-    """Say whether a column leaves as it is, and no model looks at it."""
+    """Say whether a column is released unchanged and unprotected by models."""
     return name not in schema or (schema[name].role == "insensitive" and schema[name].treatment is None)
 
 
@@ -139,7 +139,7 @@ def _untrue_labels(evidence: Evidence) -> Iterator[Point]:
 
 
 def _people_of_classes(evidence: Evidence, name: str) -> tuple[int, int, int, int] | None:
-    """Count the people of classes, if a column names people.
+    """Count the people of each class, if a column names people.
 
     Returns
     -------
@@ -184,10 +184,10 @@ def _suppressed(evidence: Evidence) -> Iterator[Point]:
     if evidence.exposed:
         share = evidence.exposed / max(evidence.records, 1)
         yield wording.suppressed_records(evidence.exposed, share, evidence.failing)
-    kept = ~evidence.recoding.suppressed & (evidence.frequency.weights > 0)
-    told = zip(evidence.recoding.domains, evidence.recoding.cells, strict=True)
+    is_released = ~evidence.recoding.suppressed & (evidence.frequency.weights > 0)
+    columns = zip(evidence.recoding.domains, evidence.recoding.cells, strict=True)
     # A column of one value had nothing to lose.
-    starred = [bool(cells.starred[kept].all()) for domain, cells in told if domain.size > 1]
+    starred = [bool(cells.starred[is_released].all()) for domain, cells in columns if domain.size > 1]
     if starred and all(starred):
         yield wording.nothing_left()
 
@@ -198,13 +198,13 @@ def _few_matches(evidence: Evidence) -> Iterator[Point]:
         return
     least = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=2)
     fits = records_that_fit(frequency, recoding)
-    few = int(frequency.weights[(fits > 0) & (fits < least)].sum())
-    if few:
-        yield wording.few_matches(few, few / max(frequency.rows, 1), least)
+    records = int(frequency.weights[(fits > 0) & (fits < least)].sum())
+    if records:
+        yield wording.few_matches(records, records / max(frequency.rows, 1), least)
 
 
 def _is_starred(recoding: Local) -> bool:
-    """Say whether every cell is one value or `*`."""
+    """Say whether every cell is a single value or `*`."""
     return all(
         bool((are_wildcards(cells.labels) | (cells.lo == cells.hi))[cells.codes].all())
         for cells in recoding.cells
@@ -212,7 +212,7 @@ def _is_starred(recoding: Local) -> bool:
 
 
 def records_that_fit(frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.int64]:
-    """Return how many released records fit the values of each key: int64[keys].
+    """Return the number of released records that fit the values of each key: int64[keys].
 
     A cell fits a value if it is the value, or if it is `*` or missing. Suppressed records fit nobody. Keys
     are grouped by the columns that a record shows, once for each set of such columns::
@@ -224,12 +224,12 @@ def records_that_fit(frequency: FrequencyTable, recoding: Recoding) -> NDArray[n
     for column, of_key in enumerate(hidden):
         pattern |= of_key.astype(np.int64) << column
     fits = np.zeros(frequency.keys, np.int64)
-    kept = ~recoding.suppressed
-    for each in np.unique(pattern[kept]).tolist():
-        shown = [column for column in range(len(hidden)) if not each >> column & 1]
-        sizes = [max(frequency.domains[column].size, 1) for column in shown]
-        ids, first = group_columns([frequency.codes[column] for column in shown], sizes, frequency.keys)
-        of = kept & (pattern == each)
+    is_released = ~recoding.suppressed
+    for each in np.unique(pattern[is_released]).tolist():
+        visible = [column for column in range(len(hidden)) if not each >> column & 1]
+        sizes = [max(frequency.domains[column].size, 1) for column in visible]
+        ids, first = group_columns([frequency.codes[column] for column in visible], sizes, frequency.keys)
+        of = is_released & (pattern == each)
         fits += np.bincount(ids[of], frequency.weights[of], len(first)).astype(np.int64)[ids]
     return fits
 

@@ -1,4 +1,4 @@
-"""Results of the models on a table. Those of the policy are measured at once, others when they are read."""
+"""Results of the models on a table, lazy for models without a limit in the policy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """Figures of privacy models, in the order of the models; those that nobody asked for come last.
+    """Results of privacy models in order, first those of the policy.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Results:
 
     @property
     def all(self) -> tuple[ModelResult, ...]:
-        """The results of the policy's models, and of the others."""
+        """The results of all models, the policy's first."""
         others = self._others
         if self._all is None and others is not None:
             self._all = (*self.asked, *others())
@@ -49,7 +49,7 @@ class Results:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep the figures alone: a copy on disk has none of the classes, which are the table in short."""
+        """Keep the results alone, so that a copy on disk has no classes."""
         return {"asked": self.asked, "_all": self.all, "_others": None}
 
     def __repr__(self) -> str:
@@ -57,29 +57,29 @@ class Results:
 
 
 def results_of(
-    seen: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str, *, linked: bool
+    classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str, *, linked: bool
 ) -> Results:
-    """Measure the models of a policy on classes, and the others when their results are read.
+    """Measure the policy's models on classes now, and other models on demand.
 
     Parameters
     ----------
-    seen
+    classes
         The classes, as the wildcards let them match.
     linked
         Whether rows of a person can be joined, so that whole histories are measured, too.
     """
-    asked = [result for model in models for result in model.measure(seen)]
-    known = {identity(result) for result in asked}
+    results = [result for model in models for result in model.measure(classes)]
+    identities = {identity(result) for result in results}
 
     def others() -> list[ModelResult]:
         return [
             result
-            for variant in unasked(seen.frequency, wildcards, linked=linked)
-            for result in variant.measure(seen, asked=False)
-            if identity(result) not in known
+            for variant in unasked(classes.frequency, wildcards, linked=linked)
+            for result in variant.measure(classes, asked=False)
+            if identity(result) not in identities
         ]
 
-    return Results(asked, others)
+    return Results(results, others)
 
 
 @cache
@@ -88,7 +88,7 @@ def _variants(entry: type[PrivacyModel]) -> tuple[PrivacyModel, ...]:
 
 
 def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) -> Iterator[PrivacyModel]:
-    """Go through the models that say something although nobody asked, and through whole histories."""
+    """Yield the models that are measured without a limit, whole histories included."""
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
             for variant in _variants(entry):
@@ -100,7 +100,7 @@ def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) 
 
 
 def identity(measured: Any) -> tuple[object, ...]:
-    """Return a key of a measure, of a table or of its classes."""
+    """Return a key of a measure of a table or of classes."""
     # The distance that was used says more than whether it was chosen or automatic.
     settings = ((name, str(value)) for name, value in measured.settings.items())
     attacker = getattr(measured, "attacker", None)

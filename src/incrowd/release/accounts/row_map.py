@@ -1,4 +1,4 @@
-"""The row map: which row of the raw table each row of a release is. It is confidential."""
+"""The row map, a confidential list of the raw row of each released row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 24
 
 
 def map_of(order: RandomOrder | None, rows: int, places: NDArray[np.int64] | None = None) -> pl.DataFrame:
-    """Return the row map of so many rows: a Polars frame with ``row``, which counts from 1.
+    """Return the row map of `rows` rows: a Polars frame with ``row``, from 1.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ def map_of(order: RandomOrder | None, rows: int, places: NDArray[np.int64] | Non
 def write_row_map(
     path: Path, order: RandomOrder | None, rows: int, places: NDArray[np.int64] | None = None
 ) -> None:
-    """Write the row map as a Parquet file; whoever places it gives it its mode."""
+    """Write the row map as a Parquet file, without setting a file mode."""
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.io.streams import stream_batches
 
-    pieces = _kept(rows) if order is None else order.pieces(rows, _AT_ONCE)
+    pieces = _ascending(rows) if order is None else order.pieces(rows, _AT_ONCE)
     stream_batches((_frame(piece, places) for piece in pieces), path, Path(ROW_MAP), CsvFormat())
 
 
-def _kept(rows: int) -> Iterator[NDArray[np.int64]]:
+def _ascending(rows: int) -> Iterator[NDArray[np.int64]]:
     for start in range(0, rows, _AT_ONCE):
         yield np.arange(start, min(start + _AT_ONCE, rows))
 
@@ -55,7 +55,7 @@ def _frame(rows: NDArray[np.int64], places: NDArray[np.int64] | None) -> pl.Data
 
 
 def numbers_of(row_map: Any, released: int | None = None, raw: int | None = None) -> NDArray[np.int64]:
-    """Read a row map: the place in the raw table of each released row, from 0: int64[rows].
+    """Read a row map: int64[rows], the raw row of each released row, from 0.
 
     A raw row is named once, or not at all where it was left out.
 
@@ -81,25 +81,25 @@ def numbers_of(row_map: Any, released: int | None = None, raw: int | None = None
         raise ParameterError("row_map must be a path or a frame, as release.row_map() gives it") from None
     except (KeyError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
         raise TableError(f"the row map has no column {_ROW!r} of whole numbers") from None
-    rows, most = len(numbers), numbers.max(initial=0)
+    rows, largest = len(numbers), numbers.max(initial=0)
     if (
         rows != (rows if released is None else released)
         or numbers.min(initial=1) < 1
-        or most > (most if raw is None else raw)
+        or largest > (largest if raw is None else raw)
         or len(np.unique(numbers)) < rows
     ):
-        counted = {"released": released, "raw": raw}
-        sizes = " and ".join(f"{count:,} {what}" for what, count in counted.items() if count is not None)
+        expected = {"released": released, "raw": raw}
+        sizes = " and ".join(f"{count:,} {what}" for what, count in expected.items() if count is not None)
         raise TableError(
             f"the row map is none of {sizes} rows: it names each raw row once that is in the release, and no "
             "other; take the one of this release"
         )
-    found: NDArray[np.int64] = numbers - 1
-    return found
+    places: NDArray[np.int64] = numbers - 1
+    return places
 
 
 def as_released(raw: Any, row_map: Any) -> Any:
-    """Put the rows of a raw table, or of the file that it is in, as they stand in its release."""
+    """Return the rows of a raw table, or of a file, in the order of the release."""
     from incrowd.engines import loaded
 
     frame = nw.from_native(loaded(raw), eager_only=True)

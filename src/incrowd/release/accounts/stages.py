@@ -1,4 +1,4 @@
-"""The stages of a job: their names, and how long each took."""
+"""The stages of a job, with names and times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RELEASE = ("count", "assess", "search", "apply", "check", "points", "order", "re
 
 
 class Clock:
-    """Times the stages and tells the progress about them.
+    """A clock that times the stages and reports these to the progress.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Clock:
         self.seconds: dict[str, float] = {}
 
     def gives_up(self, interrupt: Callable[[], None]) -> None:
-        """Name the function that gives up the work of a later stage, when the job is cancelled."""
+        """Set the function that interrupts a later stage if the job is cancelled."""
         self._interrupt = interrupt
 
     @contextmanager
@@ -55,4 +55,4 @@ class Clock:
 
 
 def _nothing() -> None:
-    """Give nothing up."""
+    """Do nothing, for a job without an interrupt."""

@@ -1,4 +1,4 @@
-"""Sentences that the reports of all jobs share: verdicts, models, and the origin of the report."""
+"""Sentences of the reports of all jobs: verdicts, models, and the origin of the report."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from incrowd.measures.privacy import ModelResult
     from incrowd.release.policy.policy import Policy
 
-_SAID_OF_PEOPLE = {
+_MEANING_FOR_PEOPLE = {
     "k-anonymity": "everybody shares each class with at least {less} others",
     "average-risk": "people are found with a probability of {value} on average",
 }
 """What is said where a person may have several rows."""
-_SAID = {
+_MEANING = {
     "k-anonymity": "every record looks like at least {less} others",
     "l-diversity": "every class has at least {value} {kind} values of {attribute}",
     "t-closeness": "no class is farther than {value} from the whole table in {attribute}",
@@ -30,7 +30,7 @@ _SAID = {
 
 
 def no_limit(what: str) -> str:
-    """Say that no limit was asked for, which is no verdict."""
+    """Say that no limit is set, so that there is no verdict."""
     return f"No limit was asked for; the figures say how private the {what} is."
 
 
@@ -44,7 +44,7 @@ def points_of_limits(measured: Sequence[ModelResult]) -> list[Point]:
 
 
 def model_sentence(measured: ModelResult, quasi: Sequence[str]) -> str:
-    """Compare a model's limit with the value of the table, and say against whom that holds.
+    """Compare a model's limit with the value of the table, and name the attacker.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def model_sentence(measured: ModelResult, quasi: Sequence[str]) -> str:
         f"{measured.sign} {figure(measured.limit)}"
     ) + (f"; the population is {by}, a column of sampling weights" if by else "")
     by_people = measured.failing_people is not None
-    said = (_SAID | _SAID_OF_PEOPLE if by_people else _SAID).get(measured.model)
-    if said and measured.holds and measured.value is not None:
-        text += ", so " + said.format(
+    meaning = (_MEANING | _MEANING_FOR_PEOPLE if by_people else _MEANING).get(measured.model)
+    if meaning and measured.holds and measured.value is not None:
+        text += ", so " + meaning.format(
             value=figure(measured.value),
             less=figure(measured.value - 1),
             kind=measured.settings.get("kind", "different"),
@@ -74,7 +74,7 @@ def model_sentence(measured: ModelResult, quasi: Sequence[str]) -> str:
 
 
 def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
-    """Return the result of a model as plain data; with the cells of its weakest class or without."""
+    """Return the result of a model as plain data, with or without the cells of the weakest class."""
     entry: dict[str, Any] = {
         "model": measured.model,
         "quantity": measured.quantity,
@@ -93,10 +93,10 @@ def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
 
 
 def versions(policy: Policy | None) -> dict[str, Any]:
-    """Return the versions of everything that made a figure, and the seed."""
+    """Return the versions of all packages behind the figures, and the seed."""
     from importlib.metadata import version
 
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "incrowd": version("incrowd"),
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -104,4 +104,4 @@ def versions(policy: Policy | None) -> dict[str, Any]:
         "numba": version("numba"),
     }
     # With the seed, whoever has the data can do it again; alone it undoes nothing.
-    return found if policy is None else found | {"seed": policy.seed}
+    return entry if policy is None else entry | {"seed": policy.seed}

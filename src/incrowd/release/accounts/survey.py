@@ -1,4 +1,4 @@
-"""Sentences about the weights and households of a table, and refusals of them."""
+"""Sentences about sampling weights and households, and refusals of both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RiskFigures = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Which figures are no counts but estimates, by a column of sampling weights.
+    """The figures that are estimates by a column of sampling weights.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Estimates:
 
 
 def estimates_of(frequency: FrequencyTable, risk: RiskFigures) -> Estimates | None:
-    """Say which figures of a table are estimated; None where no column holds sampling weights."""
+    """Return the estimated figures of a table, or None without sampling weights."""
     if frequency.survey.sampling is None:
         return None
     # Without the weights of a class, as where records count alone, households have the risks of records.
@@ -56,7 +56,7 @@ def survey_sentences(
     quasi: Sequence[str],
     before: RiskFigures | None = None,
 ) -> list[str]:
-    """Say how easily survey records and households are found; nothing where no column says so.
+    """Describe the risks of survey records and households, if columns declare such.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ def survey_sentences(
     before
         The same of the table before recoding.
     """
-    found = []
+    sentences = []
     individual, knows = risk.get("individual"), who_knows(quasi)
     if estimates is not None and individual:
-        found.append(
+        sentences.append(
             f"The sampling weights of {estimates.column} estimate the population. By them {knows}, not even "
             "who took part, finds a record among all people with a probability of up to "
             f"{at_most(individual['max'])}, {percent(individual['mean'])} on average"
@@ -80,14 +80,14 @@ def survey_sentences(
             + "."
         )
     if household := risk.get("household"):
-        found.append(
+        sentences.append(
             f"Whoever finds one member of a household has found all. By {knows}, a household is found with a "
             f"probability of up to {at_most(household['max'])}, {percent(household['mean'])} on average, and "
             f"{percent(household['at_risk'])} of the households are at risk"
             + _before(before, "household", "at_risk")
             + "."
         )
-    return found
+    return sentences
 
 
 def _before(before: RiskFigures | None, model: str, figure: str) -> str:
@@ -95,18 +95,21 @@ def _before(before: RiskFigures | None, model: str, figure: str) -> str:
     return f" (before: {percent(figures[figure])})" if figures else ""
 
 
-def refuse_survey(schema: Schema, who: str) -> None:
-    """Refuse weights and households where nothing is measured of them.
+def refuse_survey(schema: Schema, job: str) -> None:
+    """Refuse weights and households for a job that measures nothing by these.
 
     Raises
     ------
     ParameterError
     """
-    given = {"household": schema.household, "weight": () if schema.weights is None else (schema.weights,)}
-    for role, columns in given.items():
+    columns_of_role = {
+        "household": schema.household,
+        "weight": () if schema.weights is None else (schema.weights,),
+    }
+    for role, columns in columns_of_role.items():
         if columns:
             raise ParameterError(
-                f"{who} measures nothing by households or sampling weights, and column {named(columns)} has "
+                f"{job} measures nothing by households or sampling weights, and column {named(columns)} has "
                 f"the role {role}; give it the role identifying, which is not released either, and accept "
                 "figures without"
             )

@@ -1,4 +1,4 @@
-"""Means come back as numbers and dates in frames, if nothing is lost by it."""
+"""The conversion of means to numbers and dates in frames, if lossless."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_types(
     recoding: Recoding,
     decided: Recoding,
 ) -> Any:
-    """Turn columns of means into numbers and dates, where the column came in as such.
+    """Convert columns of means to numbers and dates, if the raw column has such a type.
 
     A column with `*` stays text: a missing value in its place would be read as one. So does a column whose
     numbers or days would not read back as the very texts that files have.
@@ -49,30 +49,30 @@ def with_types(
     for attribute, domain, cells in zip(schema.quasi, decided.domains, recoding.cells, strict=True):
         if attribute.output != "mean" or not domain.ordered:
             continue
-        came = engine.type_of(attribute.name)
-        found = None if came is None else _type(_labels(cells, frequency), came)
-        if found is not None:
-            types[attribute.name] = found
+        raw_type = engine.type_of(attribute.name)
+        dtype = None if raw_type is None else _type(_labels(cells, frequency), raw_type)
+        if dtype is not None:
+            types[attribute.name] = dtype
     return engine.typed(released, types) if types else released
 
 
 def _labels(cells: Cells, frequency: FrequencyTable) -> list[str | None]:
-    """Return the distinct texts that rows have."""
+    """Return the distinct texts of the rows."""
     labels = [cells.labels[entry] for entry in np.unique(cells.codes).tolist()]
     return list(dict.fromkeys([*labels, SUPPRESSED] if frequency.suppressed else labels))
 
 
-def _type(labels: list[str | None], came: pl.DataType) -> pl.DataType | None:
-    """Return the type in which every text reads back as it is; None where there is none."""
+def _type(labels: list[str | None], raw_type: pl.DataType) -> pl.DataType | None:
+    """Return the type in which every text reads back unchanged, or None."""
     from incrowd.core.io.frames import as_type, type_of_means
     from incrowd.engines.distinct import dictionary
 
-    kind = type_of_means(came)
+    kind = type_of_means(raw_type)
     if kind is None:
         return None
     values = pl.select(as_type(pl.lit(pl.Series(labels, dtype=pl.String)), kind)).to_series()
     if values.null_count() != labels.count(None):
         return None
-    found, places = dictionary(values, "", ())
-    texts = [*found.texts, None]
+    distinct, places = dictionary(values, "", ())
+    texts = [*distinct.texts, None]
     return kind if [texts[place] for place in places.tolist()] == labels else None

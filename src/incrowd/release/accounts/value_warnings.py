@@ -1,4 +1,4 @@
-"""Values of a table that look like missing values, numbers or dates, and were not read as such.
+"""Warnings on values that look like missing values, numbers or dates but were not read as such.
 
 The sentences name columns, shares and well-known fillers, and no other value.
 """
@@ -29,7 +29,7 @@ _FILLERS = 3
 
 
 def doubts(frequency: FrequencyTable, schema: Schema) -> list[str]:
-    """Say in sentences which columns have probable missing values, or are written so that nobody read them.
+    """Return sentences on columns with probable missing values or an undeclared notation.
 
     Parameters
     ----------
@@ -45,40 +45,40 @@ def doubts(frequency: FrequencyTable, schema: Schema) -> list[str]:
     sensitive = [(counts.domain, counts.totals) for counts in frequency.sensitive]
     warnings = _filler_warnings([*quasi, *sensitive])
     for domain, _ in quasi:
-        seen = _unread(domain, schema[domain.name])
-        if seen is not None:
-            warnings.append(_spelling_warning(domain.name, seen))
+        recognized = _recognized(domain, schema[domain.name])
+        if recognized is not None:
+            warnings.append(_spelling_warning(domain.name, recognized))
     return warnings
 
 
 def _by_values(
     domain: Domain, totals: NDArray[np.int64], attribute: Attribute
 ) -> tuple[Domain, NDArray[np.int64]]:
-    """Let the values of a column that was counted by its texts say whether it has numbers or dates."""
+    """Recognize numbers or dates in a column that was counted as text."""
     if domain.kind != "category" or attribute.kind == "category" or domain.hierarchy is not None:
         return domain, totals
-    known = [text for text in domain.values if text is not None]
-    found, ranks = Domain.build(
-        Attribute(domain.name, attribute.role), Dictionary(known, domain.missing >= 0)
+    texts = [text for text in domain.values if text is not None]
+    by_value, ranks = Domain.build(
+        Attribute(domain.name, attribute.role), Dictionary(texts, domain.missing >= 0)
     )
     # The missing value has the last rank in both.
-    moved = np.zeros(found.size, np.int64)
-    moved[ranks[: domain.size]] = totals
-    return replace(found, typed=domain.typed), moved
+    new_totals = np.zeros(by_value.size, np.int64)
+    new_totals[ranks[: domain.size]] = totals
+    return replace(by_value, typed=domain.typed), new_totals
 
 
 def _filler_warnings(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
-    found = [
+    fillers = [
         (domain.name, text, share)
         for domain, totals in columns
         for text, share in probable_fillers(domain, totals)
     ]
-    if not found:
+    if not fillers:
         return []
-    found.sort(key=lambda each: -each[2])
-    parts = [f"{text!r} is in {percent(share)} of {name}" for name, text, share in found[:_FILLERS]]
-    more = f" and {len(found) - _FILLERS} more" if len(found) > _FILLERS else ""
-    texts = list(dict.fromkeys(text for _, text, _ in found))[:_FILLERS]
+    fillers.sort(key=lambda each: -each[2])
+    parts = [f"{text!r} is in {percent(share)} of {name}" for name, text, share in fillers[:_FILLERS]]
+    more = f" and {len(fillers) - _FILLERS} more" if len(fillers) > _FILLERS else ""
+    texts = list(dict.fromkeys(text for _, text, _ in fillers))[:_FILLERS]
     way = setting(
         f"null_values={texts}",
         " ".join(f"--null-value {text!r}" for text in texts),
@@ -87,23 +87,23 @@ def _filler_warnings(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[st
     return [f"{', '.join(parts)}{more}: if that means missing, say {way}, or it counts as a value."]
 
 
-def _unread(domain: Domain, attribute: Attribute) -> Recognized | None:
-    """Recognize a category that nobody declared to be one."""
+def _recognized(domain: Domain, attribute: Attribute) -> Recognized | None:
+    """Recognize the notation of a column that is a category without a declaration."""
     declared = attribute.kind != "auto" or attribute.spelling or attribute.hierarchy is not None
     if domain.kind != "category" or domain.typed or declared:
         return None
     return recognize([text for text in domain.values if text is not None])
 
 
-def _spelling_warning(column: str, seen: Recognized) -> str:
-    looks = f"The values of {column} look like {seen.kind}s and were taken for words"
-    beside = f" but for {named(seen.fillers, 5)}" if seen.fillers else ""
-    if not seen.ways:
+def _spelling_warning(column: str, recognized: Recognized) -> str:
+    looks = f"The values of {column} look like {recognized.kind}s and were taken for words"
+    beside = f" but for {named(recognized.fillers, 5)}" if recognized.fillers else ""
+    if not recognized.ways:
         return f"{looks}{beside}: name what means missing with {null_values_setting()}."
     where = setting("its Attribute", "its table of a policy file", "its table")
-    return f"{looks}{beside}: declare in {where} how they are written, {alternatives(seen.ways)}."
+    return f"{looks}{beside}: declare in {where} how they are written, {alternatives(recognized.ways)}."
 
 
 def alternatives(ways: Iterable[Spelling]) -> str:
-    """Write spellings as a policy file has them, one or several: ``format = "%d.%m.%Y" or ...``."""
+    """Join spellings in policy-file notation with "or": ``format = "%d.%m.%Y" or ...``."""
     return " or ".join(", ".join(toml_settings(way.settings())) for way in ways)
