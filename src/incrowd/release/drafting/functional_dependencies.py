@@ -1,4 +1,4 @@
-"""Columns that tell others: a zip tells its town, a date of birth the age."""
+"""Columns that determine others: a zip code determines the town, a date of birth the age."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _TIMES = 2
 def determined(
     table: pl.DataFrame, names: Sequence[str], others: Sequence[str] | None = None
 ) -> list[tuple[str, str]]:
-    """Return the pairs of columns of which the first tells the second: one value of it has one of the other.
+    """Return the pairs of columns of which the first determines the second.
 
-    If one of two such columns is treated or generalized and the other one leaves as it is, the other one may
+    A column determines another if each of its values goes with one value of the other. If one of two such
+    columns is treated or generalized and the other one leaves as it is, the other one may
     tell what was hidden. Of a large table the first 100,000 rows are looked at. Columns that are nearly
     unique tell every other one, and are left out; so are columns of one value.
 
@@ -54,7 +55,7 @@ def determined(
     head = np.array([each[:_FIRST] for each in codes], np.int64).T
     is_first = np.arange(len(every)) < len(set(names))
     is_other = is_first if others is None else ~is_first
-    found = []
+    pairs = []
     for place, one in enumerate(every):
         if not 1 < sizes[place] * _TIMES <= rows.height:
             continue
@@ -65,8 +66,8 @@ def determined(
         for above, below in _alike(codes[place][:_FIRST]):
             # Only the columns that are left are gathered: all of them would be many rows of a wide table.
             places = places[(head[above[:, None], places] == head[below[:, None], places]).all(axis=0)]
-        found += [(one, every[other]) for other in places if _tells(codes[place], codes[other])]
-    return found
+        pairs += [(one, every[other]) for other in places if _determines(codes[place], codes[other])]
+    return pairs
 
 
 def _alike(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -80,7 +81,7 @@ def _alike(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArra
 def columns_of_ids(
     table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
 ) -> list[str]:
-    """Return the columns of which each id has one value in all its rows, missing ones aside.
+    """Return the columns of which each id has one value in all rows, missing values aside.
 
     An id that repeats and always has the same birth year or sex is one of a person.
 
@@ -91,7 +92,7 @@ def columns_of_ids(
     >>> columns_of_ids(table, "id", ["sex", "wave"])
     ['sex']
     """
-    found = []
+    columns = []
     for name in others:
         first = table.head(_ROWS)
         pairs = first.select(id=column_named(ids), value=column_named(name).cast(pl.String, strict=False))
@@ -100,12 +101,12 @@ def columns_of_ids(
             pairs.group_by("id").agg(pl.col("value").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)
         )
         if several.height >= _IDS and (several["value"] == 1).all() and pairs["value"].n_unique() > 1:
-            found.append(name)
-    return found
+            columns.append(name)
+    return columns
 
 
 def ids_of_panels(table: pl.DataFrame, ids: Sequence[str], periods: Sequence[str]) -> dict[str, list[str]]:
-    """Return the ids that have no value of a period twice, although by chance many would; and these periods.
+    """Return the ids that have each period once against chance, with the periods.
 
     An id that repeats and has one row in each year, wave or visit is one of a panel. The first twelve
     periods are looked at.
@@ -119,13 +120,15 @@ def ids_of_panels(table: pl.DataFrame, ids: Sequence[str], periods: Sequence[str
     """
     rows = table.head(_ROWS)
     of_period = {name: _codes(rows[name]) for name in periods[:_LOOKED]}
-    found: dict[str, list[str]] = {}
+    periods_by_id: dict[str, list[str]] = {}
     for name in ids if of_period else ():
         codes = _codes(rows[name])
-        once = [period for period, each in of_period.items() if period != name and _are_once(codes, each)]
-        if once:
-            found[name] = once
-    return found
+        periods_of_id = [
+            period for period, each in of_period.items() if period != name and _are_once(codes, each)
+        ]
+        if periods_of_id:
+            periods_by_id[name] = periods_of_id
+    return periods_by_id
 
 
 def _are_once(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
@@ -139,7 +142,7 @@ def _are_once(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
 
 
 def part_of(part: pl.Series, whole: pl.Series) -> bool:
-    """Say whether a column is part of another one in every row: of a date, or a text's beginning or end.
+    """Say whether a column is part of another in every row: of a date, or the start or end of a text.
 
     Examples
     --------
@@ -151,11 +154,11 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
     rows = pl.DataFrame({"part": _texts(part), "whole": _texts(whole)}).drop_nulls()
     if rows["part"].n_unique() < 2 or rows["whole"].n_unique() <= rows["part"].n_unique():
         return False
-    text, shown = pl.col("whole"), pl.col("part")
-    tests = [text.str.starts_with(shown), text.str.ends_with(shown)]
+    text, part_text = pl.col("whole"), pl.col("part")
+    tests = [text.str.starts_with(part_text), text.str.ends_with(part_text)]
     days = rows["whole"].str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     if not days.null_count():
-        plain = shown.str.strip_chars_start("0")
+        plain = part_text.str.strip_chars_start("0")
         tests += [plain == pl.lit(days).dt.strftime(form).str.strip_chars_start("0") for form in _PARTS]
     return any(rows.select(test.all()).item() for test in tests)
 
@@ -168,7 +171,7 @@ def _texts(series: pl.Series) -> pl.Series:
 
 
 def _codes_of(table: pl.DataFrame, names: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Give equal values of each column the same number, in one query where every column can be read."""
+    """Encode the values of each column as numbers, in one query if every column is readable."""
     # Polars takes a minute to select ten thousand series.
     frame = pl.DataFrame([table[name].alias(f"{place}") for place, name in enumerate(names)])
     try:
@@ -179,7 +182,7 @@ def _codes_of(table: pl.DataFrame, names: Sequence[str]) -> list[NDArray[np.int6
 
 
 def _codes(series: pl.Series) -> NDArray[np.int64]:
-    """Give equal values of a column the same number, from 0 without gaps; missing is a value."""
+    """Encode the values of a column as numbers from 0 without gaps, with missing as a value."""
     try:
         frame = pl.DataFrame({"value": series.cast(pl.String, strict=False)})
         ranks = frame.select(pl.col("value").fill_null("\0").rank("dense")).to_series()
@@ -188,7 +191,7 @@ def _codes(series: pl.Series) -> NDArray[np.int64]:
         return np.zeros(len(series), np.int64)
 
 
-def _tells(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+def _determines(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     """Say whether each value of one column goes with one value of the other."""
     of_value = np.full(int(one.max(initial=-1)) + 1, -1, np.int64)
     of_value[one] = other

@@ -1,4 +1,4 @@
-"""Profiles of columns: how many values there are, how they are spread, and which form they have.
+"""Profiles of columns: the number of values, the distribution and the form.
 
 A profile has counts and forms. It never leaves the process with a value in it.
 """
@@ -53,7 +53,7 @@ _CHECKED = 9
 
 @dataclass(frozen=True)
 class Profile:
-    """A column by its values.
+    """A profile of a column's values.
 
     Attributes
     ----------
@@ -159,30 +159,30 @@ class Profile:
 
     @property
     def titles(self) -> tuple[tuple[str, str], ...]:
-        """The name, and the label where it is short: each with the word for it."""
+        """The name and the short label, each with the word "name" or "label"."""
         label = self.label if len(tokens(self.label)) <= _SHORT_LABEL else ""
         return (("name", self.name), *([("label", label)] if label else []))
 
     @property
     def is_postal_by_name(self) -> bool:
-        """Whether the name or the label says that it holds postal codes."""
+        """Whether the name or the label announces postal codes."""
         return any(says("postal", title) for _, title in self.titles)
 
     @property
     def share(self) -> float:
-        """Distinct values per row that has one."""
+        """Distinct values per row with a value."""
         return self.distinct / max(self.known, 1)
 
     @property
     def counted(self) -> str:
-        """Distinct values, rows and entropy in words."""
+        """Distinct values, rows and entropy as a phrase."""
         values = "value" if self.distinct == 1 else "distinct values"
         entropy = f", entropy {self.bits:.1f} bits" if self.distinct > 1 and self.bits else ""
         return f"{self.distinct:,} {values} in {self.rows:,} rows{entropy}"
 
 
 def is_of_periods(series: pl.Series, column: Profile) -> bool:
-    """Say whether a column has few days, or whole numbers without a gap, as the years or waves of a panel."""
+    """Say whether a column has few days or consecutive numbers, as the waves of a panel."""
     if not 2 <= column.distinct <= _PERIODS:
         return False
     if column.kind == "date":
@@ -190,52 +190,56 @@ def is_of_periods(series: pl.Series, column: Profile) -> bool:
     if column.kind != "number" or not column.whole:
         return False
     numbers = nameless(series).drop_nulls().cast(pl.Float64, strict=False)
-    least, most = numbers.min(), numbers.max()
-    return isinstance(least, float) and isinstance(most, float) and most - least == column.distinct - 1
+    smallest, largest = numbers.min(), numbers.max()
+    return (
+        isinstance(smallest, float)
+        and isinstance(largest, float)
+        and largest - smallest == column.distinct - 1
+    )
 
 
 def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label: str = "") -> Profile:
-    """Look at the values of a column."""
+    """Compute the profile of a column."""
     from incrowd.core.table.domain import Domain
     from incrowd.engines.distinct import dictionary
 
     rows = len(series)
     try:
-        found, places = dictionary(series, name, null_values)
-        domain, ranks = Domain.build(Attribute(name, "quasi"), found)
+        distinct_values, places = dictionary(series, name, null_values)
+        domain, ranks = Domain.build(Attribute(name, "quasi"), distinct_values)
         totals = np.bincount(ranks[places], minlength=domain.size)
         fillers = dict(probable_fillers(domain, totals))
         shapes = _shapes_of(domain, totals, set(fillers))
-        seen = _recognized(domain)
+        recognized = _recognized(domain)
         ways: tuple[Spelling, ...] = ()
-        if seen is not None:
+        if recognized is not None:
             # Among numbers and dates a filler is one however few records have it.
             rank = {value: place for place, value in enumerate(domain.values)}
-            fillers |= {text: int(totals[rank[text]]) / rows for text in seen.fillers}
-            ways = seen.ways
-            if len(ways) == 1 and not seen.fillers:
+            fillers |= {text: int(totals[rank[text]]) / rows for text in recognized.fillers}
+            ways = recognized.ways
+            if len(ways) == 1 and not recognized.fillers:
                 way = ways[0]
-                spelled = Attribute(
+                attribute = Attribute(
                     name, "quasi", format=way.format, decimal=way.decimal, thousands=way.thousands
                 )
-                domain, ranks = Domain.build(spelled, found, null_values)
+                domain, ranks = Domain.build(attribute, distinct_values, null_values)
                 totals = np.bincount(ranks[places], minlength=domain.size)
     except InputError:
         return Profile(name, rows, rows - series.null_count(), _distinct_of(series), None, label=label)
-    known = np.array([value is not None for value in domain.values], np.bool_)
-    records, distinct = int(totals[known].sum()), int(known.sum())
+    has_value = np.array([value is not None for value in domain.values], np.bool_)
+    records, distinct = int(totals[has_value].sum()), int(has_value.sum())
     kind: str = domain.kind
     form: dict[str, Any]
-    if kind == "category" and len(ways) > 1 and seen is not None:
-        kind = seen.kind
-        form = {"roundings": _roundings(series, name, ways, (*null_values, *seen.fillers))}
+    if kind == "category" and len(ways) > 1 and recognized is not None:
+        kind = recognized.kind
+        form = {"roundings": _roundings(series, name, ways, (*null_values, *recognized.fillers))}
     elif kind == "category":
         form = _form_of_texts(domain, records, set(fillers))
     elif kind == "number":
         form = _form_of_numbers(domain, totals, set(fillers))
     else:
         form = {}
-    top = float(totals[known].max(initial=0)) / max(records, 1)
+    top = float(totals[has_value].max(initial=0)) / max(records, 1)
     return Profile(
         name,
         rows,
@@ -243,7 +247,7 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label
         distinct,
         kind,
         top=top,
-        bits=_entropy(totals[known]),
+        bits=_entropy(totals[has_value]),
         fillers=tuple(fillers.items()),
         ways=ways,
         label=label,
@@ -255,25 +259,25 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...], label
 def _roundings(
     series: pl.Series, name: str, ways: tuple[Spelling, ...], null_values: tuple[str, ...]
 ) -> tuple[Rounding | None, ...]:
-    """Return the rounding that numbers need for each of the ways in which they may be written."""
+    """Return the rounding that numbers need under each possible notation."""
     from incrowd.core.table.domain import Domain
     from incrowd.engines.distinct import dictionary
 
     if any(way.format is not None for way in ways):
         return ()
-    found, places = dictionary(series, name, null_values)
-    needed = []
+    distinct_values, places = dictionary(series, name, null_values)
+    roundings = []
     for way in ways:
-        spelled = Attribute(name, "quasi", decimal=way.decimal, thousands=way.thousands)
-        domain, ranks = Domain.build(spelled, found, null_values)
+        attribute = Attribute(name, "quasi", decimal=way.decimal, thousands=way.thousands)
+        domain, ranks = Domain.build(attribute, distinct_values, null_values)
         totals = np.bincount(ranks[places], minlength=domain.size)
-        known = np.array([value is not None for value in domain.values], np.bool_)
-        needed.append(rounding_of(domain.numbers[known], totals[known]))
-    return tuple(needed)
+        has_value = np.array([value is not None for value in domain.values], np.bool_)
+        roundings.append(rounding_of(domain.numbers[has_value], totals[has_value]))
+    return tuple(roundings)
 
 
 def _distinct_of(series: pl.Series) -> int:
-    """Count the distinct cells of a type that is neither text, number nor date; 0 where Polars cannot."""
+    """Count the distinct cells of another type than text, number or date, or return 0."""
     try:
         return series.n_unique()
     except pl.exceptions.PolarsError:
@@ -281,27 +285,27 @@ def _distinct_of(series: pl.Series) -> int:
 
 
 def _shapes_of(domain: Domain, totals: NDArray[np.integer], fillers: set[str]) -> tuple[str, ...]:
-    """Return the shapes of the most frequent values, each once."""
-    found: dict[str, None] = {}
+    """Return the distinct shapes of the most frequent values."""
+    shapes: dict[str, None] = {}
     for place in np.argsort(-totals, kind="stable")[:_SAMPLE].tolist():
         value = domain.values[place]
         shape = "" if value is None or value in fillers else shape_of(str(value))
         if shape:
-            found.setdefault(shape)
-        if len(found) == _SHAPES:
+            shapes.setdefault(shape)
+        if len(shapes) == _SHAPES:
             break
-    return tuple(found)
+    return tuple(shapes)
 
 
 def _entropy(totals: NDArray[np.integer]) -> float:
-    """Return the Shannon entropy of values that occur so often, in bits; 0 without a value."""
+    """Return the Shannon entropy of values with these counts, in bits."""
     counts = totals[totals > 0].astype(np.float64)
     records = counts.sum()
     return float(max(np.log2(records) - counts @ np.log2(counts) / records, 0.0)) if records else 0.0
 
 
 def _recognized(domain: Domain) -> Recognized | None:
-    """Say whether texts, or whole numbers of eight digits, are numbers or dates in another spelling."""
+    """Recognize numbers or dates in another notation, in texts or in eight-digit numbers."""
     texts = [value for value in domain.values if value is not None]
     if domain.kind == "category":
         return recognize(texts)
@@ -321,16 +325,16 @@ def _form_of_texts(domain: Domain, records: int, fillers: set[str]) -> dict[str,
     decimal = np.mean([re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+", text) is not None for text in sample])
     number = np.mean([re.fullmatch(NUMBER, text) is not None for text in sample])
     matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
-    known = [text for text in sample if text not in fillers]
-    lists, pairs, formats = separator_of(known), pairs_of_numbers(known), day_formats_of(known)
+    no_fillers = [text for text in sample if text not in fillers]
+    lists, pairs, formats = separator_of(no_fillers), pairs_of_numbers(no_fillers), day_formats_of(no_fillers)
     sentences = np.mean((words >= _WORDY) | (lengths > _LONG_TEXT))
     plain = not (lists or pairs or formats)
     return {
         "lists": lists,
         "pairs": pairs,
         "formats": formats,
-        "diagnoses": diagnosis_codes(known),
-        "contacts": contacts_in(known),
+        "diagnoses": diagnosis_codes(no_fillers),
+        "contacts": contacts_in(no_fillers),
         "phrases": bool((words >= _PHRASE).any()),
         "codes": bool(plain and matching > 0.97 and (of_two_lengths > 0.9 or lengths.mean() > 6)),
         "reaches": reaching(sample),
@@ -372,7 +376,7 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
 
 
 def _some_texts(domain: Domain, usable: NDArray[np.bool_]) -> list[str]:
-    """Return some of the texts of a domain, evenly from all."""
+    """Return a sample of a domain's texts at even distances."""
     places = np.flatnonzero(usable)
     return [str(domain.values[place]) for place in places[:: max(len(places) // _SAMPLE, 1)].tolist()]
 
@@ -394,12 +398,12 @@ def answers_in(texts: Collection[str]) -> Answers:
     >>> answers_in({"yes", "no", "perhaps"}), answers_in({"yes"})
     ('', '')
     """
-    said = {text.strip().lower() for text in texts}
-    if len(texts) < 2 or len(said) > _MOST:
+    answers = {text.strip().lower() for text in texts}
+    if len(texts) < 2 or len(answers) > _MOST:
         return ""
     pairs = {language.name: language.answers for language in languages()}
-    if len(texts) == 2 and any(said == set(pair) for of in pairs.values() for pair in of):
+    if len(texts) == 2 and any(answers == set(pair) for of in pairs.values() for pair in of):
         return "one spelling"
     english, *others = ({word for pair in of for word in pair} for of in pairs.values())
-    known = any(said <= english | words for words in (set(), *others))
-    return "several spellings" if known else ""
+    is_one_language = any(answers <= english | words for words in (set(), *others))
+    return "several spellings" if is_one_language else ""

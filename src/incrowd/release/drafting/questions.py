@@ -1,4 +1,4 @@
-"""The questions of a draft: columns that look alike are asked about together."""
+"""The questions of a draft, with one question for similar columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Question:
-    """A question about one column, or about columns that look alike.
+    """A question about a column, or about similar columns.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Question:
 
 
 def joined_questions(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Join open columns that look alike into groups with one mark, if there are more open columns than a few.
+    """Join similar open columns into groups with a common mark, if many columns are open.
 
     Columns that may be of a special category of personal data are a group without a mark, so that a draft
     is answered for each of them.
@@ -57,9 +57,9 @@ def joined_questions(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
             alike.setdefault(guess.alike, []).append(guess)
     if sum(guess.role == OPEN_ROLE for guess in guesses) <= _ALONE:
         return tuple(guesses)
-    groups = [name for name, found in alike.items() if len(found) > 1]
-    marked = [name for name in groups if not alike[name][0].special]
-    marks = {name: f"{OPEN_ROLE}{number}" for number, name in enumerate(marked, 1)}
+    groups = [name for name, members in alike.items() if len(members) > 1]
+    unspecial = [name for name in groups if not alike[name][0].special]
+    marks = {name: f"{OPEN_ROLE}{number}" for number, name in enumerate(unspecial, 1)}
     return tuple(
         replace(guess, group=guess.alike, mark=marks.get(guess.alike, ""))
         if guess.role == OPEN_ROLE and guess.alike in groups
@@ -69,7 +69,7 @@ def joined_questions(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
 
 
 def questions_of(guesses: Sequence[Guess]) -> list[Question]:
-    """Return the questions: those about several columns first, in the order of their marks."""
+    """Return the questions, first of groups in the order of the marks, then of single columns."""
     groups: dict[str, list[Guess]] = {}
     alone = []
     for guess in guesses:
@@ -77,8 +77,8 @@ def questions_of(guesses: Sequence[Guess]) -> list[Question]:
             groups.setdefault(guess.group, []).append(guess)
         elif guess.role == OPEN_ROLE:
             alone.append(_question([guess]))
-    together = [_question(found) for found in groups.values()]
-    return sorted(together, key=lambda each: int(each.mark[1:] or 0)) + alone
+    group_questions = [_question(members) for members in groups.values()]
+    return sorted(group_questions, key=lambda each: int(each.mark[1:] or 0)) + alone
 
 
 def _question(guesses: Sequence[Guess]) -> Question:
@@ -86,7 +86,7 @@ def _question(guesses: Sequence[Guess]) -> Question:
     return Question(
         first.mark or OPEN_ROLE,
         tuple(guess.name for guess in guesses),
-        f"{first.name}: {first.reason}" if len(guesses) == 1 else _asked_of(guesses),
+        f"{first.name}: {first.reason}" if len(guesses) == 1 else _group_text(guesses),
         first.special,
         {guess.name: guess.shapes for guess in guesses},
         {guess.name: guess.label for guess in guesses if guess.label},
@@ -94,10 +94,10 @@ def _question(guesses: Sequence[Guess]) -> Question:
     )
 
 
-def _asked_of(guesses: Sequence[Guess]) -> str:
+def _group_text(guesses: Sequence[Guess]) -> str:
     # From all parts of the table, since neighbours are alike.
     step = max(len(guesses) // _NAMED, 1)
-    named = ", ".join(guess.name for guess in guesses[::step][:_NAMED])
-    such = f"such as {named}" if len(guesses) > _NAMED else f"({named})"
+    names = ", ".join(guess.name for guess in guesses[::step][:_NAMED])
+    such = f"such as {names}" if len(guesses) > _NAMED else f"({names})"
     law = ", which the law protects" if guesses[0].special else ""
     return f"{len(guesses):,} {guesses[0].alike} {such}{law}: what are they?"

@@ -1,4 +1,4 @@
-"""Ids of people who have several rows, where nobody said that they say whose row it is."""
+"""Ids of people with several rows, if no column has the role person."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOKED_AT = 50_000
 
 
 def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
-    """Return the columns that look like ids of people with several rows each, where no person is named.
+    """Return the columns that look like ids of people with several rows each.
 
     Columns that do not leave are looked at, too.
 
@@ -42,15 +42,15 @@ def repeated_ids(engine: Engine, schema: Schema) -> dict[str, int]:
         for values in _heads(engine, [name] if looked_at else []):
             # Most columns have few values, or none twice: neither is an id that repeats.
             odd = values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object)
-            few = odd or values.n_unique() < _FEWEST
-            repeats = 0 if few else _repeats(engine, name, schema)
+            too_few = odd or values.n_unique() < _FEWEST
+            repeats = 0 if too_few else _repeats(engine, name, schema)
             if repeats and _names_people(engine, schema, values):
                 ids[name] = repeats
     return ids
 
 
 def _names_people(engine: Engine, schema: Schema, values: pl.Series) -> bool:
-    """Say whether a column looks like an id of people: few people have several rows, or all have."""
+    """Say whether a column looks like an id of people."""
     # Few tables have a column that repeats, so few need the words of all languages.
     from incrowd.release.drafting.functional_dependencies import columns_of_ids
     from incrowd.release.drafting.profile import profile_of
@@ -70,7 +70,7 @@ def _names_people(engine: Engine, schema: Schema, values: pl.Series) -> bool:
 
 
 def _repeats(engine: Engine, name: str, schema: Schema) -> int:
-    """Count the values of a column that several rows have, missing ones aside; 0 where it cannot be read."""
+    """Count the values that several rows have, missing values aside."""
     try:
         values, counts = engine.values_of([name])
     except (IncrowdError, pl.exceptions.PolarsError):
@@ -81,6 +81,6 @@ def _repeats(engine: Engine, name: str, schema: Schema) -> int:
 
 
 def _heads(engine: Engine, names: Iterable[str]) -> list[pl.Series]:
-    """Return the first values of those columns that have them at hand."""
+    """Return the first values of the columns whose values are at hand."""
     heads = ((name, engine.head(name, _LOOKED_AT)) for name in names)
     return [values.alias(name) for name, values in heads if values is not None]

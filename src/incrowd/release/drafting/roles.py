@@ -1,4 +1,4 @@
-"""Guessing the role of a column from its name and its values; unclear roles stay a question.
+"""Guesses of a column's role from name and values, with questions for unclear roles.
 
 The guesses are on the safe side. A column that nobody can judge from outside is no quasi-identifier and not
 insensitive: its role is ``?``, and no job runs until somebody has answered. Reasons have names and counts,
@@ -129,20 +129,20 @@ def guess_role(column: Profile) -> Guess:
         if guess is not None:
             break
     else:
-        alike, asked = _question(column)
-        guess = Guess(column.name, OPEN_ROLE, f"{asked}; {column.counted}", alike=alike)
-    return _with_findings(guess, column)
+        alike, meaning = _question(column)
+        guess = Guess(column.name, OPEN_ROLE, f"{meaning}; {column.counted}", alike=alike)
+    return _with_profile(guess, column)
 
 
-def _with_findings(guess: Guess, column: Profile) -> Guess:
-    """Add the findings about a column that hold for every role."""
+def _with_profile(guess: Guess, column: Profile) -> Guess:
+    """Add the findings of the profile, which hold for every role."""
     reason = guess.reason
     if column.lists and guess.role != "identifying":
         reason = f"{reason}; cells are lists, parted by {column.lists!r}{_AS_ONE}"
     if column.label and f"({column.label})" not in reason:
         reason = f"{reason}; label: {column.label}"
-    own = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
-    refused: tuple[Role, ...] = ("sensitive", "insensitive") if own or column.formats else ()
+    is_nearly_unique = column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS
+    refused: tuple[Role, ...] = ("sensitive", "insensitive") if is_nearly_unique or column.formats else ()
     return replace(
         guess,
         reason=reason,
@@ -165,11 +165,11 @@ def _unreadable(column: Profile) -> Guess | None:
 
 
 def _personal(column: Profile) -> Guess | None:
-    """Names, addresses and numbers that stand for one person."""
-    found = _said("personal", column)
-    if found and column.distinct > 2:
-        return Guess(column.name, "identifying", f"{found[1]}; {column.counted}")
-    if column.kind != "category" or column.lists or not _said("names", column):
+    """Recognize names, addresses and numbers of a single person."""
+    word_and_place = _listed_word("personal", column)
+    if word_and_place and column.distinct > 2:
+        return Guess(column.name, "identifying", f"{word_and_place[1]}; {column.counted}")
+    if column.kind != "category" or column.lists or not _listed_word("names", column):
         return None
     alone = any(len(tokens(title)) == 1 and says("names", title) for _, title in column.titles)
     if alone or column.share > _MOSTLY:
@@ -179,37 +179,37 @@ def _personal(column: Profile) -> Guess | None:
 
 def _day(column: Profile) -> Guess | None:
     if column.formats:
-        shown = " and ".join(map(example_of, column.formats))
+        examples = " and ".join(map(example_of, column.formats))
         reason = (
-            f"days in {len(column.formats)} formats, such as {shown}: write them one way; {column.counted}"
+            f"days in {len(column.formats)} formats, such as {examples}: write them one way; {column.counted}"
         )
         return Guess(column.name, OPEN_ROLE, reason, alike="columns of days in several formats")
     if column.kind != "date":
         return None
-    found = _subject(column)
-    what = found[1] if found else "a day: others may know what happened on it"
-    return _quasi(column, f"{what}; {column.counted}")
+    subject = _subject_word(column)
+    meaning = subject[1] if subject else "a day: others may know what happened on it"
+    return _quasi(column, f"{meaning}; {column.counted}")
 
 
 def _weight(column: Profile) -> Guess | None:
-    """Weights of a sample: numbers above 0 with decimals, around 1 unless the name says more."""
+    """Recognize sampling weights: positive numbers with decimals, around 1 or by a clear name."""
     if column.kind != "number" or column.least <= 0 or column.distinct < 2 or column.known < column.rows:
         return None
-    sure = _said("sampling", column)
-    found = sure or _said("weights", column)
-    if not found or any(says("body", title) for _, title in column.titles):
+    sampling = _listed_word("sampling", column)
+    word = sampling or _listed_word("weights", column)
+    if not word or any(says("body", title) for _, title in column.titles):
         return None
     low, high = _AROUND_ONE
-    if sure or (not column.whole and low <= column.mean <= high):
-        reason = f"a sampling weight: {found[1]}, and the numbers fit; {column.counted}"
+    if sampling or (not column.whole and low <= column.mean <= high):
+        reason = f"a sampling weight: {word[1]}, and the numbers fit; {column.counted}"
         return Guess(column.name, "weight", reason)
     return None
 
 
 def _identifier(column: Profile) -> Guess | None:
-    """Codes that the name calls an id, if the values are as many as ids are."""
+    """Recognize ids by the name and the number of values."""
     return next(
-        (found for _, title in column.titles if (found := _identifier_by(title, column)) is not None), None
+        (guess for _, title in column.titles if (guess := _identifier_by(title, column)) is not None), None
     )
 
 
@@ -251,7 +251,7 @@ def _identifier_by(title: str, column: Profile) -> Guess | None:
 
 
 def is_id(column: Profile) -> bool:
-    """Say whether a column holds ids, nearly one a row: codes, or whole numbers that the name calls an id."""
+    """Say whether a column has an id in nearly every row: codes, or whole numbers by name."""
     words = tokens(column.name)
     own = column.share > _UNIQUE and not named_after(column.name) and not _is_no_id(column)
     by_name = bool(words) and says("ids", words[-1]) is not None and column.whole
@@ -259,43 +259,43 @@ def is_id(column: Profile) -> bool:
 
 
 def _is_no_id(column: Profile) -> bool:
-    """Say whether the values have a form that ids have not: lists, two numbers, or days."""
+    """Say whether the values have a form that excludes ids: lists, pairs of numbers, or days."""
     return bool(column.lists or column.pairs or column.formats)
 
 
 def _texts(column: Profile) -> Guess | None:
-    """Texts that people typed: they may name anybody."""
+    """Recognize texts that people typed, which may name anybody."""
     if column.contacts:
         reason = f"texts that hold {column.contacts}; {column.counted}"
         return Guess(column.name, "identifying", reason)
-    found = _said("prose", column)
-    if found and column.kind == "category" and column.phrases and not column.lists:
+    word = _listed_word("prose", column)
+    if word and column.kind == "category" and column.phrases and not column.lists:
         return Guess(
-            column.name, "identifying", f"free text, which may name people: {found[1]}; {column.counted}"
+            column.name, "identifying", f"free text, which may name people: {word[1]}; {column.counted}"
         )
     return None
 
 
-def _known(column: Profile) -> Guess | None:
-    """Recognize a quasi-identifier by its name: acquaintances of a person know such facts."""
-    found = _subject(column)
-    if found is None or column.prose:
+def _quasi_by_name(column: Profile) -> Guess | None:
+    """Recognize a quasi-identifier by name: acquaintances of a person know such facts."""
+    subject = _subject_word(column)
+    if subject is None or column.prose:
         return None
-    word, said = found
+    word, evidence = subject
     if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
-        reason = f"{said}, but nearly every row has its own value"
+        reason = f"{evidence}, but nearly every row has its own value"
         return Guess(column.name, "identifying", f"{reason}; {column.counted}")
-    what = word if about(column.name) else said
+    what = word if about(column.name) else evidence
     return _quasi(column, f"others may know it: {what}; {column.counted}")
 
 
-def _protected(column: Profile) -> Guess | None:
-    found = _said("sensitive", column)
-    if found is None or column.prose:
+def _sensitive_by_name(column: Profile) -> Guess | None:
+    word = _listed_word("sensitive", column)
+    if word is None or column.prose:
         return None
     special = _special_of(column)
     if column.top > _ALIKE:
-        reason = f"{found[1]}, but nearly every row has the same value"
+        reason = f"{word[1]}, but nearly every row has the same value"
         alike = _alike_of(special[0]) if special else _ONE_VALUE
         return Guess(
             column.name,
@@ -306,41 +306,41 @@ def _protected(column: Profile) -> Guess | None:
         )
     if column.known > _FEW_ROWS:
         if column.kind == "category" and column.share > _UNIQUE and not column.ways:
-            reason = f"{found[1]}, but nearly every row has its own value"
+            reason = f"{word[1]}, but nearly every row has its own value"
             return Guess(column.name, "identifying", f"{reason}; {column.counted}")
         if column.rounding is not None and column.rounding.step is None:
-            reason = f"{found[1]}, but too few rows share a number even if it is rounded"
+            reason = f"{word[1]}, but too few rows share a number even if it is rounded"
             return Guess(
                 column.name, OPEN_ROLE, f"{reason}; {column.counted}", alike="columns of rare numbers"
             )
-    return _sensitive(column, f"{found[1]}; {column.counted}")
+    return _sensitive(column, f"{word[1]}; {column.counted}")
 
 
 def _special(column: Profile) -> Guess | None:
     """Ask about a column that may be of a special category of personal data."""
     if column.prose or column.reaches or (column.distinct > _FEW_ROWS and column.share > _UNIQUE):
         return None
-    found = _special_of(column)
-    if found is None:
+    category_and_reason = _special_of(column)
+    if category_and_reason is None:
         return None
-    category, why = found
+    category, why = category_and_reason
     reason = f"may be data on {category}, which the law protects: {why}; {column.counted}"
     return Guess(column.name, OPEN_ROLE, reason, alike=_alike_of(category), special=category)
 
 
 def _special_by_two_words(column: Profile) -> Guess | None:
-    """Ask about ``foreign_born`` before its last word is taken for a date of birth."""
-    found = [special_category(title) for _, title in column.titles]
-    return _special(column) if any(each is not None and each[2] for each in found) else None
+    """Ask about ``foreign_born`` before "born" is taken for a date of birth."""
+    categories = [special_category(title) for _, title in column.titles]
+    return _special(column) if any(each is not None and each[2] for each in categories) else None
 
 
 def _special_of(column: Profile) -> tuple[str, str] | None:
-    """Return the special category that a name, a label or the values are of, and why."""
+    """Return the special category of the name, label or values, and the evidence."""
     titles = [*column.titles, *([("label", column.label)] if column.label else [])]
     for what, title in titles:
-        found = special_category(title)
-        if found is not None:
-            return found[0], f"the {what} says {found[1]!r}"
+        category = special_category(title)
+        if category is not None:
+            return category[0], f"the {what} says {category[1]!r}"
     if column.pairs:
         return "health", "two numbers with a slash, as a blood pressure is"
     if column.diagnoses:
@@ -352,8 +352,8 @@ def _alike_of(category: str) -> str:
     return f"columns on {category}"
 
 
-def _telling(column: Profile) -> Guess | None:
-    """Recognize columns that distinguish people by their values alone."""
+def _distinguishing(column: Profile) -> Guess | None:
+    """Recognize columns that single out people, by the values alone."""
     if column.reaches:
         return Guess(column.name, "identifying", f"the values look like {column.reaches}; {column.counted}")
     if column.postal:
@@ -383,21 +383,21 @@ def _telling(column: Profile) -> Guess | None:
     return None
 
 
-def _known_by_values(column: Profile) -> Guess | None:
-    """Recognize a quasi-identifier by its values: acquaintances of a person know such facts."""
+def _quasi_by_values(column: Profile) -> Guess | None:
+    """Recognize a quasi-identifier by values: acquaintances of a person know such facts."""
     if column.kind == "category" and _are_sexes(column.words):
         return _quasi(column, f"the values are sexes; {column.counted}")
     for language in languages():
-        for what, known in language.values.items():
+        for what, words in language.values.items():
             least = 15 if what == "place" and language.name == "English" else 3
-            both = column.words & (known | languages()[0].values.get(what, frozenset()))
-            if len(column.words & known) >= least and len(both) >= 0.6 * len(column.words):
+            both = column.words & (words | languages()[0].values.get(what, frozenset()))
+            if len(column.words & words) >= least and len(both) >= 0.6 * len(column.words):
                 return _quasi(column, f"the values look like {what}; {column.counted}")
     return None
 
 
 def _are_sexes(words: frozenset[str]) -> bool:
-    """Say whether a few values are the sexes in one language; of single letters there are fewer others."""
+    """Say whether a few values are the sexes in a language."""
     for language in languages():
         men, women = (words & sexes for sexes in language.sexes)
         signs = all(len(word) == 1 and word.isascii() for word in men | women)
@@ -406,8 +406,8 @@ def _are_sexes(words: frozenset[str]) -> bool:
     return False
 
 
-def _said(kind: str, column: Profile) -> tuple[str, str] | None:
-    """Return the listed word of a name or a label, and where it stands in words."""
+def _listed_word(kind: str, column: Profile) -> tuple[str, str] | None:
+    """Return the listed word of a name or a label, and a phrase on the place."""
     for what, title in column.titles:
         word = says(kind, title)
         if word:
@@ -415,8 +415,8 @@ def _said(kind: str, column: Profile) -> tuple[str, str] | None:
     return None
 
 
-def _subject(column: Profile) -> tuple[str, str] | None:
-    """Return the subject of a name or a label that others may know, and where it stands in words."""
+def _subject_word(column: Profile) -> tuple[str, str] | None:
+    """Return the subject of a name or a label that others may know, and a phrase on the place."""
     for what, title in column.titles:
         subject = about(title)
         if subject:
@@ -435,20 +435,20 @@ def _repeats(column: Profile, why: str, *, named: bool = False) -> Guess:
 
 
 def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
-    """Give a column another role, and the recipe or treatment that it needs, unless it refuses the role."""
+    """Give a column another role with recipe or treatment, unless the role is refused."""
     if role in guess.refused:
         return replace(guess, reason=f"{_OWN}; {column.counted}")
     bare = replace(
         guess, role=role, hierarchy=None, recipe="", treatment=None, alike="", mark="", group="", special=""
     )
-    made = replace(bare, reason=f"{why}; {column.counted}", repeated=False, named=False)
+    new_guess = replace(bare, reason=f"{why}; {column.counted}", repeated=False, named=False)
     if role == "quasi":
         recipe, words = recipe_of(column)
-        return replace(made, hierarchy=recipe, recipe=words)
+        return replace(new_guess, hierarchy=recipe, recipe=words)
     if role in ("sensitive", "insensitive"):
         treatment, words = treatment_of(column)
-        return replace(made, treatment=treatment, recipe=words)
-    return made
+        return replace(new_guess, treatment=treatment, recipe=words)
+    return new_guess
 
 
 def leave_out(guess: Guess, why: str) -> Guess:
@@ -468,12 +468,12 @@ def leave_out(guess: Guess, why: str) -> Guess:
 
 
 def with_parts(guess: Guess, separator: str) -> Guess:
-    """Let models look at the parts of cells that are lists, and not at whole cells."""
+    """Let models judge the parts of list cells instead of whole cells."""
     return replace(guess, parts=separator, reason=guess.reason.replace(_AS_ONE, ""))
 
 
 def may_name_people(guess: Guess, column: Profile) -> bool:
-    """Say whether a column may be an id of people: it repeats, and has no other explanation."""
+    """Say whether a column may be an id of people: repeated and without another explanation."""
     usable = column.kind == "category" or (column.kind == "number" and column.whole)
     repeats = column.distinct >= _FEW_ROWS and _REPEATED <= column.share <= 0.5 and not column.prose
     open_ = (guess.role == OPEN_ROLE and not guess.special) or guess.repeated
@@ -481,7 +481,7 @@ def may_name_people(guess: Guess, column: Profile) -> bool:
 
 
 def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Let the id that repeats say whose row it is; ask where there are several such ids.
+    """Give the repeated id the role person, or ask if there are several.
 
     An id that its name calls one of people comes before others.
     """
@@ -491,9 +491,9 @@ def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
         reason = f"whose row it is: {chosen[0].reason}; people are counted, not rows"
         person = replace(chosen[0], role="person", reason=reason)
         return tuple(person if guess is chosen[0] else guess for guess in guesses)
-    asked = "an id that repeats: whose row it is (person), or of something else (identifying)"
+    question = "an id that repeats: whose row it is (person), or of something else (identifying)"
     return tuple(
-        replace(guess, role=OPEN_ROLE, reason=f"{asked}; {guess.reason.partition(': ')[2]}")
+        replace(guess, role=OPEN_ROLE, reason=f"{question}; {guess.reason.partition(': ')[2]}")
         if guess in chosen
         else guess
         for guess in guesses
@@ -501,7 +501,7 @@ def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
 
 
 def _question(column: Profile) -> tuple[str, str]:
-    """Say which unexplained columns are alike, and the possible meaning of this one."""
+    """Return the kind of unexplained columns for a common question, and the possible meaning."""
     either = "may others know it, or must they not learn it"
     own = column.share > _UNIQUE and column.known > _FEW_ROWS
     if column.distinct <= 1:
@@ -543,8 +543,8 @@ def _sensitive(column: Profile, reason: str) -> Guess:
 
 
 _RULES = (
-    _unreadable, _day, _weight, _personal, _special_by_two_words, _identifier, _texts, _known, _protected,
-    _special, _telling, _known_by_values,
+    _unreadable, _day, _weight, _personal, _special_by_two_words, _identifier, _texts, _quasi_by_name,
+    _sensitive_by_name, _special, _distinguishing, _quasi_by_values,
 )  # fmt: skip
 """The rules in their order: the first that knows an answer decides."""
 
@@ -557,7 +557,7 @@ _POSTAL_DIGITS = 4
 
 
 def recipe_of(column: Profile) -> tuple[dict[str, object] | None, str]:
-    """Choose the recipe of a hierarchy that suits the values, with the reason; None where none does."""
+    """Choose a suitable recipe of a hierarchy and the reason, or None."""
     if column.kind == "date":
         return {"dates": ["month", "quarter", "year", "decade"]}, "a date climbs the calendar"
     if _is_postal(column):
@@ -582,7 +582,7 @@ def recipe_of(column: Profile) -> tuple[dict[str, object] | None, str]:
 
 
 def treatment_of(column: Profile) -> tuple[dict[str, object] | None, str]:
-    """Choose the treatment that a column needs where it is released, with the reason; None where it is fine.
+    """Choose the treatment that a released column needs and the reason, or None.
 
     A number that nearly every record has for its own tells who it is, so it is rounded.
     """
@@ -597,7 +597,7 @@ def treatment_of(column: Profile) -> tuple[dict[str, object] | None, str]:
 
 
 def _is_postal(column: Profile) -> bool:
-    """Say whether postal codes are masked: by their form, or by the name where they are of digits."""
+    """Say whether postal codes are masked, by form or by the name of a column of digits."""
     if column.postal:
         return True
     digits = (
@@ -607,7 +607,7 @@ def _is_postal(column: Profile) -> bool:
 
 
 def _widths(column: Profile) -> list[float]:
-    """Return four widths that double, the first about a fortieth to a twentieth of the usual range."""
+    """Return four widths that double, the first a fortieth to a twentieth of the usual range."""
     low, high = column.spread
     extent = high - low
     if extent <= 0 or (column.whole and extent < 4):
@@ -617,9 +617,9 @@ def _widths(column: Profile) -> list[float]:
     width = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.75)
     if column.whole:
         width = max(width, 2.0)
-    found: list[float] = []
-    while width < extent and len(found) < 4:
+    widths: list[float] = []
+    while width < extent and len(widths) < 4:
         plain = float(f"{width:.6g}")
-        found.append(int(plain) if plain.is_integer() else plain)
+        widths.append(int(plain) if plain.is_integer() else plain)
         width *= 2
-    return found
+    return widths

@@ -1,4 +1,4 @@
-"""How coarsely numbers have to be rounded, so that hardly any record is told by its number."""
+"""The rounding of numbers that leaves hardly any record with a unique number."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Rounding:
 
     def settings(self) -> dict[str, object]:
         """Return the treatment as a policy file holds it."""
-        found = {"round": self.step, "top": self.top, "bottom": self.bottom}
-        return {name: value for name, value in found.items() if value is not None}
+        entries = {"round": self.step, "top": self.top, "bottom": self.bottom}
+        return {name: value for name, value in entries.items() if value is not None}
 
 
 def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Rounding | None:
-    """Return the finest rounding after which 95 % of the records share their value with four others or more.
+    """Return the finest rounding at which 95 % of the records share a value with four others or more.
 
     Parameters
     ----------
@@ -71,18 +71,18 @@ def rounding_of(numbers: NDArray[np.float64], counts: NDArray[np.integer]) -> Ro
     >>> rounding_of(np.array([1.0, 2.0]), np.array([50, 60])) is None
     True
     """
-    if not len(numbers) or _shared(numbers, counts) >= ENOUGH:
+    if not len(numbers) or _shared_share(numbers, counts) >= ENOUGH:
         return None
     best = Rounding(None)
     enough = 0
     for step in _steps(numbers):
         tails = _TAILS if counts.sum() >= _LIMITED else _TAILS[:1]
-        if not enough and _limited(numbers, counts, step, tails[-1]).share < ENOUGH:
+        if not enough and _rounded_within(numbers, counts, step, tails[-1]).share < ENOUGH:
             continue
         for tail in tails:
-            found = _limited(numbers, counts, step, tail)
-            if found.share >= ENOUGH and found.share > best.share + _GAIN:
-                best = found
+            rounding = _rounded_within(numbers, counts, step, tail)
+            if rounding.share >= ENOUGH and rounding.share > best.share + _GAIN:
+                best = rounding
             if best.share >= NEARLY_ALL:
                 return best
         enough += best.step is not None
@@ -105,7 +105,7 @@ def _steps(numbers: NDArray[np.float64]) -> Iterator[float]:
 
 
 def coarser_steps(step: float) -> Iterator[float]:
-    """Yield 1, 2 and 5 times powers of ten above a step, without an end.
+    """Yield 1, 2 and 5 times powers of ten above a step, without end.
 
     Examples
     --------
@@ -128,33 +128,33 @@ def _rounded(numbers: NDArray[np.float64], step: float) -> NDArray[np.float64]:
     return np.asarray(np.sign(numbers) * np.floor(np.abs(numbers) / step + 0.5), np.float64)
 
 
-def _shared(values: NDArray[np.float64], counts: NDArray[np.integer]) -> float:
-    """Return the share of the records whose value has at least five of them; equal values are neighbours."""
+def _shared_share(values: NDArray[np.float64], counts: NDArray[np.integer]) -> float:
+    """Return the share of records whose value has at least five records, for sorted values."""
     first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     totals = np.add.reduceat(counts, first)
     return float(totals[totals >= SHARED_BY].sum() / totals.sum())
 
 
-def _limited(
+def _rounded_within(
     numbers: NDArray[np.float64], counts: NDArray[np.integer], step: float, tail: float | None
 ) -> Rounding:
-    """Round numbers, those beyond two quantiles as the quantiles; a limit that helps little is left out."""
+    """Round numbers between two quantiles, without a limit that helps little."""
     if tail is None:
-        return Rounding(step, share=_shared(_rounded(numbers, step), counts))
+        return Rounding(step, share=_shared_share(_rounded(numbers, step), counts))
     cumulated = np.cumsum(counts)
     low, high = (
         float(numbers[min(int(np.searchsorted(cumulated, share * cumulated[-1])), len(numbers) - 1)])
         for share in (tail, 1 - tail)
     )
-    both = _shared(_rounded(np.clip(numbers, low, high), step), counts)
+    both = _shared_share(_rounded(np.clip(numbers, low, high), step), counts)
     if both < ENOUGH:
         return Rounding(step, 1 - tail, tail, both)
-    above = _shared(_rounded(np.minimum(numbers, high), step), counts)
+    above = _shared_share(_rounded(np.minimum(numbers, high), step), counts)
     bottom = tail if both > above + _GAIN else None
-    below = _shared(_rounded(np.maximum(numbers, low), step), counts)
+    below = _shared_share(_rounded(np.maximum(numbers, low), step), counts)
     top = 1 - tail if both > below + _GAIN else None
     if top and bottom:
         return Rounding(step, top, bottom, both)
     if top or bottom:
         return Rounding(step, top, bottom, above if top else below)
-    return _limited(numbers, counts, step, None)
+    return _rounded_within(numbers, counts, step, None)

@@ -1,4 +1,4 @@
-"""Forms of texts that tell the kind of a column: lists, pairs of numbers, days in two formats, free text.
+"""Forms of texts that show the kind of a column: lists, pairs of numbers, days, free text.
 
 Each function looks at distinct texts of a column, and tells forms and never a text.
 """
@@ -36,7 +36,7 @@ _EXAMPLE = dt.datetime(2023, 5, 7, 16, 45)
 
 
 def separator_of(texts: Sequence[str]) -> str:
-    """Return the sign between the items of lists, such as ``;`` in ``F32;E11``; empty where cells are none.
+    """Return the sign between the items of lists, such as ``;`` in ``F32;E11``, or "".
 
     Cells are lists where a sign parts many of them into items that come back in others.
 
@@ -79,9 +79,9 @@ def pairs_of_numbers(texts: Sequence[str]) -> bool:
     >>> pairs_of_numbers(["12/2020", "11/2021", "10/2022", "09/2020", "08/2020"])
     False
     """
-    found = [match for text in texts if (match := _PAIR.fullmatch(text.strip()))]
-    above = sum(int(match[1]) > int(match[2]) for match in found)
-    return len(texts) >= _FEW and len(found) > 0.95 * len(texts) and above > 0.9 * len(found)
+    matches = [match for text in texts if (match := _PAIR.fullmatch(text.strip()))]
+    above = sum(int(match[1]) > int(match[2]) for match in matches)
+    return len(texts) >= _FEW and len(matches) > 0.95 * len(texts) and above > 0.9 * len(matches)
 
 
 def diagnosis_codes(texts: Sequence[str]) -> bool:
@@ -100,7 +100,7 @@ def diagnosis_codes(texts: Sequence[str]) -> bool:
 
 
 def contacts_in(texts: Sequence[str]) -> str:
-    """Name the contacts that stand among other words in texts: addresses of mail or numbers of phones.
+    """Name the contacts among other words of texts: addresses of mail or numbers of phones.
 
     Examples
     --------
@@ -116,8 +116,8 @@ def contacts_in(texts: Sequence[str]) -> str:
         phones += bool(words) and any(_is_phone(match[0]) for match in _PHONE.finditer(text))
     # One text in a hundred that reaches somebody is one too many; in few texts each of them is.
     least = max(1, len(texts) // 100)
-    found = [("addresses of mail", mails >= least), ("numbers of phones", phones >= max(2, least))]
-    return " and ".join(what for what, is_there in found if is_there)
+    kinds = [("addresses of mail", mails >= least), ("numbers of phones", phones >= max(2, least))]
+    return " and ".join(what for what, is_there in kinds if is_there)
 
 
 def _is_phone(text: str) -> bool:
@@ -128,7 +128,7 @@ def _is_phone(text: str) -> bool:
 
 
 def day_formats_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the two or three formats in which days are written; none where one format or no day is there.
+    """Return the two or three formats of days in a column, or none.
 
     Examples
     --------
@@ -137,12 +137,12 @@ def day_formats_of(texts: Sequence[str]) -> tuple[str, ...]:
     >>> day_formats_of(["2023-01-31", "unknown", "17/05/2021"])
     ()
     """
-    found = day_formats(texts)
-    return found if len(texts) >= _FEW and len(found) > 1 else ()
+    formats = day_formats(texts)
+    return formats if len(texts) >= _FEW and len(formats) > 1 else ()
 
 
 def example_of(pattern: str) -> str:
-    """Write a made-up day in a format.
+    """Write an invented day in a format.
 
     Examples
     --------

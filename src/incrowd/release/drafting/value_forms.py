@@ -1,4 +1,4 @@
-"""Meanings of the form of a text: numbers with check digits, addresses of computers, places, postal codes.
+"""Meanings of text forms: numbers with check digits, network addresses, places, postal codes.
 
 A number passes the check digits of a scheme by chance once in ten or so. So a column of which most values
 pass holds such numbers, whatever it is called.
@@ -16,7 +16,7 @@ _LEAST = 5
 
 
 def reaching(texts: Sequence[str]) -> str:
-    """Name the kind of most texts that identify or reach one person; empty where they are of no such kind.
+    """Name the kind of most texts that identify or reach a person, or return "".
 
     Examples
     --------
@@ -31,7 +31,7 @@ def reaching(texts: Sequence[str]) -> str:
 
 
 def is_postal(texts: Sequence[str]) -> bool:
-    """Say whether most texts have a form that postal codes alone have, as ``SW1A 1AA`` or ``1234-567``.
+    """Say whether most texts have a form of postal codes alone, as ``SW1A 1AA`` or ``1234-567``.
 
     Examples
     --------
@@ -83,28 +83,29 @@ def _luhn(numbers: Sequence[int]) -> bool:
 
 def _card(text: str) -> bool:
     return any(
-        (found := _digits(text, length)) and _luhn(found) and found[0] in (3, 4, 5, 6) for length in (15, 16)
+        (digits := _digits(text, length)) and _luhn(digits) and digits[0] in (3, 4, 5, 6)
+        for length in (15, 16)
     )
 
 
 def _turkish(text: str) -> bool:
-    found = _digits(text, 11)
-    if not found or not found[0]:
+    digits = _digits(text, 11)
+    if not digits or not digits[0]:
         return False
-    odd, even = sum(found[0:9:2]), sum(found[1:8:2])
-    return (7 * odd - even) % 10 == found[9] and sum(found[:10]) % 10 == found[10]
+    odd, even = sum(digits[0:9:2]), sum(digits[1:8:2])
+    return (7 * odd - even) % 10 == digits[9] and sum(digits[:10]) % 10 == digits[10]
 
 
 def _german(text: str) -> bool:
     """Check a tax number by ISO 7064, MOD 11,10."""
-    found = _digits(text, 11)
-    if not found or not found[0]:
+    digits = _digits(text, 11)
+    if not digits or not digits[0]:
         return False
     product = 10
-    for number in found[:10]:
+    for number in digits[:10]:
         total = (number + product) % 10 or 10
         product = 2 * total % 11
-    return (11 - product) % 10 == found[10]
+    return (11 - product) % 10 == digits[10]
 
 
 def _french(text: str) -> bool:
@@ -143,27 +144,27 @@ def _italian(text: str) -> bool:
 
 
 def _brazilian(text: str) -> bool:
-    found = _digits(text, 11)
-    if not found or len(set(found)) == 1:
+    digits = _digits(text, 11)
+    if not digits or len(set(digits)) == 1:
         return False
-    first = _weighted(found[:9], range(10, 1, -1)) * 10 % 11 % 10
-    second = _weighted(found[:10], range(11, 1, -1)) * 10 % 11 % 10
-    return [first, second] == found[9:]
+    first = _weighted(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
+    second = _weighted(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
+    return [first, second] == digits[9:]
 
 
 def _polish(text: str) -> bool:
-    found = _digits(text, 11)
-    return bool(found) and _weighted(found or [], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+    digits = _digits(text, 11)
+    return bool(digits) and _weighted(digits or [], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
 
 
 def _swiss(text: str) -> bool:
-    found = _digits(text, 13)
-    return bool(found and found[:3] == [7, 5, 6]) and _weighted(found or [], (1, 3) * 6 + (1,)) % 10 == 0
+    digits = _digits(text, 13)
+    return bool(digits and digits[:3] == [7, 5, 6]) and _weighted(digits or [], (1, 3) * 6 + (1,)) % 10 == 0
 
 
 def _dutch(text: str) -> bool:
-    found = _digits(text, 9)
-    return bool(found and any(found)) and _weighted(found or [], (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+    digits = _digits(text, 9)
+    return bool(digits and any(digits)) and _weighted(digits or [], (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
 
 
 def _swedish(text: str) -> bool:
@@ -192,8 +193,8 @@ def _like(pattern: str) -> Callable[[str], bool]:
 
 
 def _place(text: str) -> bool:
-    found = re.fullmatch(r"\(?(-?[0-9]{1,2}\.[0-9]{2,})[,; ] ?(-?[0-9]{1,3}\.[0-9]{2,})\)?", text.strip())
-    return found is not None and abs(float(found[1])) <= 90 and abs(float(found[2])) <= 180
+    match = re.fullmatch(r"\(?(-?[0-9]{1,2}\.[0-9]{2,})[,; ] ?(-?[0-9]{1,3}\.[0-9]{2,})\)?", text.strip())
+    return match is not None and abs(float(match[1])) <= 90 and abs(float(match[2])) <= 180
 
 
 _REACHING: tuple[tuple[str, Callable[[str], bool]], ...] = (

@@ -41,7 +41,7 @@ _TOGETHER = 5
 
 
 def tokens(column: str) -> list[str]:
-    """Return the words of a column's name in small letters, without accents.
+    """Return the words of a column's name in lower case, without accents.
 
     Where a script puts no blanks between words, listed words are found within the name.
 
@@ -52,17 +52,17 @@ def tokens(column: str) -> list[str]:
     >>> tokens("患者ID番号"), tokens("Дата рождения")
     (['患者', 'id', '番号'], ['дата', 'рождения'])
     """
-    found = []
+    words = []
     for run in re.findall(r"[^\W\d_]+", _without_accents(column)):
         shape = "".join(_case(letter) for letter in run)
         for part in re.finditer("A?a+|A+(?!a)|o+|u+", shape):
             word = run[part.start() : part.end()].lower()
-            found += _divided(word) if shape[part.start()] == "u" else [_without_article(word)]
-    return found
+            words += _split_unspaced(word) if shape[part.start()] == "u" else [_without_article(word)]
+    return words
 
 
 def says(kind: str, column: str) -> str | None:
-    """Return the first listed word among the words of a name, two of them together or all, or None.
+    """Return the first listed word of a name, single or joined, or None.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def says(kind: str, column: str) -> str | None:
 
 
 def about(column: str) -> str | None:
-    """Return the subject of a name that others may know: its last words decide, neutral ones aside.
+    """Return the subject of a name that others may know, decided by the last words.
 
     Examples
     --------
@@ -94,20 +94,20 @@ def about(column: str) -> str | None:
             early = _concept(parts[place - 1])
             if early:
                 return early
-    kept = [] if whole else list(parts)
-    while kept:
-        alone = not (kept[1:] and _is_short(kept[-1]))
-        found = (_concept(kept[-1]) if alone else None) or (
-            _concept(kept[-2] + kept[-1]) if kept[1:] else None
+    remaining = [] if whole else list(parts)
+    while remaining:
+        alone = not (remaining[1:] and _is_short(remaining[-1]))
+        concept = (_concept(remaining[-1]) if alone else None) or (
+            _concept(remaining[-2] + remaining[-1]) if remaining[1:] else None
         )
-        if found or not (lists["neutral"].has(kept[-1]) or lists["people"].has(kept[-1])):
-            return found
-        kept.pop()
+        if concept or not (lists["neutral"].has(remaining[-1]) or lists["people"].has(remaining[-1])):
+            return concept
+        remaining.pop()
     return whole
 
 
 def special_category(column: str) -> tuple[str, str, bool] | None:
-    """Return the special category of personal data that a name is about, or None.
+    """Return the special category of personal data of a name, or None.
 
     Returns
     -------
@@ -130,17 +130,17 @@ def special_category(column: str) -> tuple[str, str, bool] | None:
 
 
 def named_after(column: str) -> str:
-    """Return the word for a thing that ends a name, ids and numbers aside; empty where there is none.
+    """Return the word for a thing at the end of a name, ids and numbers aside, or "".
 
     Examples
     --------
     >>> named_after("job_ad_id"), named_after("patient_id")
     ('ad', '')
     """
-    kept = tokens(column)
-    while kept and _lists()["ids"].has(kept[-1]):
-        kept.pop()
-    return kept[-1] if kept and _lists()["things"].has(kept[-1]) else ""
+    words = tokens(column)
+    while words and _lists()["ids"].has(words[-1]):
+        words.pop()
+    return words[-1] if words and _lists()["things"].has(words[-1]) else ""
 
 
 def is_of_several_people(column: str) -> bool:
@@ -170,7 +170,7 @@ def names_ids(column: str) -> bool:
 
 
 def marks_of_people(columns: Iterable[str]) -> list[str]:
-    """Return the columns that never change of a person: birth and sex, or else the origin.
+    """Return the columns of facts that never change: birth and sex, or else the origin.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def marks_of_people(columns: Iterable[str]) -> list[str]:
 
 
 def is_usual(column: str) -> bool:
-    """Say whether a name is one that columns have, and hardly a value that people have."""
+    """Say whether a name is usual for a column, and hardly a value of a person."""
     kinds = ("personal", "names", "people", "sensitive")
     return about(column) is not None or any(says(kind, column) for kind in kinds)
 
@@ -195,7 +195,7 @@ def is_usual(column: str) -> bool:
 
 @dataclass(frozen=True)
 class _Words:
-    """A list of words: whole ones, and such that begin or end longer ones."""
+    """A list of words, some of which begin or end longer words."""
 
     whole: frozenset[str]
     begin: tuple[str, ...]
@@ -203,7 +203,7 @@ class _Words:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> _Words:
-        """Make a list of words as a file has them."""
+        """Build a list from words in file notation."""
         listed = [(word, _plain(word)) for word in words]
         return cls(
             frozenset(plain for _, plain in listed),
@@ -246,11 +246,11 @@ def _special() -> dict[str, _Words]:
 
 
 @cache
-def _undivided() -> tuple[str, ...]:
+def _unspaced_words() -> tuple[str, ...]:
     """Return the listed words of scripts without blanks, the longest first."""
     every = [*_lists().values(), *_subjects().values(), *_special().values()]
-    found = {word for words in every for word in words.whole if len(word) > 1 and _UNDIVIDED.match(word)}
-    return tuple(sorted(found, key=lambda word: (-len(word), word)))
+    words = {word for lists in every for word in lists.whole if len(word) > 1 and _UNDIVIDED.match(word)}
+    return tuple(sorted(words, key=lambda word: (-len(word), word)))
 
 
 @cache
@@ -259,7 +259,7 @@ def _concept(word: str) -> str | None:
 
 
 def _is_short(word: str) -> bool:
-    """Say whether a word of a script with small and large letters has one or two of them."""
+    """Say whether a word has one or two letters, in a script with upper and lower case."""
     return len(word) <= _SHORT and word.lower() != word.upper()
 
 
@@ -268,7 +268,7 @@ def _first(words: _Words, parts: list[str]) -> str | None:
 
 
 def _together(parts: list[str]) -> list[str]:
-    """Return every two neighbours as one word, and all words as one."""
+    """Return the joined pairs of neighbours, and all words joined."""
     pairs = [first + second for first, second in pairwise(parts)]
     return [*pairs, "".join(parts)] if len(parts) > 1 else []
 
@@ -277,22 +277,22 @@ def _together(parts: list[str]) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """Return a listed word as `tokens` gives it."""
+    """Return a listed word in the form of `tokens`."""
     return _without_article(_NO_LETTERS.sub("", _without_accents(word)).lower())
 
 
 def _without_accents(text: str) -> str:
     if text.isascii():
         return text
-    kept: list[str] = []
+    signs: list[str] = []
     accented = False
     for sign in unicodedata.normalize("NFKD", text.translate(_LETTERS)):
         if unicodedata.combining(sign):
-            kept += [] if accented else [sign]
+            signs += [] if accented else [sign]
         else:
             accented = any(low <= ord(sign) <= high for low, high in _ACCENTED)
-            kept.append(sign)
-    return unicodedata.normalize("NFC", "".join(kept))
+            signs.append(sign)
+    return unicodedata.normalize("NFC", "".join(signs))
 
 
 def _without_article(word: str) -> str:
@@ -300,22 +300,22 @@ def _without_article(word: str) -> str:
 
 
 def _case(letter: str) -> str:
-    """Return a sign for how a letter is written: large, small, without blanks between words, or otherwise."""
+    """Return a letter's class: upper case, lower case, unspaced script, or other."""
     if _UNDIVIDED.match(letter):
         return "u"
     return "A" if letter.isupper() else "a" if letter.islower() else "o"
 
 
-def _divided(run: str) -> list[str]:
-    """Divide a text without blanks into listed words, the longest first, and the rest between them."""
-    found: list[str] = []
+def _split_unspaced(run: str) -> list[str]:
+    """Split a text without blanks into listed words, the longest first, and the rest between."""
+    words: list[str] = []
     between = place = 0
     while place < len(run):
-        word = next((word for word in _undivided() if run.startswith(word, place)), None)
+        word = next((word for word in _unspaced_words() if run.startswith(word, place)), None)
         if word is None:
             place += 1
             continue
-        found += [run[between:place]] if between < place else []
-        found.append(word)
+        words += [run[between:place]] if between < place else []
+        words.append(word)
         place = between = place + len(word)
-    return found + ([run[between:]] if between < len(run) else [])
+    return words + ([run[between:]] if between < len(run) else [])

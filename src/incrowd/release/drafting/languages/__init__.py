@@ -69,7 +69,7 @@ class Language:
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """Return the words of all languages; they are read once.
+    """Return the words of all languages, from a cache.
 
     Examples
     --------
