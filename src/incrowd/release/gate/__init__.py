@@ -1,1 +1,1 @@
-"""The gate before a release: its points, the one verdict, and the answers that a policy gives."""
+"""The gate before a release: points, the verdict, and a policy's answers."""

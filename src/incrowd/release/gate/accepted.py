@@ -1,4 +1,4 @@
-"""The answers that a policy gives to points of a verdict."""
+"""The answers of a policy to points of a verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incrowd.release.gate.kinds import ANSWERABLE, KINDS
 
 @dataclass(frozen=True)
 class Accepted:
-    """A point of a verdict that the owner of the data has looked at and accepts.
+    """A point of a verdict that the owner of the data accepts.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Accepted:
 
     @classmethod
     def read(cls, text: str) -> Accepted:
-        """Read an answer as an option has it: ``POINT=REASON``, or ``POINT:COLUMN=REASON``.
+        """Read an answer in option form: ``POINT=REASON``, or ``POINT:COLUMN=REASON``.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The points of the texts of one column that leaves, whoever reads the column."""
+"""The points of the texts of one released column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GENERALIZED = r"^[\[\](){<>]|\*| or (less|more|earlier|later)$"
 
 
 def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.int64]] | None:
-    """Return the distinct texts of a column and their records; None where its values are no texts.
+    """Return the distinct texts of a column with counts, or None if the values are not texts.
 
     Numbers with decimals and moments are left out, also where a file of texts holds them: they neither name
     nor reach a person. The texts are in order, so that whoever reads the column looks at the same ones.
@@ -32,8 +32,8 @@ def texts_of(values: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, N
         return None
     if values.dtype in (pl.Boolean, pl.Null):
         return None
-    known = values.is_not_null()
-    texts, counts = values.filter(known).cast(pl.String), counts[known.to_numpy()]
+    has_value = values.is_not_null()
+    texts, counts = values.filter(has_value).cast(pl.String), counts[has_value.to_numpy()]
     if len(texts) and (_are_decimals(texts) or texts.str.contains(_MOMENT).all()):
         return None
     order = texts.arg_sort()
@@ -57,7 +57,7 @@ def are_numbers(values: pl.Series) -> bool:
 
 
 def ungeneralized(texts: pl.Series, counts: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.int64]]:
-    """Leave out the cells that a generalization wrote."""
+    """Leave out the cells written by a generalization."""
     plain = ~texts.str.contains(_GENERALIZED)
     return texts.filter(plain), counts[plain.to_numpy()]
 
@@ -88,9 +88,9 @@ def points_of_texts(
     if masks:
         phrases = {sign.name: sign.text for sign in SIGNS}
         records = {phrases[sign]: int(counts[mask].sum()) for sign, mask in masks.items()}
-        together = int(counts[np.logical_or.reduce(list(masks.values()))].sum())
+        personal_records = int(counts[np.logical_or.reduce(list(masks.values()))].sum())
         shares = {sign: (number, number / rows) for sign, number in records.items()}
-        yield wording.personal_text(name, shares, together / rows)
+        yield wording.personal_text(name, shares, personal_records / rows)
     if is_free_text(texts, rows):
         yield wording.free_text(name, int(counts.sum()) / rows)
     separator = separator_of(texts) if compared else None

@@ -1,4 +1,4 @@
-"""The kinds of points that a verdict is made of."""
+"""The kinds of points in a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A point of the verdict of one release, and the answers to points."""
+"""A point of a verdict, and the answers to points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incrowd.release.gate.kinds import KINDS, State
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a verdict: a limit that fails, or a danger or loss that somebody has to answer for.
+    """A point of a verdict: a failed limit, or a danger or loss that needs an answer.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ class Point:
 
     @property
     def state(self) -> State:
-        """The verdict that follows from this point alone: ``broken``, ``open``, or ``holds`` if accepted."""
+        """The verdict by this point alone: ``broken``, ``open``, or ``holds`` if accepted."""
         if KINDS[self.name].broken:
             return "broken"
         return "open" if self.why is None else "holds"
 
     @property
     def answer(self) -> str:
-        """The option or the entry of a policy that accepts the point; empty where nobody can accept it."""
+        """The option or policy entry that accepts the point, or "" for an unacceptable point."""
         if not KINDS[self.name].accepted:
             return ""
         about = f":{self.columns[0]}" if self.columns else ""
@@ -80,7 +80,7 @@ class Point:
         return f"{self.name}: {self.text} {end}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON, without any value of the table."""
         return {
             "point": self.name,
             "columns": list(self.columns),
@@ -93,7 +93,7 @@ class Point:
 
 
 def answered(points: Iterable[Point], answers: Iterable[Accepted]) -> tuple[Point, ...]:
-    """Return points in the order of their kinds, with the reasons for which answers accept them."""
+    """Return points in the order of kinds, with the reasons of accepting answers."""
     answers = tuple(answers)
     return tuple(
         replace(point, why=next((each.why for each in answers if _is_about(each, point)), None))
@@ -102,7 +102,7 @@ def answered(points: Iterable[Point], answers: Iterable[Accepted]) -> tuple[Poin
 
 
 def in_order(points: Iterable[Point]) -> list[Point]:
-    """Return points in the order of their kinds."""
+    """Return points in the order of kinds."""
     order = list(KINDS)
     return sorted(points, key=lambda point: order.index(point.name))
 

@@ -1,4 +1,4 @@
-"""The one verdict of a release: it holds, is open, or is broken."""
+"""The verdict on a release: holds, open or broken."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKS = {"holds": "HOLDS", "open": "OPEN", "broken": "BROKEN"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """The state of a release, by its points: every door of the program says the same.
+    """The state of a release, derived from the points.
 
     - ``broken``: a limit, or a clause of the rule profile, is not met. Nothing may leave.
     - ``open``: a point waits for an answer. Nothing leaves unless somebody says so.
@@ -66,12 +66,12 @@ class Verdict:
 
     @property
     def accepted(self) -> tuple[Point, ...]:
-        """The points that the policy accepts, each with its reason."""
+        """The points that the policy accepts, each with a reason."""
         return tuple(point for point in self.points if point.state == "holds")
 
     @property
     def text(self) -> str:
-        """The verdict in one sentence; every face says it in these words."""
+        """The verdict as a sentence."""
         mark = _MARKS[self.state]
         if self.broken:
             return f"{mark}: the {self.what} does not satisfy its policy ({_kinds(self.broken)})."
@@ -88,12 +88,12 @@ class Verdict:
         return self.state if self.state != "open" else _number(self.open, "is open", "are open")
 
     def lines(self) -> list[str]:
-        """Return the points as sentences: broken, open and accepted ones; of very many the first."""
+        """Return broken, open and accepted points as sentences, of many only the first."""
         points = (*self.broken, *self.open, *self.accepted)
         return [*(point.sentence() for point in points[:LISTED]), *_more(points)]
 
     def refuse(self, *, only_broken: bool = False) -> None:
-        """Refuse a release that does not hold; with `only_broken` one with open points passes.
+        """Refuse a release that does not hold, with `only_broken` only if broken.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Verdict:
         raise VerdictError("\n".join(lines), self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it.
+        """Return plain data for JSON, without any value of the table.
 
         ``not_looked_for`` has the signs of people that texts were not searched for, as a library is absent.
         """
@@ -135,20 +135,20 @@ class Verdict:
 
 
 def _more(points: Sequence[Point]) -> list[str]:
-    """Say how many points are not listed, and of which kinds, if there are any."""
+    """Count the points that are not listed, by kind, if there are any."""
     kinds = Counter(point.name for point in points[LISTED:])
     if not kinds:
         return []
-    named = ", ".join(f"{name} ({count:,})" for name, count in kinds.items())
-    return [f"And {kinds.total():,} more: {named}. Leave out the columns that nobody needs, and run again."]
+    counts = ", ".join(f"{name} ({count:,})" for name, count in kinds.items())
+    return [f"And {kinds.total():,} more: {counts}. Leave out the columns that nobody needs, and run again."]
 
 
 def _number(points: Sequence[Point], one: str, several: str) -> str:
-    """Say how many points do something."""
+    """Return the number of points with a verb in singular or plural."""
     return f"1 point {one}" if len(points) == 1 else f"{len(points):,} points {several}"
 
 
 def _kinds(points: Sequence[Point]) -> str:
-    """Name the points by their kinds and columns; of many the first ones."""
+    """Name the points by kind and column, of many only the first."""
     names = [f"{point.name}: {point.columns[0]}" if point.columns else point.name for point in points]
     return "; ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

@@ -1,7 +1,7 @@
-"""The sentences of points: each kind has one function, and every judge of a release calls it.
+"""The sentences of points, with one function for each kind.
 
 The code that makes a release and the code that verifies it count by themselves. They share these words, so
-that the same figures are said in the same way.
+that the same figures have the same words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def percent(share: float) -> str:
 
 
 def at_most(share: float) -> str:
-    """Write a share that nothing exceeds in percent, rounded up.
+    """Write an upper bound of a share in percent, rounded up.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def at_most(share: float) -> str:
 
 
 def in_words(columns: Sequence[str]) -> str:
-    """Name columns within a sentence; of many the first six, and how many more.
+    """Name columns within a sentence, of many only the first six.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def limit(
 def not_checked(
     model: str, attribute: str | None, attacker: str | None, quantity: str, asked: float
 ) -> Point:
-    """Return the point of a limit that could not be checked; the parameters are those of `limit`."""
+    """Return the point of an unchecked limit, with the parameters of `limit`."""
     return Point(
         "not-checked",
         () if attribute is None else (attribute,),
@@ -128,7 +128,7 @@ def conformity(problem: str) -> Point:
 
 
 def unique_column(name: str, share: float, *, numbers: bool) -> Point:
-    """Return the point of a column in which many records have a value of their own."""
+    """Return the point of a column in which many records have a unique value."""
     return Point(
         "unique-column",
         (name,),
@@ -140,7 +140,7 @@ def unique_column(name: str, share: float, *, numbers: bool) -> Point:
 
 
 def way_out_of_values(name: str, *, numbers: bool) -> str:
-    """Name the changes after which values of a column, which may be numbers, single no record out."""
+    """Name the changes after which values of a column no longer single out records."""
     first = f"Round it ({_treat(name, 'round', '1000')})" if numbers else "Give it a treatment"
     return f"{first}, make it a quasi-identifier, or leave it out."
 
@@ -157,13 +157,15 @@ def unique_together(pairs: Mapping[tuple[str, str], float]) -> Iterator[Point]:
     pairs
         Share of the records that each pair singles out, 0..1.
     """
-    left = dict(pairs)
-    while left:
-        number = Counter(name for pair in left for name in pair)
+    remaining = dict(pairs)
+    while remaining:
+        number = Counter(name for pair in remaining for name in pair)
         first = max(number, key=lambda name: number[name])
-        own = dict(sorted(((p, s) for p, s in left.items() if first in p), key=lambda item: -item[1]))
-        others = [one if other == first else other for one, other in own]
-        share = next(iter(own.values()))
+        with_first = dict(
+            sorted(((p, s) for p, s in remaining.items() if first in p), key=lambda item: -item[1])
+        )
+        others = [one if other == first else other for one, other in with_first]
+        share = next(iter(with_first.values()))
         with_others = f", and so it is with {listed(others[1:], 6)}" if len(others) > 1 else ""
         yield Point(
             "unique-together",
@@ -173,7 +175,7 @@ def unique_together(pairs: Mapping[tuple[str, str], float]) -> Iterator[Point]:
             f"has together{with_others}. Whoever knows both finds the record.",
             f"Make {first} a quasi-identifier, give it a treatment, or leave it out.",
         )
-        left = {pair: share for pair, share in left.items() if first not in pair}
+        remaining = {pair: share for pair, share in remaining.items() if first not in pair}
 
 
 def outlying_value(
@@ -195,8 +197,8 @@ def outlying_value(
     way_out = "Make it a quasi-identifier, or leave it out."
     if limit is not None:
         word, quantile = limit
-        added = f"add {word} = {quantile:g} to its rounding"
-        cut = added if rounded else _treat(name, word, f"{quantile:g}")
+        addition = f"add {word} = {quantile:g} to its rounding"
+        cut = addition if rounded else _treat(name, word, f"{quantile:g}")
         way_out = f"Cut off its {ends[largest]} values ({cut}), make it a quasi-identifier, or leave it out."
     return Point(
         "outlying-value",
@@ -212,7 +214,7 @@ def outlying_value(
 
 
 def _limit_beside(records: int, *, largest: bool) -> tuple[str, float]:
-    """Return the treatment and the quantile that cut off one value: the ten records around it are others."""
+    """Return the treatment and the quantile that cut off a single value."""
     part = next((part for part in (0.01, 0.05, 0.1, 0.25) if part * records >= _BEYOND), 0.5)
     return ("top", 1 - part) if largest else ("bottom", part)
 
@@ -260,7 +262,7 @@ def free_text(name: str, share: float) -> Point:
 
 
 def _not_looked_for() -> str:
-    """Say which signs of people were not looked for, as their libraries are not installed."""
+    """Name the signs of people that were not searched because a library is missing."""
     from incrowd.core.texts import SIGNS
 
     absent = [sign for sign in SIGNS if not sign.available()]
@@ -272,7 +274,7 @@ def _redaction(name: str) -> str:
 
 
 def unread_column(name: str, why: str) -> Point:
-    """Return the point of a column whose texts nobody searched."""
+    """Return the point of a column with unsearched texts."""
     return Point(
         "unread-column",
         (name,),
@@ -314,7 +316,7 @@ def unprotected(name: str, share: float, *, lists: bool = False) -> Point:
 
 
 def derived(other: str, one: str, *, follows: bool) -> Point:
-    """Return the point of a column that tells a generalized one, or follows from it (`follows`)."""
+    """Return the point of a column that determines, or is determined by, a generalized column."""
     text = (
         f"{other} is released as it is, and it follows from {one}, which is generalized."
         if follows
@@ -330,7 +332,7 @@ def derived(other: str, one: str, *, follows: bool) -> Point:
 
 
 def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Point:
-    """Return the point of a column that looks like the id of people who have several rows.
+    """Return the point of a column that looks like the id of people with several rows.
 
     Parameters
     ----------
@@ -356,7 +358,7 @@ def repeated_id(name: str, ids: int, people: Sequence[int] | None = None) -> Poi
 
 
 def untrue_label(name: str, labels: int) -> Point:
-    """Return the point of a hierarchy with values or intervals under an interval that does not hold them."""
+    """Return the point of a hierarchy with values outside the interval above."""
     stand = "1 value or interval stands" if labels == 1 else f"{labels:,} values or intervals stand"
     return Point(
         "untrue-label",
@@ -424,28 +426,28 @@ def nothing_left() -> Point:
 
 
 def suppressed_records(records: int, share: float, models: Sequence[str]) -> Point:
-    """Return the point of suppressed records that leave although they fail models as a class of their own."""
+    """Return the point of released suppressed records that fail models as one class."""
     judged = setting("suppressed='judged'", "--suppressed judged")
-    whom = "1 suppressed record leaves" if records == 1 else f"{records:,} suppressed records leave"
+    subject = "1 suppressed record leaves" if records == 1 else f"{records:,} suppressed records leave"
     return Point(
         "suppressed-records",
         (),
         share,
-        f"{whom}, and of them nothing is promised: as a class of their own they fail {listed(models)}. "
+        f"{subject}, and of them nothing is promised: as a class of their own they fail {listed(models)}. "
         "Whoever fits no class is among them.",
         f"Leave them out where they fail ({judged}).",
     )
 
 
 def few_matches(records: int, share: float, least: int) -> Point:
-    """Return the point of people with suppressed cells whom too few released records fit."""
+    """Return the point of people with suppressed cells and too few matching released records."""
     value = setting("wildcards='value'", "--wildcards value", 'wildcards = "value"')
-    whom = "1 record of the table has" if records == 1 else f"{records:,} records of the table have"
+    subject = "1 record of the table has" if records == 1 else f"{records:,} records of the table have"
     return Point(
         "few-matches",
         (),
         share,
-        f"{whom} values that fit fewer than {least} released records, since a * counts as any value "
+        f"{subject} values that fit fewer than {least} released records, since a * counts as any value "
         "there. Whoever knows all values of such a person finds the record with a probability above "
         f"1/{least}.",
         f"Let a * count as a value ({value}), so that everybody fits {least} records.",
@@ -453,7 +455,7 @@ def few_matches(records: int, share: float, least: int) -> Point:
 
 
 def clause(name: str, text: str, detail: str, *, unanswered: bool) -> Point:
-    """Return the point of a clause of a profile that is not met, or that lacks an answer (`unanswered`)."""
+    """Return the point of a clause of a profile that is not met or lacks an answer."""
     return Point(
         "unanswered-clause" if unanswered else "clause",
         (),

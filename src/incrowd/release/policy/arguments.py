@@ -1,4 +1,4 @@
-"""Arguments of callers for models, algorithms and schemas, and the slips that are understood or named."""
+"""Arguments for models, algorithms and schemas, with errors that name common slips."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.search import ALGORITHMS, Algorithm
 
 
-def as_models(given: object) -> tuple[PrivacyModel, ...]:
-    """Return privacy models: one, several, or their texts.
+def as_models(value: object) -> tuple[PrivacyModel, ...]:
+    """Return privacy models from one or several models or texts.
 
     Raises
     ------
@@ -25,17 +25,17 @@ def as_models(given: object) -> tuple[PrivacyModel, ...]:
     >>> as_models("k-anonymity:5")
     (KAnonymity(k=5),)
     """
-    found = []
-    for each in _several(given):
-        model = MODELS.parse(each) if isinstance(each, str) else _made(each, "models")
+    models = []
+    for each in _several(value):
+        model = MODELS.parse(each) if isinstance(each, str) else _instance(each, "models")
         if not isinstance(model, PrivacyModel):
             raise ParameterError(f"models: {type(each).__name__} is no privacy model; use ic.KAnonymity(5)")
-        found.append(model)
-    return tuple(found)
+        models.append(model)
+    return tuple(models)
 
 
-def as_algorithm(given: object) -> Algorithm:
-    """Return an algorithm: itself, its text, or its class where it needs no parameter.
+def as_algorithm(value: object) -> Algorithm:
+    """Return an algorithm from an instance, a text, or a class without required parameters.
 
     Raises
     ------
@@ -46,25 +46,25 @@ def as_algorithm(given: object) -> Algorithm:
     >>> as_algorithm("mondrian").name
     'mondrian'
     """
-    made = ALGORITHMS.parse(given) if isinstance(given, str) else _made(given, "algorithm")
-    if not isinstance(made, Algorithm):
+    algorithm = ALGORITHMS.parse(value) if isinstance(value, str) else _instance(value, "algorithm")
+    if not isinstance(algorithm, Algorithm):
         raise ParameterError(
-            f"algorithm: {type(given).__name__} is no algorithm; use ic.Mondrian() or 'mondrian'"
+            f"algorithm: {type(value).__name__} is no algorithm; use ic.Mondrian() or 'mondrian'"
         )
-    return made
+    return algorithm
 
 
-def as_algorithms(given: object) -> tuple[Algorithm, ...]:
-    """Return algorithms: one or several, as in `as_algorithm`."""
-    return tuple(as_algorithm(each) for each in _several(given))
+def as_algorithms(value: object) -> tuple[Algorithm, ...]:
+    """Return algorithms from a single value or several, as in `as_algorithm`."""
+    return tuple(as_algorithm(each) for each in _several(value))
 
 
-def as_numbers(given: object) -> Sequence[Any]:
-    """Return numbers: one or several."""
-    return list(given) if isinstance(given, Iterable) else [given]
+def as_numbers(value: object) -> Sequence[Any]:
+    """Return a sequence of numbers from a single number or several."""
+    return list(value) if isinstance(value, Iterable) else [value]
 
 
-def as_schema(given: object, whole: str = "") -> Schema:
+def as_schema(value: object, whole: str = "") -> Schema:
     """Return a schema.
 
     Parameters
@@ -77,26 +77,26 @@ def as_schema(given: object, whole: str = "") -> Schema:
     SchemaError
         When it is none.
     """
-    if isinstance(given, Schema):
-        return given
+    if isinstance(value, Schema):
+        return value
     message = f"schema must be a Schema{whole}, e.g. ic.Schema(quasi=['age', 'zip'], sensitive=['disease'])"
-    if isinstance(given, str) or hasattr(given, "__fspath__"):
+    if isinstance(value, str) or hasattr(value, "__fspath__"):
         message += "; read a policy file with ic.Policy.read(path)"
-    raise SchemaError(f"{message}; this is a {type(given).__name__}")
+    raise SchemaError(f"{message}; this is a {type(value).__name__}")
 
 
-def _several(given: object) -> list[object]:
-    alone = isinstance(given, str | type | Configured) or not isinstance(given, Iterable)
-    return [given] if alone else list(given)  # type: ignore[call-overload]
+def _several(value: object) -> list[object]:
+    alone = isinstance(value, str | type | Configured) or not isinstance(value, Iterable)
+    return [value] if alone else list(value)  # type: ignore[call-overload]
 
 
-def _made(given: object, argument: str) -> object:
-    """Return an entry; a class that needs no parameter is called."""
-    if not (isinstance(given, type) and issubclass(given, Configured)):
-        return given
-    if needed := given.needed():
+def _instance(value: object, argument: str) -> object:
+    """Return a value, or the instance of a class without required parameters."""
+    if not (isinstance(value, type) and issubclass(value, Configured)):
+        return value
+    if needed := value.needed():
         written = ", ".join(f"{name}=..." for name in needed)
         raise ParameterError(
-            f"{argument}: {given.__name__} is a class; give it its parameters, ic.{given.__name__}({written})"
+            f"{argument}: {value.__name__} is a class; give it its parameters, ic.{value.__name__}({written})"
         )
-    return given()
+    return value()

@@ -1,4 +1,4 @@
-"""Rows of a person that can be joined: limits then have to hold for whole histories."""
+"""Models for linked rows of a person, with limits on whole histories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[PrivacyModel, ...]:
-    """Return models with their conditions on whole histories beside them, where rows can be joined.
+    """Return models with additional conditions on whole histories, if rows can be joined.
 
     Whoever joins the rows of a person knows all of them. So as many people as a class needs have to share
     each history. Examples: k-anonymity with k=5, or maximum-risk with 0.2, asks for 5.
@@ -37,12 +37,12 @@ def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[Privac
     k = max((_size(model) for model in models), default=1)
     if k == 1:
         return tuple(models)
-    kept = (model for model in models if not (isinstance(model, KMAnonymity) and model.power == 0))
-    return (*kept, KMAnonymity(k, 0))
+    others = (model for model in models if not (isinstance(model, KMAnonymity) and model.power == 0))
+    return (*others, KMAnonymity(k, 0))
 
 
 def with_histories(policy: Policy, *, searching: bool = True) -> Policy:
-    """Return a policy with the conditions of its models on whole histories; see `of_histories`.
+    """Return a policy with conditions on whole histories, as `of_histories` adds.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def with_histories(policy: Policy, *, searching: bool = True) -> Policy:
 
 
 def refuse_unlinked(schema: Schema, *, several: bool) -> None:
-    """Refuse to release pseudonyms of people with several rows while limits hold for single rows alone.
+    """Refuse pseudonyms of people with several rows if limits hold for single rows only.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def refuse_unlinked(schema: Schema, *, several: bool) -> None:
 
 
 def _size(model: PrivacyModel) -> int:
-    """Return how many people have to share a class, 1 where the model does not say."""
+    """Return the number of people that must share a class, or 1 if the model has none."""
     parts = (part for part in model.parts() if isinstance(part, IdentityModel))
     return max((part.least_size for part in parts), default=1)
 

@@ -123,12 +123,12 @@ class Policy:
         return f"Policy({len(self.schema.attributes)} columns; {models}; {self.algorithm.name})"
 
     def _repr_html_(self) -> str:
-        asked = {
+        summary = {
             "models": list(dict.fromkeys(model.name for model in self.models)),
             "algorithm": self.algorithm.name,
             "max_suppression": self.max_suppression,
         }
-        return document(repr(self), asked) + self.schema._repr_html_()
+        return document(repr(self), summary) + self.schema._repr_html_()
 
     def __post_init__(self) -> None:
         as_schema(self.schema)
@@ -150,7 +150,7 @@ class Policy:
 
     @property
     def written(self) -> Schema:
-        """The schema in which every quasi-identifier has the style and the ends that its cells get."""
+        """The schema with the final style and ends of every quasi-identifier."""
         return self.schema.with_attributes(
             replace(
                 attribute,
@@ -163,7 +163,7 @@ class Policy:
         )
 
     def with_levels(self, levels: Mapping[str, int]) -> Policy:
-        """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
+        """Fix the levels of some quasi-identifiers, with `Optimal` if the algorithm has no levels.
 
         Raises
         ------
@@ -184,15 +184,15 @@ class Policy:
         return replace(self, schema=schema, algorithm=algorithm)
 
     def with_models(self, models: Sequence[PrivacyModel]) -> Policy:
-        """Add models; each takes the place of those of the same name."""
+        """Add models, each in place of models of the same name."""
         models = as_models(models)
-        named = {model.name for model in models}
-        kept = (model for model in self.models if model.name not in named)
-        return replace(self, models=(*kept, *models))
+        names = {model.name for model in models}
+        others = (model for model in self.models if model.name not in names)
+        return replace(self, models=(*others, *models))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
-        """Read a TOML file; hierarchy files are found relative to it.
+        """Read a TOML file, with hierarchy files relative to the file.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Policy:
         """Read the content of a TOML file."""
         from incrowd.release.policy.policy_file import validate
 
-        checked = validate(document, source)
+        file = validate(document, source)
         try:
             schema = Schema.of(
                 (
@@ -233,30 +233,30 @@ class Policy:
                         ends=column.ends,
                         grid=column.grid,
                     )
-                    for name, column in checked.columns.items()
+                    for name, column in file.columns.items()
                 ),
-                null_values=checked.null_values,
-                unlisted=checked.unlisted,
-                linked=checked.linked,
+                null_values=file.null_values,
+                unlisted=file.unlisted,
+                linked=file.linked,
             )
-            algorithm = dict(checked.algorithm)
-            values = {name: getattr(checked, name) for name in SETTINGS}
+            algorithm = dict(file.algorithm)
+            values = {name: getattr(file, name) for name in SETTINGS}
             settings = {name: value for name, value in values.items() if value is not None}
             for name, (version, default) in EARLIER_DEFAULTS.items():
-                if checked.version < version:
+                if file.version < version:
                     settings.setdefault(name, default)
             return cls(
                 schema=schema,
                 models=(
-                    *(_model(settings) for settings in checked.models),
-                    *(_attacker(table) for table in checked.attackers),
+                    *(_model(settings) for settings in file.models),
+                    *(_attacker(table) for table in file.attackers),
                 ),
                 algorithm=ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
-                accepted=tuple(Accepted(table.point, table.column, table.why) for table in checked.accepted),
-                profile=None if checked.profile is None else Choice.of(checked.profile, folder),
-                context=None if checked.context is None else Context.of(checked.context),
-                ledger_epsilon=None if checked.ledger is None else checked.ledger.epsilon,
-                ledger_m=None if checked.ledger is None else checked.ledger.m,
+                accepted=tuple(Accepted(table.point, table.column, table.why) for table in file.accepted),
+                profile=None if file.profile is None else Choice.of(file.profile, folder),
+                context=None if file.context is None else Context.of(file.context),
+                ledger_epsilon=None if file.ledger is None else file.ledger.epsilon,
+                ledger_m=None if file.ledger is None else file.ledger.m,
                 **settings,
             )
         except InputError as error:
@@ -297,14 +297,14 @@ class Policy:
         if self.context is not None:
             lines += ["", "[context]", *toml_settings(self.context.settings)]
         ledger = {"epsilon": self.ledger_epsilon, "m": self.ledger_m}
-        if asked := {name: limit for name, limit in ledger.items() if limit is not None}:
-            lines += ["", "[ledger]", *toml_settings(asked)]
+        if limits := {name: limit for name, limit in ledger.items() if limit is not None}:
+            lines += ["", "[ledger]", *toml_settings(limits)]
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
         lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"
 
     def write(self, path: str | os.PathLike[str], *, private: bool = True, force: bool = False) -> None:
-        """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it.
+        """Write the policy file, and hierarchies without a recipe into ``hierarchies/`` beside the file.
 
         The leaves of the hierarchies are raw values, so nobody else may read the files (modes 0600 and 0700)
         unless `private` is false.
@@ -353,19 +353,19 @@ def _profile_lines(chosen: Choice) -> list[str]:
         if chosen.settings.get(table):
             lines += ["", f"[profile.{table}]", *toml_settings(chosen.settings[table])]
     for each in chosen.attested.values():
-        said = {"clause": each.clause, "by": each.by, "on": each.on.isoformat(), "says": each.says}
-        lines += ["", "[[profile.attested]]", *toml_settings(said)]
+        entry = {"clause": each.clause, "by": each.by, "on": each.on.isoformat(), "says": each.says}
+        lines += ["", "[[profile.attested]]", *toml_settings(entry)]
     return lines
 
 
 def terms_of(policy: Policy) -> dict[str, Any]:
-    """Return the terms of a policy, as reports of a release begin.
+    """Return the terms of a policy for the beginning of a report.
 
     These are the algorithm, the models, the limit of suppression, wildcards and the ends of ranges, also
     those of the columns that have ends of their own.
     """
-    own = {each.name for each in policy.schema.quasi if each.ends is not None or each.rounded}
-    column_ends = {each.name: each.ends for each in policy.written.quasi if each.name in own}
+    columns = {each.name for each in policy.schema.quasi if each.ends is not None or each.rounded}
+    column_ends = {each.name: each.ends for each in policy.written.quasi if each.name in columns}
     return {
         "algorithm": str(policy.algorithm),
         "models": [str(model) for model in policy.models],
@@ -378,13 +378,13 @@ def terms_of(policy: Policy) -> dict[str, Any]:
 
 
 def hierarchy_files(path: Path) -> list[Path]:
-    """Return the hierarchy files that a policy file names; none where it cannot be read."""
+    """Return the hierarchy files named in a policy file, or none if unreadable."""
     from incrowd.release.policy.policy_file import read_toml
 
     try:
         columns = read_toml(path)["columns"].values()
-        named = [each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
-        return [path.parent / file for file in named if "\0" not in file]
+        names = [each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
+        return [path.parent / file for file in names if "\0" not in file]
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return []
 
@@ -409,7 +409,7 @@ def _model(settings: Mapping[str, Any]) -> PrivacyModel:
 
 
 def _attacker(table: AttackerTable) -> Attacker:
-    """Make an attacker of a table: its models, and those that have a short option by that letter."""
+    """Build an attacker from a table, with models by full settings or by short options."""
     short = {model.shorthand: model for model in MODELS if model.shorthand}
     models = [_model(settings) for settings in table.models]
     for letter, limit in (table.model_extra or {}).items():
@@ -423,7 +423,7 @@ def _attacker(table: AttackerTable) -> Attacker:
 
 
 def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[str]:
-    """Write the table of a column; a hierarchy that is a tree stands in a file."""
+    """Write the table of a column, with a reference to the file of a tree."""
     from incrowd.core.hierarchy import Builder
 
     lines = ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
@@ -466,7 +466,7 @@ def _attacker_lines(attacker: Attacker) -> list[str]:
 
 
 def toml_key(name: str) -> str:
-    """Write a key, quoted where it has to be."""
+    """Write a key, quoted if necessary."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 

@@ -1,4 +1,4 @@
-"""The shape of a policy file, checked by pydantic; imported only when one is read."""
+"""The shape of a policy file, checked by pydantic and imported only on reading."""
 
 from __future__ import annotations
 
@@ -217,21 +217,21 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path}: not readable as TOML (a number of too many digits)") from None
 
 
-def _renewed(document: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Turn a document of version 1 into one of this version, and say which settings changed their meaning."""
-    renewed = dict(document)
-    if renewed.get("version") != 1 or type(renewed["version"]) is not int:
-        return renewed
-    shuffled = renewed.pop("shuffle", False)
+def _upgraded(document: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Convert a document of version 1 to this version, with a warning on changed meanings."""
+    upgraded = dict(document)
+    if upgraded.get("version") != 1 or type(upgraded["version"]) is not int:
+        return upgraded
+    shuffled = upgraded.pop("shuffle", False)
     if not isinstance(shuffled, bool):
         raise PolicyError(f"{source}: shuffle: must be true or false")
-    if not shuffled and "keep_order" not in renewed:
+    if not shuffled and "keep_order" not in upgraded:
         warnings.warn(
             f"{source} is of version 1. Rows now come in a random order. Write version = 2, and "
             "keep_order = true if they must keep theirs",
             stacklevel=2,
         )
-    return renewed
+    return upgraded
 
 
 def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
@@ -248,37 +248,37 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if questions := _questions(document, what):
             raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
     try:
-        checked: PolicyFile = PolicyFile.model_validate(_renewed(document, source))
+        file: PolicyFile = PolicyFile.model_validate(_upgraded(document, source))
     except ValidationError as error:
-        raise PolicyError(f"{source}: {_in_words(error)}") from None
-    if not checked.models and not checked.attackers:
+        raise PolicyError(f"{source}: {_sentences(error)}") from None
+    if not file.models and not file.attackers:
         raise PolicyError(f"{source}: models: name at least one model ([[models]], or [[attackers]])")
-    named_models = [(f"models.{number}", model) for number, model in enumerate(checked.models)]
-    for number, attacker in enumerate(checked.attackers):
+    named_models = [(f"models.{number}", model) for number, model in enumerate(file.models)]
+    for number, attacker in enumerate(file.attackers):
         named_models += [(f"attackers.{number}.models.{n}", model) for n, model in enumerate(attacker.models)]
     for place, model in named_models:
         if not isinstance(model.get("model"), str):
             raise PolicyError(f'{source}: {place}: name the model, e.g. model = "k-anonymity"')
-    return checked
+    return file
 
 
-def _in_words(error: ValidationError) -> str:
-    """Describe the errors in sentences, each once with all columns that it concerns."""
-    found = error.errors(include_url=False)
-    meant: set[tuple[object, ...]] = set()
+def _sentences(error: ValidationError) -> str:
+    """Describe the errors in sentences, each once with all columns concerned."""
+    problems = error.errors(include_url=False)
+    guessed: set[tuple[object, ...]] = set()
     columns_of: dict[str, list[object]] = {}
-    for problem in sorted(found, key=lambda each: each["type"] != "extra_forbidden"):
+    for problem in sorted(problems, key=lambda each: each["type"] != "extra_forbidden"):
         either = problem["loc"][-1] in _UNION and problem["type"] in ("string_type", "dict_type")
         grid = problem["loc"][-2:-1] == ("grid",)
         *table, name = problem["loc"][:-1] if either or grid else problem["loc"]
         column = table[1] if table[:1] == ["columns"] and table[1:] else None
         if problem["type"] == "extra_forbidden":
-            known = list(_SHAPES.get(table[0] if table else "", PolicyFile).model_fields)
-            near = did_you_mean(name, known)
-            meant.add((*table, near.partition("'")[2].partition("'")[0]))
+            settings = list(_SHAPES.get(table[0] if table else "", PolicyFile).model_fields)
+            near = did_you_mean(name, settings)
+            guessed.add((*table, near.partition("'")[2].partition("'")[0]))
             where = f" in [{table[0]}]" if table and column is None else ""
-            wrong = f"there is no setting {quoted(name)}{where}{near or '; there are ' + ', '.join(known)}"
-        elif (*table, name) in meant:
+            wrong = f"there is no setting {quoted(name)}{where}{near or '; there are ' + ', '.join(settings)}"
+        elif (*table, name) in guessed:
             continue
         else:
             place = ".".join(map(str, [*table[0 if column is None else 2 :], name]))
@@ -306,7 +306,7 @@ def _must(problem: Any) -> str:
 
 
 def _questions(document: Mapping[str, Any], what: str) -> list[str]:
-    """Name the columns of which a draft asks for a setting."""
+    """Return the columns of which a draft asks for a setting."""
     columns = document.get("columns")
     if not isinstance(columns, Mapping):
         return []

@@ -1,4 +1,4 @@
-"""The JSON schema of a policy file, made from its shape and from the registries."""
+"""The JSON schema of a policy file, built from the pydantic models and the registries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def policy_schema() -> Schema:
     settings = shape["properties"]
     settings["version"] |= {"enum": list(VERSIONS)}
     settings["others"] = settings["unlisted"] | {"description": "the earlier name of unlisted"}
-    definitions |= {model.name: _named(model, "model") for model in MODELS}
+    definitions |= {model.name: _entry(model, "model") for model in MODELS}
     settings["models"]["items"] = _one_of(MODELS)
     settings["algorithm"] = {
         "oneOf": list(_algorithms()),
@@ -76,15 +76,15 @@ def policy_schema() -> Schema:
 
 
 def _plain(node: Any) -> Any:
-    """Leave out the titles, which repeat the names, and null, which TOML does not have."""
+    """Remove the titles, which repeat the names, and null, which TOML does not have."""
     if isinstance(node, list):
         return [_plain(each) for each in node]
     if not isinstance(node, dict):
         return node
-    if isinstance(some := node.get("anyOf"), list):
-        kept = [_plain(each) for each in some if each != {"type": "null"}]
+    if isinstance(options := node.get("anyOf"), list):
+        alternatives = [_plain(each) for each in options if each != {"type": "null"}]
         node = {key: value for key, value in node.items() if key != "anyOf"}
-        node |= kept[0] if len(kept) == 1 else {"anyOf": kept}
+        node |= alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
     return {
         key: _plain(value)
         for key, value in node.items()
@@ -122,10 +122,10 @@ def _parameters(entry: type[Configured]) -> dict[str, Schema]:
 
 
 def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str = "") -> Schema:
-    """Return a table of these settings and no others."""
-    described = {"description": about} if about else {}
+    """Return the schema of a table with these settings and no others."""
+    description = {"description": about} if about else {}
     return {
-        **described,
+        **description,
         "type": "object",
         "properties": dict(settings),
         "required": list(required),
@@ -133,20 +133,20 @@ def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str =
     }
 
 
-def _named(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> Schema:
-    """Return the table of a registered entry, whose name stands under `key`."""
+def _entry(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> Schema:
+    """Return the table of a registered entry, with the name under `key`."""
     required = entry.needed() if may_lack_it else [key, *entry.needed()]
     return _table({key: {"const": entry.name}, **_parameters(entry)}, required, entry.summary)
 
 
 def _algorithms() -> Iterator[Schema]:
-    """Yield the table of each algorithm; without a name it is Mondrian's."""
+    """Yield the table of each algorithm, with Mondrian as the default."""
     for entry in ALGORITHMS:
-        yield _named(entry, "name", may_lack_it=entry is Mondrian)
+        yield _entry(entry, "name", may_lack_it=entry is Mondrian)
 
 
 def _describe_attackers(table: Schema) -> None:
-    """Say which models an attacker can have, and their short options, as ``k = 20``."""
+    """Add the possible models of an attacker, and the short options, as ``k = 20``."""
     short = {model.shorthand: model for model in MODELS if model.shorthand}
     settings = table["properties"]
     # The others say themselves who knows what.

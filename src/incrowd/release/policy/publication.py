@@ -1,4 +1,4 @@
-"""Documents that may be published: a policy without recoded values, and an account in round figures."""
+"""Documents for publication: a policy without raw values, and an account in rounded figures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OF_RAW = ("before", "utility", "search")
 
 
 def published_account(account: dict[str, Any]) -> dict[str, Any]:
-    """Return an account with two significant digits of all that is measured on raw values."""
+    """Return an account with two significant digits of all figures measured on raw values."""
     return {name: rounded(part) if name in _OF_RAW else part for name, part in account.items()}
 
 
 def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
-    """Return the part of a policy that an auditor needs to check the models on the released table.
+    """Return the part of a policy that an auditor needs to check the released table.
 
     The leaves of a tree are raw values, also those that nobody in the table has. A quasi-identifier keeps its
     hierarchy where that is a recipe that names no values. A sensitive attribute is released as it is, and

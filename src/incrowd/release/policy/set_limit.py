@@ -1,4 +1,4 @@
-"""Cells that list values: a long list, or one of values that hardly anybody shares, hides nobody."""
+"""Checks of cells that list values, since long lists and lists of rare values hide nobody."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_sets(
 
 
 def _names_people(domain: Domain, records: int) -> bool:
-    """Say whether values are words that hardly anybody shares. Numbers are listed where that is asked for."""
+    """Say whether the values are words that hardly any records share."""
     plain = domain.kind == "category" and domain.hierarchy is None
     return plain and is_nearly_unique(domain.size, records)
 
@@ -104,10 +104,10 @@ def _nearly_unique(domain: Domain, records: int) -> UnlistableError:
     return error
 
 
-def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListError:
+def _too_long(domain: Domain, subject: str, longest: int, limit: int) -> LongListError:
     allow = setting(f"set_limit={longest}", f"--set-limit {longest}", f"set_limit = {longest}")
     error = LongListError(
-        f"column {domain.name!r}: {who} a list of up to {longest:,} values, and a list of more than "
+        f"column {domain.name!r}: {subject} a list of up to {longest:,} values, and a list of more than "
         f"{limit:,} is no generalization; {_ways(domain.name)}, or allow such lists with {allow}"
     )
     error.column, error.longest = domain.name, longest
@@ -116,7 +116,7 @@ def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListErr
 
 def _ways(column: str) -> str:
     # The draft of init has a hierarchy for every column of codes.
-    drafted = setting("", "; incrowd init drafts one")
+    init_hint = setting("", "; incrowd init drafts one")
     prefix, flat = (shlex.quote(f"{column}={recipe}") for recipe in ("prefix", "flat"))
     hierarchy = setting(
         "a prefix for codes, a flat one for the value or *",
@@ -124,6 +124,6 @@ def _ways(column: str) -> str:
         "hierarchy = { prefix = true } for codes, hierarchy = { flat = true } for the value or *",
     )
     return (
-        f"give the column a hierarchy ({hierarchy}{drafted}), declare "
+        f"give the column a hierarchy ({hierarchy}{init_hint}), declare "
         "what it is (kind, format), or drop it (identifying)"
     )

@@ -1,4 +1,4 @@
-"""The settings at the top of a policy file, each declared once: its values, meaning and default."""
+"""The settings at the top of a policy file, with values, meaning and default."""
 
 from __future__ import annotations
 

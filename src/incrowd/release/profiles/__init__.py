@@ -110,7 +110,7 @@ class Profile:
 
     @property
     def full_name(self) -> str:
-        """Name and version, as a policy has them."""
+        """Name and version in policy notation."""
         return f"{self.name}@{self.version}"
 
     def clause(self, id_: str) -> Clause:
@@ -120,11 +120,11 @@ class Profile:
         ------
         PolicyError
         """
-        found = {each.id: each for each in self.clauses}
-        if id_ not in found:
-            near = did_you_mean(id_, found)
-            raise PolicyError(f"{self.full_name} has no clause {id_!r}; there are {named(found, 30)}{near}")
-        return found[id_]
+        clauses = {each.id: each for each in self.clauses}
+        if id_ not in clauses:
+            near = did_you_mean(id_, clauses)
+            raise PolicyError(f"{self.full_name} has no clause {id_!r}; there are {named(clauses, 30)}{near}")
+        return clauses[id_]
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Attestation:
 
 @dataclass(frozen=True)
 class Choice:
-    """The profile that a policy chose, with its inputs and attestations: ``[profile]``.
+    """The profile of a policy with inputs and attestations: ``[profile]``.
 
     Attributes
     ----------
@@ -246,18 +246,18 @@ class Choice:
         return Choice.of({**self.settings, "attested": entries}, self.folder)
 
     def published(self) -> Choice:
-        """Return the choice for publication: it names files without their folders."""
+        """Return the choice for publication, with file names in place of paths."""
         inputs = self.settings.get("inputs", {})
-        named_only = {key: _file_name(value) for key, value in inputs.items()}
+        file_names = {key: _file_name(value) for key, value in inputs.items()}
         settings = {**self.settings, "name": _file_name(self.settings["name"])}
-        return replace(self, settings=settings | ({"inputs": named_only} if inputs else {}))
+        return replace(self, settings=settings | ({"inputs": file_names} if inputs else {}))
 
     def input(self, name: str) -> Any:
-        """Return an input of the policy; None where it gives none."""
+        """Return an input of the policy, or None."""
         return self.settings.get("inputs", {}).get(name)
 
     def columns(self, clause: Clause, *, cleared: bool = False) -> list[str]:
-        """Return the columns that the policy says a clause is about, or is not about (`cleared`)."""
+        """Return the columns of a clause in the policy's tables, or the cleared columns."""
         table = self.settings.get("cleared" if cleared else "columns", {})
         return list(table.get(clause.id, ()))
 
@@ -279,7 +279,7 @@ def profile_lines(profile: Profile) -> list[str]:
 
 
 def read_profile(name: str, folder: Path = Path()) -> Profile:
-    """Read a built-in profile by its name and version, or a file of a user's own by its path.
+    """Read a built-in profile by name and version, or a file by path.
 
     Parameters
     ----------
@@ -307,10 +307,12 @@ def read_profile(name: str, folder: Path = Path()) -> Profile:
         near = did_you_mean(plain, PROFILES)
         raise PolicyError(f"profile: there is no {plain!r}; there are {', '.join(PROFILES)}{near}")
     text = Path(__file__).with_name(f"{plain}.toml").read_text(encoding="utf-8")
-    found = _profile(text, plain)
-    if version and version != found.version:
-        raise PolicyError(f"profile: {plain} is of {found.version} here, not of {version}: compare the texts")
-    return found
+    profile = _profile(text, plain)
+    if version and version != profile.version:
+        raise PolicyError(
+            f"profile: {plain} is of {profile.version} here, not of {version}: compare the texts"
+        )
+    return profile
 
 
 def _profile(text: str, place: str) -> Profile:
@@ -329,10 +331,10 @@ def _profile(text: str, place: str) -> Profile:
     if not isinstance(inputs, dict) or not all(isinstance(each, str) for each in inputs.values()):
         raise PolicyError(f"profile {place}: [inputs] must be a table of texts")
     refuse_unknown(inputs, INPUTS, f"profile {place}: inputs")
-    found = tuple(_clause(each, place) for each in clauses)
-    if len({each.id for each in found}) < len(found):
+    clauses_read = tuple(_clause(each, place) for each in clauses)
+    if len({each.id for each in clauses_read}) < len(clauses_read):
         raise PolicyError(f"profile {place}: two clauses have one id")
-    return Profile(**texts, inputs=inputs, clauses=found)  # type: ignore[arg-type]
+    return Profile(**texts, inputs=inputs, clauses=clauses_read)  # type: ignore[arg-type]
 
 
 def _clause(data: Any, place: str) -> Clause:
@@ -356,11 +358,11 @@ def _clause(data: Any, place: str) -> Clause:
 
 
 def _file_name(value: Any) -> Any:
-    """Return the last part of a path, whatever system wrote it; anything else stays."""
+    """Return the last part of a path of any system, or another value unchanged."""
     return re.split(r"[\\/]", value)[-1] if isinstance(value, str) else value
 
 
 def _says_something(text: str) -> bool:
-    """Return whether a text has a letter that is seen, and is no mark for an answer to come."""
+    """Return whether a text has a visible letter and is not a placeholder."""
     letters = "".join(each for each in text if each.isalpha() and each not in _FILLERS)
     return bool(letters) and unicodedata.normalize("NFKC", letters).casefold() not in _PLACEHOLDERS

@@ -1,4 +1,4 @@
-"""From the context of a release to the class size that it needs: ``[context]`` of a policy."""
+"""The class size that the context of a release requires: ``[context]`` of a policy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ACQUAINTANCES = 150
 
 @dataclass(frozen=True)
 class Context:
-    """The answers about the context of a release, and the class size that follows.
+    """The answers about the context of a release, and the required class size.
 
     The largest risk in the context is the probability of an attempt times that of its success, which is one
     over the class size. The class size is the smallest that keeps it at or below the threshold. Nobody has to
@@ -85,7 +85,7 @@ class Context:
                 near = did_you_mean(name, _SETTINGS)
                 raise PolicyError(f"context: there is no {name!r}; there are {', '.join(_SETTINGS)}{near}")
         recipient = _one_of(settings, "recipient", RECIPIENTS)
-        known = recipient == "known"
+        is_known = recipient == "known"
         acquaintances = settings.get("acquaintances", _ACQUAINTANCES)
         if type(acquaintances) is not int or acquaintances < 0:
             raise PolicyError("context: acquaintances must be a whole number from 0")
@@ -94,11 +94,11 @@ class Context:
             raise PolicyError("context: threshold must be above 0")
         return cls(
             recipient,
-            _one_of(settings, "controls", LEVELS) if known else "low",
-            _one_of(settings, "motives", LEVELS) if known else "high",
+            _one_of(settings, "controls", LEVELS) if is_known else "low",
+            _one_of(settings, "motives", LEVELS) if is_known else "high",
             acquaintances,
             _share(settings, "prevalence", Fraction(0)),
-            _share(settings, "breaches", None if known else Fraction(0)),
+            _share(settings, "breaches", None if is_known else Fraction(0)),
             threshold,
             settings,
         )
@@ -128,7 +128,7 @@ class Context:
         return max(math.ceil(self.attempt / self.threshold), 1)
 
     def arithmetic(self) -> str:
-        """Return how the class size follows, in a sentence."""
+        """Return the derivation of the class size in a sentence."""
         kinds = "; ".join(f"{name}: {float(share):.4g}" for name, share in self.attempts.items())
         return (
             f"probability of an attempt: {kinds}; the largest is {float(self.attempt):.4g}. "

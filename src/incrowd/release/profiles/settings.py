@@ -1,4 +1,4 @@
-"""Settings of clauses and inputs of policies: their types and ranges, declared once."""
+"""Settings of clauses and inputs of policies, with types and ranges."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ INPUTS: Mapping[str, Setting] = {
 
 
 def refuse_wrong_settings(check: object, settings: Mapping[str, Any], owner: str) -> None:
-    """Refuse an unknown check, and settings that it has not got, lacks or that are wrong.
+    """Refuse an unknown check, and settings that are unknown, missing or wrong.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ def refuse_wrong_settings(check: object, settings: Mapping[str, Any], owner: str
     if not isinstance(check, str) or check not in CHECKS:
         near = did_you_mean(check, CHECKS) if isinstance(check, str) else ""
         raise PolicyError(f"{owner}: there is no check {quoted(check)}; there are {', '.join(CHECKS)}{near}")
-    known = CHECKS[check]
-    refuse_unknown(settings, known, f"{owner}, check {check!r}")
-    for name, each in known.items():
+    declared = CHECKS[check]
+    refuse_unknown(settings, declared, f"{owner}, check {check!r}")
+    for name, each in declared.items():
         if name in settings:
             each.refuse_wrong(settings[name], owner, name)
         elif each.needed:
@@ -148,7 +148,7 @@ def refuse_wrong_settings(check: object, settings: Mapping[str, Any], owner: str
 
 
 def refuse_unknown(data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-    """Refuse names that are not known.
+    """Refuse unknown names.
 
     Raises
     ------
