@@ -71,15 +71,20 @@ def write_anew(path: str, module: str, *arguments: str) -> None:
     Path(path).write_bytes(made)
 
 
+def editable(extra: str) -> tuple[str, ...]:
+    """Return what pip installs: the package with an extra, and the verifier, which no index has yet."""
+    return "--editable", "./verify", "--editable", f".[{extra}]" if extra else "."
+
+
 def install(extra: str) -> None:
     """Make the environment, and install the package with an extra, where that was not done since."""
     mark = VENV / (f".installed-{extra}" if extra else ".installed")
-    project = Path("pyproject.toml")
-    if mark.exists() and mark.stat().st_mtime >= project.stat().st_mtime:
+    projects = (Path("pyproject.toml"), Path("verify", "pyproject.toml"))
+    if mark.exists() and mark.stat().st_mtime >= max(each.stat().st_mtime for each in projects):
         return
     if not BIN.exists():
         run(sys.executable, "-m", "venv", str(VENV))
-    python("-m", "pip", "install", "--quiet", "--editable", f".[{extra}]" if extra else ".")
+    python("-m", "pip", "install", "--quiet", *editable(extra))
     for each in {mark, VENV / ".installed", *([VENV / ".installed-test"] if extra == "dev" else [])}:
         each.touch()
 
@@ -138,7 +143,7 @@ def oldest() -> None:
     uv = (PYTHON, "-m", "uv")
     run(*uv, "venv", "--quiet", "--clear", "--python", PYTHON, str(venv))
     lowest = ("--python", str(venv), "--resolution", "lowest-direct")
-    run(*uv, "pip", "install", "--quiet", *lowest, "--editable", ".[test]")
+    run(*uv, "pip", "install", "--quiet", *lowest, *editable("test"))
     # Old versions warn of what later ones drop, and PySpark before 4.2 leaves its sockets open.
     dropped = ("DeprecationWarning", "FutureWarning", "ResourceWarning")
     ignored = (part for each in dropped for part in ("-W", f"ignore::{each}"))

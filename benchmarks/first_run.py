@@ -63,8 +63,9 @@ class Wheels:
         return [str(self.bin / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
     def install(self, wheel: Path, *more: str) -> tuple[float, float]:
-        """Install a wheel; return how long it takes."""
-        return timed([*self._pip, "install", "--force-reinstall", *more, str(wheel)], self.folder)
+        """Install a wheel and the verifier; return how long it takes."""
+        both = (str(ROOT / "verify"), str(wheel))
+        return timed([*self._pip, "install", "--force-reinstall", *more, *both], self.folder)
 
     def run(self, *arguments: str, fresh: bool) -> tuple[float, float]:
         """Run a command, with no kernel in the cache if `fresh`; return how long it takes."""

@@ -247,9 +247,14 @@ def _serve() -> None:
     import pkgutil
 
     import incrowd
+    import incrowd_verify
 
-    for name in ("release", "faces", "engines", "core", "search", "verification"):
-        for module in pkgutil.walk_packages([f"{incrowd.__path__[0]}/{name}"], f"incrowd.{name}."):
+    folders = {
+        f"incrowd.{name}.": [f"{incrowd.__path__[0]}/{name}"]
+        for name in ("release", "faces", "engines", "core", "search")
+    }
+    for name, places in {**folders, "incrowd_verify.": list(incrowd_verify.__path__)}.items():
+        for module in pkgutil.walk_packages(places, name):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
     for name in ("numpy", "polars", "narwhals", "duckdb"):

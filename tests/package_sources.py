@@ -1,4 +1,4 @@
-"""The package's own files, parsed once a process for all tests that read them."""
+"""The files of the package and of its verifier, parsed once a process for all tests that read them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from functools import cache
 from pathlib import Path
 
 import incrowd
+import incrowd_verify
 
-__all__ = ["PACKAGE", "parsed", "sources"]
+__all__ = ["PACKAGE", "VERIFIER", "parsed", "place", "sources"]
 
 PACKAGE = Path(incrowd.__file__).parent
+VERIFIER = Path(incrowd_verify.__file__).parent
 
 
 @cache
 def sources() -> tuple[Path, ...]:
-    """Every file of Python in the package."""
-    return tuple(sorted(PACKAGE.rglob("*.py")))
+    """Every file of Python in the package and in its verifier."""
+    return (*sorted(PACKAGE.rglob("*.py")), *sorted(VERIFIER.rglob("*.py")))
+
+
+def place(path: Path) -> Path:
+    """Where a file stands in the package, or in the verifier, which is named then."""
+    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else VERIFIER.parent)
 
 
 @cache

@@ -103,7 +103,8 @@ def shell(code: str, where: str) -> None:
             told = errors.getvalue()
         else:
             # The Python of the page is the one that runs the tests.
-            words = re.sub(r"^python\b", shlex.quote(sys.executable), command)
+            words = re.sub(r"^incrowd-verify\b", "python -m incrowd_verify", command)
+            words = re.sub(r"^python\b", shlex.quote(sys.executable), words)
             done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
             status = done.returncode
             told = done.stdout + done.stderr

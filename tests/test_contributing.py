@@ -71,7 +71,7 @@ LINES = ("Add an option", "Add a chart")
 def copied(place: Path) -> Path:
     """Copy all that the checks look at."""
     kept = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "real_files", "cases")
-    for name in ("src", "docs", "tests", "examples", "benchmarks"):
+    for name in ("src", "verify", "docs", "tests", "examples", "benchmarks"):
         shutil.copytree(ROOT / name, place / name, ignore=kept)
     for path in ROOT.iterdir():
         if path.is_file() and not path.name.startswith("."):
@@ -98,7 +98,9 @@ def package(begun) -> Path:
 def call(package: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # Nothing is compiled: the tables are small, and a copy has no machine code yet.
     extra = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    paths = [str(package), *(path for path in extra if path and Path(path) != ROOT / "src")]
+    ours = (ROOT / "src", ROOT / "verify" / "src")
+    others = (path for path in extra if path and Path(path) not in ours)
+    paths = [str(package), str(package.parent / "verify" / "src"), *others]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "1"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -290,7 +292,7 @@ SAID = {
     "verify does not know the treatment 'upper-case'": ("test_contracts.py", "verifier_reads"),
     "say in docs/definitions.md what usual-value does": ("test_contracts.py", "attack_introduces"),
     "say in MAKERS of tests/engine_tables.py": ("test_contracts.py", "every_engine_has_tables"),
-    "write a reader in verification/other_kinds.py": ("faces/cli/test_kinds_of_files.py", "every_kind"),
+    "write a reader in incrowd_verify/other_kinds.py": ("faces/cli/test_kinds_of_files.py", "every_kind"),
     "name it in docs/files.md": ("faces/cli/test_kinds_of_files.py", "pages_and_extras"),
 }
 """What is said as long as a step is missing, and the test that says it: its file and words of its name."""
@@ -335,7 +337,8 @@ def checks(place: Path, chosen: Iterable[tuple[str, str]]) -> str:
 
 def make_docs(place: Path) -> None:
     """Run the commands of `make docs`, without its environment."""
-    environment = os.environ | {"PYTHONPATH": str(place / "src")}
+    paths = f"{place / 'src'}{os.pathsep}{place / 'verify' / 'src'}"
+    environment = os.environ | {"PYTHONPATH": paths}
     run = "import sys, tasks; tasks.PYTHON = sys.executable; tasks.docs()"
     subprocess.run([sys.executable, "-c", run], cwd=place, env=environment, check=True)
 

@@ -17,6 +17,7 @@ import typer
 from pygments.lexers import get_lexer_by_name
 
 import incrowd
+import incrowd_verify
 import page_runner
 from crossed import quick
 from evidence import HEAD, TAIL, Evidence, rows_of, speed_rows
@@ -209,6 +210,8 @@ def test_one_version_stands_in_one_place_and_the_other_files_agree():
     first = re.search(r"^## (\S+)", text_of("CHANGELOG.md"), re.MULTILINE)
     cited = re.search(r"^version: (\S+)$", text_of("CITATION.cff"), re.MULTILINE)
     assert (first and first[1], cited and cited[1]) == (incrowd.__version__, incrowd.__version__)
+    assert incrowd_verify.__version__ == incrowd.__version__
+    assert f"incrowd-verify=={incrowd.__version__}" in project["project"]["dependencies"]
 
 
 def test_changes_are_in_the_usual_order():

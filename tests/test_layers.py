@@ -10,16 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from package_sources import PACKAGE, parsed, sources
+from package_sources import PACKAGE, VERIFIER, parsed, place, sources
 
 WINGS = ("core", "engines", "measures", "search", "release", "attacks", "works", "faces")
 """The wings from the ground up: a file may import from lower wings and from its own."""
 
-GROUND = {"core.errors", "core.lazy", "core.parameters", "core.plugins", "core.progress"}
+VERIFY = "incrowd_verify"
+"""The verifier, a package of its own, which imports nothing of this one."""
+
+GROUND = {
+    *(f"{VERIFY}.{name}" for name in ("errors", "lazy", "parameters")),
+    *(f"core.{name}" for name in ("errors", "lazy", "parameters", "plugins", "progress")),
+}
 """The loose modules that everybody may import."""
 
+TAKERS = {"core.errors", "core.lazy", "core.parameters", "core.treatments.presidio"}
+"""The files below the wing `release` that import something of the verifier: errors, words, names of persons."""
+
 FLOORS = (
-    {"core.kernels", "core.dialects", "core.texts"},
+    {f"{VERIFY}.texts"},
+    {f"{VERIFY}.gate", f"{VERIFY}.profiles"},
+    {VERIFY},
+    {"core.kernels", "core.dialects"},
     {"core.io"},
     {"core.hierarchy", "core.treatments", "core.reading", "core.presentation"},
     {"core.table"},
@@ -27,8 +39,7 @@ FLOORS = (
     {"core.report", "engines", "measures.utility"},
     {"measures.privacy"},
     {"measures.risk", "search"},
-    {"release.gate", "release.profiles"},
-    {"verification"},
+    {"release.verification"},
     {"release.policy", "release.drafting"},
     {"release.accounts"},
     {"release.jobs"},
@@ -45,7 +56,7 @@ CIRCLE = {"core.hierarchy.tree", "core.hierarchy.builders", "core.hierarchy.form
 HEART = {"figures", "models", "quantities", "attribute", "classes", "checks", "demands", "result"}
 """The files of the verifier that decide whether a limit holds."""
 READERS = {
-    "inputs", "tables", "source", "other_kinds", "policy", "spellings", "treatments", "cells", "spans", "recipes",
+    "inputs", "tables", "databases", "source", "other_kinds", "policy", "spellings", "treatments", "cells", "spans", "recipes",
     "tree_files", "persons", "population",
 }  # fmt: skip
 """Files of the verifier that the heart stands on: they read tables, policies, hierarchies and people."""
@@ -57,7 +68,7 @@ QUESTIONS = {
     "Where is a hierarchy read from a file?": "core/hierarchy/formats.py",
     "How does MariaDB quote a name?": "core/dialects/mysql.py",
     "Where is an Excel file read?": "core/io/kinds/excel.py",
-    "How is a telephone number found in a text?": "core/texts/telephone.py",
+    "How is a telephone number found in a text?": "incrowd_verify/texts/telephone.py",
     "Where are the charts of a report drawn?": "core/report/charts.py",
     "What is an equivalence class?": "core/table/classes.py",
     "Where are rows counted in memory?": "engines/memory.py",
@@ -67,7 +78,7 @@ QUESTIONS = {
     "What is prosecutor risk?": "measures/risk/prosecutor.py",
     "Where does Mondrian choose a cut?": "search/mondrian.py",
     "How is a policy file read?": "release/policy/policy_file.py",
-    "Who says that a release holds?": "release/gate/verdict.py",
+    "Who says that a release holds?": "incrowd_verify/gate/verdict.py",
     "Where does `anonymize` begin?": "release/jobs/anonymize.py",
     "Where is an earlier release remembered?": "release/jobs/ledger",
     "How many people does singling out reach?": "attacks/singling_out.py",
@@ -83,7 +94,7 @@ def modules() -> dict[str, Path]:
     """Every module by its name below the package; the package itself is the empty text."""
     by_name = {}
     for path in sources():
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        parts = place(path).with_suffix("").parts
         by_name[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return by_name
 
@@ -102,15 +113,18 @@ def imports_of(module: str) -> frozenset[str]:
             continue
         for name in names:
             package, _, rest = name.partition(".")
-            if package == "incrowd":
-                targets.add(rest if rest in modules() else rest.rpartition(".")[0])
+            if package in ("incrowd", VERIFY):
+                known = name if package == VERIFY else rest
+                targets.add(known if known in modules() else known.rpartition(".")[0])
     return frozenset(targets - {module})
 
 
 def room(module: str) -> str:
     """The room of a module: a wing without rooms is one itself."""
     wing, _, rest = module.partition(".")
-    return wing if wing in FLOOR else f"{wing}.{rest.partition('.')[0]}".rstrip(".")
+    if wing == VERIFY and f"{wing}.{rest.partition('.')[0]}" not in {*FLOOR, *GROUND}:
+        return wing
+    return wing if wing in FLOOR and wing != VERIFY else f"{wing}.{rest.partition('.')[0]}".rstrip(".")
 
 
 def wing(module: str) -> str:
@@ -118,10 +132,7 @@ def wing(module: str) -> str:
 
 
 def test_the_first_listing_is_the_architecture():
-    assert {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"__pycache__"} == {
-        *WINGS,
-        "verification",
-    }
+    assert {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"__pycache__"} == {*WINGS}
     assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__"}
     for name in WINGS:
         said = ast.get_docstring(parsed(modules()[name]))
@@ -166,11 +177,6 @@ def test_the_ground_knows_nothing_above():
 @pytest.mark.parametrize(
     ("name", "others"),
     [
-        # What stands beside a release: its words, its rules, and how a database is reached.
-        (
-            "verification",
-            {"core.dialects", "core.errors", "core.texts", "release.gate", "release.profiles"},
-        ),
         # A kernel looks whether its job was cancelled before it begins.
         ("core.kernels", {"core.progress"}),
         ("core.dialects", {"core.errors", "core.lazy", "core.plugins"}),
@@ -182,24 +188,42 @@ def test_a_room_that_stands_apart_knows_nothing_else(name, others):
             assert {room(other) for other in imports_of(module)} <= {name, *others}, module
 
 
+def test_the_verifier_imports_nothing_of_the_anonymizer():
+    for module in modules():
+        if wing(module) == VERIFY:
+            assert {wing(other) for other in imports_of(module)} <= {VERIFY}, module
+
+
+def test_the_anonymizer_imports_the_verifier_from_the_release_upward():
+    above = set(WINGS[WINGS.index("release") :])
+    for module in modules():
+        if {wing(other) for other in imports_of(module)} & {VERIFY} and wing(module) != VERIFY:
+            assert wing(module) in above or module in TAKERS, module
+
+
 def test_the_heart_of_the_verifier_imports_no_file_around_it():
-    inner = {f"verification.{other}" for other in HEART | READERS}
+    inner = {f"{VERIFY}.{other}" for other in HEART | READERS}
     for name in inner:
-        others = {other for other in imports_of(name) if room(other) == "verification"}
+        others = {other for other in imports_of(name) if room(other) == VERIFY}
         assert others <= inner, name
 
 
 def test_the_architecture_names_modules_that_exist():
     page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
-    names = re.findall(rf"`((?:{'|'.join((*WINGS, 'verification'))})(?:\.\w+)+)[`:]", page)
+    names = re.findall(rf"`((?:{'|'.join((*WINGS, VERIFY))})(?:\.\w+)+)[`:]", page)
     assert len(names) > 50
     for name in names:
         *parts, last = name.split(".")
-        place = PACKAGE.joinpath(*parts)
+        place = (VERIFIER.parent if parts[0] == VERIFY else PACKAGE).joinpath(*parts)
         module = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
         is_module = (place / last).is_dir() or (place / f"{last}.py").exists()
         assert is_module or (module.exists() and last in module.read_text(encoding="utf-8")), name
 
 
 def test_a_reader_finds_the_answer_at_the_first_guess():
-    assert [question for question, place in QUESTIONS.items() if not (PACKAGE / place).exists()] == []
+    roots = (PACKAGE, VERIFIER.parent)
+    assert [
+        question
+        for question, place in QUESTIONS.items()
+        if not any((root / place).exists() for root in roots)
+    ] == []

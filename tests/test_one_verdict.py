@@ -20,10 +20,10 @@ import pytest
 
 import incrowd as ic
 from incrowd.faces.cli import main
-from incrowd.release.gate.kinds import KINDS
-from incrowd.release.gate.verdict import Verdict
 from incrowd.search import ALGORITHMS
-from incrowd.verification.gate import FULL_DOMAIN
+from incrowd_verify.gate.kinds import KINDS
+from incrowd_verify.gate.verdict import Verdict
+from incrowd_verify.release_points import FULL_DOMAIN
 
 pytestmark = pytest.mark.gated
 

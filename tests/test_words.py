@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cache
 
-from package_sources import PACKAGE, parsed, sources
+from package_sources import parsed, place, sources
 
 PRIVATE = {
     "blanked", "both", "carried", "chance", "determined", "doubts", "few", "handing", "met", "parted", "passing",
@@ -41,7 +41,7 @@ def test_names_are_words_of_the_field():
         public = [name for name in named if not name.startswith("_") and name not in USED]
         wrong = [path.stem] if words(path.stem) & PRIVATE else []
         wrong += [name for name in public if words(name) & UNCLEAR]
-        private += [f"{path.relative_to(PACKAGE)}: {name}" for name in wrong]
+        private += [f"{place(path)}: {name}" for name in wrong]
     assert private == []
 
 

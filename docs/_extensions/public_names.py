@@ -27,8 +27,9 @@ def group_of(name: str) -> str:
         return MODULES
     if isinstance(found, Registry):
         return REGISTRIES
-    _, wing, *rooms = found.__module__.split(".")
-    room = wing if wing in ("attacks", "engines", "search", "verification") else rooms[0]
+    package, wing, *rooms = found.__module__.split(".")
+    of_verifier = {"result": "verification"}.get(wing, wing) if package == "incrowd_verify" else None
+    room = of_verifier or (wing if wing in ("attacks", "engines", "search") else rooms[0])
     return f"{room} functions" if inspect.isfunction(found) else room
 
 

@@ -15,12 +15,12 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __version__ = "0.2.0"
 
-_PLACES = {
+_PLACES = {"profiles": "incrowd_verify.profiles"} | {
     name: f"{__name__}.{wing}.{name}"
     for wing, names in {
         "core": ("errors", "parameters", "report", "table", "treatments"),
         "measures": ("privacy", "risk", "utility"),
-        "release": ("profiles",),
+        "release": ("verification",),
         "works": ("compat", "course", "importers", "samples"),
         "faces": ("cli", "frames", "sklearn"),
     }.items()

@@ -75,9 +75,6 @@ from .measures.privacy.attacker import Attacker as Attacker
 from .measures.risk import RISKS as RISKS
 from .measures.utility import METRICS as METRICS
 from .release import profiles as profiles
-from .release.gate.accepted import Accepted as Accepted
-from .release.gate.points import Point as Point
-from .release.gate.verdict import Verdict as Verdict
 from .release.jobs.anatomize import Anatomy as Anatomy
 from .release.jobs.anatomize import anatomize as anatomize
 from .release.jobs.anonymize import anonymize as anonymize
@@ -115,6 +112,11 @@ from .release.jobs.suggest import suggest as suggest
 from .release.jobs.transitions import Transitions as Transitions
 from .release.jobs.transitions import transitions as transitions
 from .release.policy.policy import Policy as Policy
+from .release.verification import Accepted as Accepted
+from .release.verification import Point as Point
+from .release.verification import Verdict as Verdict
+from .release.verification import Verification as Verification
+from .release.verification import verify as verify
 from .search import ALGORITHMS as ALGORITHMS
 from .search import MDAV as MDAV
 from .search import OKA as OKA
@@ -135,8 +137,6 @@ from .search import Optimal as Optimal
 from .search import Random as Random
 from .search import Samarati as Samarati
 from .search import TopDownSpecialization as TopDownSpecialization
-from .verification import Verification as Verification
-from .verification import verify as verify
 from .works import compat as compat
 from .works import course as course
 from .works import samples as samples

@@ -1,3 +1,3 @@
-"""`incrowd.release.profiles`, by its documented name."""
+"""`incrowd_verify.profiles`, by its documented name."""
 
-from incrowd.release.profiles import *
+from incrowd_verify.profiles import *

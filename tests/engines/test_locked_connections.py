@@ -14,7 +14,7 @@ from incrowd.core.dialects.duckdb import DuckDB
 from incrowd.core.errors import TableError
 from incrowd.engines import spilling
 from incrowd.verification import checks_as_sql, verify
-from incrowd.verification import source as reading
+from incrowd_verify import source as reading
 from package_sources import sources
 
 POLICY = (

@@ -17,7 +17,7 @@ from incrowd.core.io.columns import address, column_named, columns_named
 from incrowd.core.io.files import CsvFormat
 from incrowd.engines import MemoryEngine, engine_for
 from incrowd.verification import verify
-from package_sources import PACKAGE, parsed, sources
+from package_sources import parsed, place, sources
 
 # Two names of each row could be taken for one another.
 PATTERNS = ["^a$", "a", "*", "^.*$", "^(?i)A$", "^b", "b$", "^b$", "b"]
@@ -246,7 +246,7 @@ def found_in(tree: ast.AST) -> list[int]:
 
 @pytest.mark.slow
 def test_columns_are_addressed_by_the_helper_alone():
-    paths = {path.relative_to(PACKAGE).as_posix(): path for path in sources()}
+    paths = {place(path).as_posix(): path for path in sources()}
     wrong = {place: found_in(parsed(path)) for place, path in paths.items() if place not in _ADDRESSED}
     assert {place: lines for place, lines in wrong.items() if lines} == {}
 

@@ -19,7 +19,6 @@ import numpy as np
 from fuzz import draw
 from fuzz.checks import run
 from fuzz.sources import Services
-from incrowd import verification
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.recoding import Recoding
 from incrowd.core.table import matching
@@ -37,6 +36,7 @@ from incrowd.release.jobs.batch_judge import BatchJudge
 from incrowd.release.jobs.ledger import Ledger
 from incrowd.release.jobs.next_release import _Plan
 from incrowd.search import ALGORITHMS
+from incrowd_verify import figures
 
 Wrap = Callable[..., Any]
 
@@ -180,7 +180,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (_Plan, "counted", after(lambda counted: counted.clear())),
     ),
     "verify counts one record more": (
-        (verification, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
+        (figures, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
     ),
 }  # fmt: skip
 SLOW = (

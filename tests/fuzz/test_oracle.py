@@ -435,7 +435,7 @@ def test_a_number_far_from_all_others_is_drawn_and_has_to_be_told_by_the_verifie
     outcome = checks.Outcome("released")
     assert list(written(read, services, outcome)) == []
     assert ("point", "outlying-value") in outcome.met
-    monkeypatch.setattr("incrowd.verification.gate.outlying_value", lambda *_: None)
+    monkeypatch.setattr("incrowd_verify.release_points.outlying_value", lambda *_: None)
     assert [each.check for each in written(read, services, outcome)] == ["verify points"]
 
 

@@ -16,9 +16,9 @@ import pytest
 
 from crossed import quick
 from incrowd.release.policy.policy import toml_value
-from incrowd.release.profiles import PROFILES, read_profile
 from incrowd.verification import verify
-from incrowd.verification.result import ClauseResult
+from incrowd_verify.profiles import PROFILES, read_profile
+from incrowd_verify.result import ClauseResult
 
 LEAST = 45
 ROLES = {"age": "quasi", "sex": "quasi", "illness": "sensitive"}

@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.measures.privacy import MODELS
-from incrowd.verification import demands, verify
+from incrowd_verify import demands, verify
 from model_readings import (
     KINDS,
     WITH_LISTS,

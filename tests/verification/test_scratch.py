@@ -16,14 +16,14 @@ from incrowd.core.io.scratch import remove_dead
 # Verifies a file that has to be copied first, says so and does not come to an end.
 ENDLESS = """
 import sys, time
-import incrowd.verification
+from incrowd_verify import verification
 from incrowd.faces.cli import main
 
 def endless(*arguments, **settings):
     print("now", flush=True)
     time.sleep(300)
 
-incrowd.verification._checked = endless
+verification._checked = endless
 main()
 """
 POLICY = """version = 2
@@ -107,7 +107,7 @@ def test_a_signal_leaves_nothing(started):
 
 
 def test_a_forked_child_removes_nothing(tmp_path, monkeypatch):
-    from incrowd.verification.scratch import PrivateFolder
+    from incrowd_verify.scratch import PrivateFolder
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = PrivateFolder()

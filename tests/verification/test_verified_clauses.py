@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from crossed import quick
-from incrowd.release.profiles import PROFILES, read_profile
 from incrowd.verification import Verification, checks_as_sql, verify
-from incrowd.verification.script import ALL_HOLD
+from incrowd_verify.profiles import PROFILES, read_profile
+from incrowd_verify.script import ALL_HOLD
 
 COLUMNS = {"age": "quasi", "sex": "quasi", "illness": "sensitive", "ward": "insensitive"}
 

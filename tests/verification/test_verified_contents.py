@@ -191,7 +191,7 @@ def bomb(lines):
     ],
 )
 def test_files_of_hierarchies_that_would_take_for_ever_are_refused(tmp_path, name, text):
-    from incrowd.verification.tree_files import read_tree
+    from incrowd_verify.tree_files import read_tree
 
     (tmp_path / name).write_text(text)
     began = time.perf_counter()
@@ -230,7 +230,7 @@ def test_policies_that_would_take_for_ever_are_refused(tmp_path):
     ],
 )
 def test_files_of_hierarchies_are_read_as_by_anonymize(tmp_path, name, text, leaves):
-    from incrowd.verification.tree_files import read_tree
+    from incrowd_verify.tree_files import read_tree
 
     (tmp_path / name).write_bytes(text.encode())
     other = ic.Hierarchy.read(tmp_path / name)
@@ -260,7 +260,7 @@ def test_files_of_hierarchies_are_read_as_by_anonymize(tmp_path, name, text, lea
 )
 def test_recipes_are_followed_as_by_anonymize(spec, values):
     from incrowd.core.hierarchy.builders import builder_from_spec
-    from incrowd.verification.tree_files import read_tree
+    from incrowd_verify.tree_files import read_tree
 
     texts = values.split()
     other = builder_from_spec(spec).build(texts, "x")

@@ -13,7 +13,7 @@ from test_verified_people import read, saved
 
 import incrowd as ic
 from incrowd.core.errors import PolicyError
-from incrowd.verification import persons, verify
+from incrowd_verify import persons, verify
 from people_readings import Reading, people_table
 
 POWERS = [1, 2, 3, 4, 7, 0]

@@ -14,7 +14,7 @@ from incrowd.core.errors import (
     SchemaError,
 )
 from incrowd.verification import verify
-from incrowd.verification.tree_files import read_tree
+from incrowd_verify.tree_files import read_tree
 from policy_texts import K2, SIMPLE, WORKED, WORKED_TREE, entry, only, t, worked_columns
 
 # --- missing values, numbers, dates --------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 import incrowd as ic
 from crossed import crossed
-from incrowd.verification import checks, column_points, verify
+from incrowd_verify import checks, column_points, verify
 
 ROWS = 60
 DRAW = random.Random(11)

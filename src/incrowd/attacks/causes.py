@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from incrowd.core.errors import listed
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding import SUPPRESSED
-from incrowd.release.gate import wording
+from incrowd_verify.gate import wording
 
 if TYPE_CHECKING:
     from incrowd.attacks.setting import Setting

@@ -24,7 +24,7 @@ def copy(tmp_path_factory) -> Path:
     """A copy of the project."""
     place = tmp_path_factory.mktemp("copy")
     kept = shutil.ignore_patterns("__pycache__")
-    for name in ("src", "docs"):
+    for name in ("src", "verify", "docs"):
         shutil.copytree(ROOT / name, place / name, ignore=kept)
     shutil.copytree(ROOT / "tests" / "core" / "dialects", place / "tests" / "core" / "dialects", ignore=kept)
     for path in (ROOT / "tests").glob("*.py"):
@@ -36,7 +36,9 @@ def copy(tmp_path_factory) -> Path:
 def call(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # Nothing is compiled: the tables are small, and a copy has no machine code yet.
     extra = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    paths = [str(copy / "src"), *(path for path in extra if path and Path(path) != ROOT / "src")]
+    ours = (ROOT / "src", ROOT / "verify" / "src")
+    others = (path for path in extra if path and Path(path) not in ours)
+    paths = [str(copy / "src"), str(copy / "verify" / "src"), *others]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NUMBA_DISABLE_JIT": "1"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, check=False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import incrowd as ic
-from incrowd.verification.tree_files import tree_in
+from incrowd_verify.tree_files import tree_in
 
 FILES = {
     "regions.hrc": "N\n@N1\n@@N11\n@@N12\n@N2\nS\n@S1\n",

@@ -13,10 +13,10 @@ from incrowd.core.io.double_header import has_double_header
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.missing_texts import MISSING_TEXTS
 from incrowd.core.io.streams import scan
-from incrowd.verification import tables as verified
-from incrowd.verification.source import CsvFormat as VerifiedFormat
-from incrowd.verification.source import connect
-from incrowd.verification.tables import Wanted, load
+from incrowd_verify import tables as verified
+from incrowd_verify.source import CsvFormat as VerifiedFormat
+from incrowd_verify.source import connect
+from incrowd_verify.tables import Wanted, load
 
 BELOW = "30,10115,2000\n41,80331,\n30,,9000\n"
 TWO_ROWS = {

@@ -15,7 +15,7 @@ from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds.labels import Column, plain, shown
 from incrowd.release.jobs.draft import draft_policy
-from incrowd.verification.other_kinds import as_parquet
+from incrowd_verify.other_kinds import as_parquet
 
 DAYS = [dt.date(2020, 1, 1), None, dt.date(1990, 5, 5), dt.date(2000, 2, 29)] * 3
 EDUCATION = {1: "none", 2: "school", 3: "college", 7: "Quetzal"}

@@ -16,7 +16,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
-from incrowd.verification.other_kinds import as_parquet
+from incrowd_verify.other_kinds import as_parquet
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
 AGES = [30, 31, 32, 33] * 3

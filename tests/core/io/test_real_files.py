@@ -16,7 +16,7 @@ import pytest
 import incrowd as ic
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds import KINDS
-from incrowd.verification.other_kinds import as_parquet
+from incrowd_verify.other_kinds import as_parquet
 
 FILES = Path(__file__).parents[2] / "real_files"
 SHAPES = {

@@ -16,7 +16,7 @@ from crossed import quick
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.engines import engine_for
-from incrowd.verification.spellings import Spelling as Verified
+from incrowd_verify.spellings import Spelling as Verified
 
 DATES = {
     ("%d.%m.%Y", "05.03.2020"): "2020-03-05",

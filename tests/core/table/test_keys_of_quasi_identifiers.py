@@ -14,7 +14,7 @@ from incrowd.core.errors import PolicyError, SchemaError
 from incrowd.engines import engine_for
 from incrowd.release.policy.policy import Policy
 from incrowd.verification import verify
-from incrowd.verification.policy import read_policy
+from incrowd_verify.policy import read_policy
 
 MODELS = [ic.KAnonymity(5), ic.LDiversity(2)]
 

@@ -7,7 +7,7 @@ import random
 import polars as pl
 import pytest
 
-from incrowd.core.texts import is_free_text
+from incrowd_verify.texts import is_free_text
 
 CHANCE = random.Random(3)
 WORDS = [

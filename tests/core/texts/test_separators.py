@@ -8,7 +8,7 @@ from itertools import combinations
 import polars as pl
 import pytest
 
-from incrowd.core.texts import separator_of
+from incrowd_verify.texts import separator_of
 
 CHANCE = random.Random(5)
 MEDIA = ("print", "radio", "social", "tv", "web")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from stdnum import iban, luhn
 from stdnum.nl import bsn
 
-from incrowd.core.texts import CHECKED, SIGNS, missing, signs_in
-from incrowd.core.texts import name as name_module
-from incrowd.core.texts import sign as sign_module
-from incrowd.core.texts.sign import Sign, spaced
+from incrowd_verify.texts import CHECKED, SIGNS, missing, signs_in
+from incrowd_verify.texts import name as name_module
+from incrowd_verify.texts import sign as sign_module
+from incrowd_verify.texts.sign import Sign, spaced
 
 BY_NAME = {sign.name: sign for sign in SIGNS}
 OFFLINE = [sign for sign in SIGNS if sign.name != "name"]
@@ -140,8 +140,8 @@ def test_sign_introduces_itself(sign):
 
 def test_no_sign_is_forgotten():
     assert len(BY_NAME) == len(SIGNS)
-    for path in Path(import_module("incrowd.core.texts").__file__).parent.glob("*.py"):
-        for each in vars(import_module(f"incrowd.core.texts.{path.stem}")).values():
+    for path in Path(import_module("incrowd_verify.texts").__file__).parent.glob("*.py"):
+        for each in vars(import_module(f"incrowd_verify.texts.{path.stem}")).values():
             if isinstance(each, type) and issubclass(each, Sign) and each is not Sign:
                 assert type(BY_NAME[each.name]) is each, path.name
 
@@ -347,7 +347,7 @@ def test_names_are_looked_for_in_so_many_texts(analyzer, monkeypatch):
 
 def test_a_start_imports_no_library_of_signs():
     job = (
-        "import sys; import incrowd, incrowd.core.texts; "
+        "import sys; import incrowd, incrowd_verify.texts; "
         "assert not {'phonenumbers', 'stdnum', 'presidio_analyzer', 'spacy', 'polars'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", job], check=True)

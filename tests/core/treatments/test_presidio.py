@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import incrowd as ic
-from incrowd.core.texts import name
+from incrowd_verify.texts import name
 from treatment_tables import given
 
 

@@ -22,7 +22,7 @@ from incrowd.core.io import kinds as module
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds import KINDS
 from incrowd.core.io.kinds import files as kind_files
-from incrowd.verification.other_kinds import _READERS
+from incrowd_verify.other_kinds import _READERS
 
 SECRETS = ("Zoraide", "Quetzal")
 """Values of rows that are recoded or removed: a name and a city."""
@@ -98,7 +98,7 @@ def test_every_kind_is_one_file_and_one_line():
     assert [type(kind).__name__ for kind in KINDS] == list(entries)[1:]
     assert len({entries[type(kind).__name__] for kind in KINDS}) == len(KINDS)
     endings = {suffix for kind in KINDS for suffix in kind.suffixes}
-    assert endings == _READERS.keys(), "write a reader in verification/other_kinds.py"
+    assert endings == _READERS.keys(), "write a reader in incrowd_verify/other_kinds.py"
 
 
 @by_name

@@ -13,9 +13,9 @@ from incrowd.core.errors import TableError
 from incrowd.core.io.files import read_table
 from incrowd.core.io.nesting import flat
 from incrowd.core.io.streams import scan
-from incrowd.verification.source import CsvFormat as VerifiedFormat
-from incrowd.verification.source import connect
-from incrowd.verification.tables import Wanted, load
+from incrowd_verify.source import CsvFormat as VerifiedFormat
+from incrowd_verify.source import connect
+from incrowd_verify.tables import Wanted, load
 
 PEOPLE = [
     {

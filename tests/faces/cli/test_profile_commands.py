@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from incrowd.release.profiles import PROFILES
 from incrowd.works.samples import hospital
+from incrowd_verify.profiles import PROFILES
 
 
 @pytest.fixture

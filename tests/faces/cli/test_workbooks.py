@@ -15,7 +15,7 @@ import incrowd as ic
 from incrowd.core.errors import TableError
 from incrowd.core.io.files import CsvFormat, read_table, write_table
 from incrowd.core.io.kinds import files as kind_files
-from incrowd.verification.other_kinds import as_parquet
+from incrowd_verify.other_kinds import as_parquet
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
 DAY, TIME = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 10, 20, 30)

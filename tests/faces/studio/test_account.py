@@ -8,8 +8,8 @@ import incrowd as ic
 from incrowd.core.presentation.documents import rounded
 from incrowd.faces.studio import account
 from incrowd.faces.studio.account import Pair
-from incrowd.release.gate.wording import at_most
 from incrowd.works.samples import hospital, hospital_policy
+from incrowd_verify.gate.wording import at_most
 
 
 @pytest.fixture(scope="module")

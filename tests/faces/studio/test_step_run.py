@@ -11,7 +11,7 @@ from incrowd.faces.studio.job import in_words
 from incrowd.faces.studio.work import Source, Work
 from incrowd.release.accounts.stages import RELEASE, STAGES
 from incrowd.works.samples import hospital
-from package_sources import PACKAGE, parsed, sources
+from package_sources import parsed, place, sources
 from studio_browser import Visit
 
 
@@ -58,7 +58,7 @@ def test_every_stage_of_a_job_has_words():
     named = {
         node.args[0].value
         for path in sources()
-        if {"jobs", "studio"} & {*path.relative_to(PACKAGE).parts}
+        if {"jobs", "studio"} & {*place(path).parts}
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", "") == "stage"

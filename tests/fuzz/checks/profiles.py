@@ -12,8 +12,8 @@ from fuzz.checks.made import Finding, Made, Outcome
 from fuzz.draw import NASTY_TEXTS
 from fuzz.sources import Services
 from incrowd.release.policy.policy import toml_value
-from incrowd.release.profiles.settings import CHECKS, INPUTS
 from incrowd.verification import verify
+from incrowd_verify.profiles.settings import CHECKS, INPUTS
 
 SQL = (
     "1) AS z); COPY (SELECT 1) TO 'STOLEN.csv'; SELECT count(*) FROM (",

@@ -14,8 +14,8 @@ from incrowd.core.hierarchy import Hierarchy
 from incrowd.core.hierarchy.builders import Flat
 from incrowd.faces.cli import app
 from incrowd.release.accounts.nesting import outside_of
-from incrowd.verification.gate import count_outside
-from incrowd.verification.tree_files import tree_in
+from incrowd_verify.release_points import count_outside
+from incrowd_verify.tree_files import tree_in
 
 RIGHT = {
     "half-open": ["31;[30, 40[;*", "39;[30, 40[;*"],

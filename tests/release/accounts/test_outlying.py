@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.release.gate.points import Point
+from incrowd_verify.gate.points import Point
 
 pytestmark = pytest.mark.gated
 

@@ -17,8 +17,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.accounts.points import unprotected
-from incrowd.release.gate.points import Point
 from incrowd.verification import verify
+from incrowd_verify.gate.points import Point
 
 pytestmark = pytest.mark.gated
 

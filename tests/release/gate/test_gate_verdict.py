@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 import incrowd as ic
-from incrowd.release.gate import wording
-from incrowd.release.gate.kinds import ANSWERABLE, KINDS
-from incrowd.release.gate.points import Point, answered
-from incrowd.release.gate.verdict import Verdict
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.kinds import ANSWERABLE, KINDS
+from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.verdict import Verdict
 
 OPEN = Point("unique-column", ("cost",), 0.9, "The text.", "The way out.")
 BROKEN = Point("limit", ("ill",), None, "The limit.", "Ask for less.")

@@ -10,12 +10,12 @@ import pytest
 
 from incrowd.attacks.kinds import ATTACKS as KINDS
 from incrowd.core.errors import PolicyError
-from incrowd.core.texts import SIGNS
 from incrowd.release.policy.policy import toml_value
-from incrowd.release.profiles import PROFILES, Attestation, Choice, read_profile
-from incrowd.release.profiles.settings import ATTACKS, CHECKS, INPUTS
-from incrowd.release.profiles.settings import SIGNS as NAMED_SIGNS
-from incrowd.verification import clause_checks
+from incrowd_verify import clause_checks
+from incrowd_verify.profiles import PROFILES, Attestation, Choice, read_profile
+from incrowd_verify.profiles.settings import ATTACKS, CHECKS, INPUTS
+from incrowd_verify.profiles.settings import SIGNS as NAMED_SIGNS
+from incrowd_verify.texts import SIGNS
 
 HEAD = "name = 'own'\nversion = '2026'\ntitle = 'Own'\nsource = 'Own'\n"
 SQL = (

@@ -10,9 +10,9 @@ import pytest
 
 import incrowd as ic
 from incrowd.core.errors import InputError, PolicyError
-from incrowd.release.profiles import PROFILES, Choice, read_profile
-from incrowd.release.profiles.context import Context
-from incrowd.verification.clause_checks import CHECKS
+from incrowd_verify.clause_checks import CHECKS
+from incrowd_verify.profiles import PROFILES, Choice, read_profile
+from incrowd_verify.profiles.context import Context
 
 POLICY = """
 version = 3

@@ -20,19 +20,6 @@ WILDCARD = Parameter(
     choices=WILDCARDS,
 )
 
-_SENTENCES: dict[str, str] = {
-    "value": "A * or a missing cell counts as a value.",
-    "matches-any": "A * or a missing cell matches any: a class counts every record that could be in it. "
-    "Somebody who knows a suppressed value may find that one record alone fits.",
-    "conservative": "A * or a missing cell matches nothing: a record that has one counts alone.",
-}
-
-
-def wildcard_sentence(wildcards: str) -> str:
-    """Describe the meaning of a `*` or a missing cell, one of `WILDCARDS`."""
-    return _SENTENCES[wildcards]
-
-
 Judge = Literal["released", "original"]
 JUDGES: tuple[Judge, ...] = ("released", "original")
 JUDGE = Parameter(

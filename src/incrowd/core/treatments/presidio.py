@@ -47,7 +47,7 @@ class Presidio(Treatment):
         MissingExtraError
             When presidio-analyzer, or a model of spaCy, is not installed.
         """
-        from incrowd.core.texts.name import Name, analyzer, models
+        from incrowd_verify.texts.name import Name, analyzer, models
 
         if not Name().available():
             raise MissingExtraError("presidio-analyzer and a model of spaCy", "names", "redacting texts")

@@ -57,8 +57,8 @@ from incrowd.faces.cli.options import (
 )
 from incrowd.faces.cli.parsing import levels_of, listed
 from incrowd.measures.privacy import MODELS, PrivacyModel
-from incrowd.release.gate.accepted import Accepted
-from incrowd.release.gate.kinds import UNANSWERED
+from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.gate.kinds import UNANSWERED
 
 if TYPE_CHECKING:
     from incrowd.core.dialects.addresses import Address
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Attribute, Schema
     from incrowd.core.table.settings import Wildcards
     from incrowd.engines.sql.databases import Database
-    from incrowd.release.gate.kinds import Unanswered
     from incrowd.release.policy.policy import Policy
+    from incrowd_verify.gate.kinds import Unanswered
 
 
 _sessions: list[Database] = []

@@ -13,9 +13,9 @@ from incrowd.core.treatments import TREATMENTS
 from incrowd.faces.cli import completing
 from incrowd.faces.cli.parsing import file_or_address
 from incrowd.measures.privacy import MODELS
-from incrowd.release.gate.kinds import ANSWERABLE, UNANSWERED
 from incrowd.release.policy.settings import SETTINGS
 from incrowd.search import ALGORITHMS
+from incrowd_verify.gate.kinds import ANSWERABLE, UNANSWERED
 
 
 def _setting(name: str, option: str | None = None, *, metavar: str | None = None) -> Any:

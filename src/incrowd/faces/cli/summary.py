@@ -10,12 +10,13 @@ from rich.text import Text
 
 from incrowd.faces.cli.tables import number, search_text
 from incrowd.release.accounts.statements import no_limit
+from incrowd_verify.cli import show_verdict
 
 if TYPE_CHECKING:
     from incrowd.measures.privacy import EquivalenceClass, ModelResult
-    from incrowd.release.gate.verdict import Verdict
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.release import Release
+    from incrowd_verify.gate.verdict import Verdict
 
 _CONDITIONS = 6
 """Conditions that are told one by one."""
@@ -49,16 +50,6 @@ def show_release_summary(out: Console, release: Release) -> None:
         decided = release.recoding.decisions()
         rounds = f"{decided['rounds']:,} rounds of levels; without them " if "rounds" in decided else ""
         out.print(rounds + search_text(release.lattice))
-
-
-_STYLES = {"holds": "bold green", "open": "bold yellow", "broken": "bold red"}
-
-
-def show_verdict(out: Console, verdict: Verdict) -> None:
-    """Print the verdict, then its points: broken, open, and accepted ones."""
-    out.print(Text(verdict.text, _STYLES[verdict.state]))
-    for line in verdict.lines():
-        out.print(Text(f"  {line}"))
 
 
 def last_line(verdict: Verdict, place: str, words: str) -> str:

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from incrowd.core.errors import visible
 from incrowd.core.kernels.compiling import on_compiling
 from incrowd.core.presentation.documents import figure
 from incrowd.core.progress import Cancellable, Progress, Silent, running
 from incrowd.faces.cli.interruption import JOBS
 from incrowd.faces.cli.logs import LOG, LoggedProgress
 from incrowd.measures.privacy import MODELS
+from incrowd_verify.cli import Screen
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -36,25 +36,9 @@ _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
 """Models of which a release's table shows everything; of others, what was asked."""
 
 
-class _Piped(Console):
-    """A console that leaves it to the command line how a run ends whose output is not read.
-
-    No text of a table steers the terminal.
-    """
-
-    def on_broken_pipe(self) -> None:
-        raise  # noqa: PLE0704 - the pipe's own error, which Rich handles when it calls this
-
-    def render_str(self, text: str, **how: Any) -> Text:
-        """Return a text to be shown."""
-        return super().render_str(visible(text), **how)
-
-
 def console() -> Console:
     """Return a console on standard output."""
-    # Piped output is for other programs: fold and cut nothing. Names of columns may look like markup.
-    width = None if sys.stdout.isatty() else 1000
-    return _Piped(highlight=False, markup=False, emoji=False, width=width, quiet=LOG.quiet)
+    return Screen(quiet=LOG.quiet)
 
 
 def number(value: float | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.core.report.charts import risk_rows, size_rows
-from incrowd.release.gate.wording import at_most, who_knows
+from incrowd_verify.gate.wording import at_most, who_knows
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack, Rate

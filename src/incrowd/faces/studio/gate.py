@@ -15,17 +15,17 @@ from incrowd.faces.studio.fields import button, text_field
 from incrowd.faces.studio.parts import box, bullets, heading, marked, note, tell, words
 from incrowd.faces.studio.rules import attestation_fields
 from incrowd.release.accounts.clearance import rounding_base
-from incrowd.release.gate.accepted import Accepted
-from incrowd.release.gate.kinds import KINDS
-from incrowd.release.gate.verdict import LISTED
+from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.gate.kinds import KINDS
+from incrowd_verify.gate.verdict import LISTED
 
 if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.faces.studio.work import Work
-    from incrowd.release.gate.points import Point
-    from incrowd.release.gate.verdict import Verdict
-    from incrowd.verification import ClauseResult
+    from incrowd.release.verification import ClauseResult
+    from incrowd_verify.gate.points import Point
+    from incrowd_verify.gate.verdict import Verdict
 
 LOOKS = {"holds": "good", "open": "warn", "broken": "problem"}
 """How each state of a verdict looks: green, amber and red."""

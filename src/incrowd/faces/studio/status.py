@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.core.lazy import pl
 from incrowd.core.table.schema import OPEN_ROLE
-from incrowd.release.gate.wording import at_most, percent
+from incrowd_verify.gate.wording import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.faces.studio.work import Work

@@ -40,20 +40,20 @@ from incrowd.faces.studio.tables import (
 from incrowd.faces.studio.trees import TreeEditor
 from incrowd.faces.studio.values import counts_of, refuse_prompts
 from incrowd.release.policy.policy import Policy
-from incrowd.release.profiles import Attestation
+from incrowd_verify.profiles import Attestation
 
 if TYPE_CHECKING:
     from incrowd.attacks import Attack
     from incrowd.core.progress import Progress
     from incrowd.core.report.document import ComparisonRun
     from incrowd.measures.risk import Identifying
-    from incrowd.release.gate.accepted import Accepted
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.draft import Draft
     from incrowd.release.jobs.fidelity import Fidelity
     from incrowd.release.jobs.release import Release
     from incrowd.release.jobs.suggest import Suggestion
     from incrowd.search.lattice.space import SolutionSpace
+    from incrowd_verify.gate.accepted import Accepted
 
 __all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "policy_settings"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding import SUPPRESSED, FullDomain
-from incrowd.release.gate.wording import percent
+from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding

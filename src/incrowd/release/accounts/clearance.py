@@ -13,9 +13,9 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
 from incrowd.core.reading.spellings import Spelling
 from incrowd.core.treatments.round import Round
-from incrowd.release.gate import wording
-from incrowd.release.gate.columns import are_numbers, points_of_texts, texts_of
-from incrowd.release.gate.points import Point
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.columns import are_numbers, points_of_texts, texts_of
+from incrowd_verify.gate.points import Point
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.measures.privacy.km_anonymity import KMAnonymity, lone_histories
 from incrowd.release.accounts.class_sizes import SizeBin, size_distribution
-from incrowd.release.gate.wording import percent
+from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses

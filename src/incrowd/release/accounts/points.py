@@ -17,9 +17,9 @@ from incrowd.release.accounts.clearance import columns_that_leave, points_of_col
 from incrowd.release.accounts.nesting import outside_of
 from incrowd.release.drafting.functional_dependencies import determined, part_of
 from incrowd.release.drafting.repeats import repeated_ids
-from incrowd.release.gate import wording
-from incrowd.release.gate.columns import points_of_texts, texts_of
-from incrowd.release.gate.points import Point, answered
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.columns import points_of_texts, texts_of
+from incrowd_verify.gate.points import Point, answered
 
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding

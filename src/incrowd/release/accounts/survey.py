@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, named
-from incrowd.release.gate.wording import at_most, percent, who_knows
+from incrowd_verify.gate.wording import at_most, percent, who_knows
 
 if TYPE_CHECKING:
     from incrowd.core.table.frequency import FrequencyTable

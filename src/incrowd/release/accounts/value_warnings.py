@@ -14,8 +14,8 @@ from incrowd.core.reading.recognition import Recognized, recognize
 from incrowd.core.table.domain import Dictionary, Domain
 from incrowd.core.table.fillers import probable_fillers
 from incrowd.core.table.schema import Attribute
-from incrowd.release.gate.wording import percent
 from incrowd.release.policy.policy import toml_settings, toml_value
+from incrowd_verify.gate.wording import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,17 +12,23 @@ from incrowd.core.errors import TableError, named, setting
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.core.presentation.documents import envelope, rounded
 from incrowd.core.recoding import SUPPRESSED, effective_style
-from incrowd.core.table.settings import wildcard_sentence
 from incrowd.engines import engine_for
 from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.accounts.people import of_people, people_entry, people_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
 from incrowd.release.accounts.survey import survey_sentences
 from incrowd.release.accounts.value_warnings import doubts
-from incrowd.release.gate import wording
-from incrowd.release.gate.wording import NAMED_COLUMNS, at_most, in_words, percent, who_knows
 from incrowd.release.jobs.released_rows import ReleasedValues
 from incrowd.release.jobs.table_treatments import treatment_entries, treatment_sentences
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.wording import (
+    NAMED_COLUMNS,
+    at_most,
+    in_words,
+    percent,
+    who_knows,
+    wildcard_sentence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,13 +38,13 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
     from incrowd.measures.privacy import ModelResult
     from incrowd.measures.utility import MetricResult
-    from incrowd.release.gate.points import Point
-    from incrowd.release.gate.verdict import Verdict
     from incrowd.release.jobs.assess import Assessment
     from incrowd.release.jobs.suppressed_records import Suppression
     from incrowd.release.policy.policy import Policy
+    from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
-    from incrowd.verification import ClauseResult
+    from incrowd_verify.gate.points import Point
+    from incrowd_verify.gate.verdict import Verdict
 
 _LEAST = 5
 """Records below which a bin before recoding is merged where no class size was asked for."""
@@ -364,7 +370,7 @@ def clause_results(policy: Policy, write: Callable[[Path], None]) -> tuple[Claus
     if policy.profile is None and policy.context is None:
         return ()
     # Only a job with a profile loads the verifier.
-    from incrowd.verification import clauses_of
+    from incrowd.release.verification import clauses_of
 
     folder = PrivateFolder()
     try:

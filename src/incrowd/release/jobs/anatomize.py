@@ -20,13 +20,13 @@ from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Attribute, Schema
 from incrowd.release.accounts.clearance import points_of_columns
 from incrowd.release.accounts.survey import refuse_survey
-from incrowd.release.gate.kinds import UNANSWERED, Unanswered
-from incrowd.release.gate.points import Point, answered
-from incrowd.release.gate.verdict import Verdict
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.table_treatments import treated_table, treatment_entries
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.policy import Policy
+from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
+from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -20,7 +20,6 @@ from incrowd.measures.utility import measure_all
 from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.accounts.stages import Clock
 from incrowd.release.accounts.types import with_types
-from incrowd.release.gate.kinds import UNANSWERED, Unanswered
 from incrowd.release.jobs.assess import assess_classes, assess_table
 from incrowd.release.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
 from incrowd.release.jobs.release import Release
@@ -31,6 +30,7 @@ from incrowd.release.policy.linked import refuse_unlinked, with_histories
 from incrowd.release.policy.policy import Policy, search_problem
 from incrowd.release.policy.set_limit import check_sets
 from incrowd.search import Algorithm, Mondrian
+from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from incrowd.core.table.settings import Judge, SuppressedRecords, Wildcards
     from incrowd.engines import Counted, Engine
     from incrowd.measures.privacy import PrivacyModel
-    from incrowd.release.gate.accepted import Accepted
     from incrowd.release.jobs.assess import Assessment
     from incrowd.search import Solution
     from incrowd.search.lattice import SolutionSpace
+    from incrowd_verify.gate.accepted import Accepted
 
 
 @with_keyword_hints

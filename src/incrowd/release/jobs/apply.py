@@ -15,9 +15,6 @@ from incrowd.core.recoding import Recoding, check_cells
 from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.accounts.survey import survey_sentences
 from incrowd.release.accounts.types import with_types
-from incrowd.release.gate.kinds import UNANSWERED, Unanswered
-from incrowd.release.gate.points import Point
-from incrowd.release.gate.verdict import Verdict
 from incrowd.release.jobs.account import ends_sentences
 from incrowd.release.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
 from incrowd.release.jobs.batch_judge import BatchJudge
@@ -28,6 +25,9 @@ from incrowd.release.jobs.recode_batch import RecodedBatch
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict
 from incrowd.release.jobs.suppressed_records import Suppression
 from incrowd.release.policy.linked import refuse_unlinked, with_histories
+from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
+from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -12,7 +12,7 @@ from incrowd.core.parameters import with_keyword_hints
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.progress import in_job, with_bar
 from incrowd.core.recoding.suppression_marks import with_stars
-from incrowd.core.table.settings import WILDCARD, wildcard_sentence
+from incrowd.core.table.settings import WILDCARD
 from incrowd.engines import engine_for, loaded
 from incrowd.measures.privacy import ModelResult, PrivacyModel
 from incrowd.measures.privacy.km_anonymity import KMAnonymity
@@ -39,13 +39,13 @@ from incrowd.release.accounts.statements import (
 from incrowd.release.accounts.survey import Estimates, estimates_of, survey_sentences
 from incrowd.release.accounts.value_warnings import doubts
 from incrowd.release.drafting.repeats import repeated_ids
-from incrowd.release.gate import wording
-from incrowd.release.gate.accepted import Accepted
-from incrowd.release.gate.points import Point, answered
-from incrowd.release.gate.verdict import Verdict
-from incrowd.release.gate.wording import at_most, in_words, percent
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.linked import of_histories
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.verdict import Verdict
+from incrowd_verify.gate.wording import at_most, in_words, percent, wildcard_sentence
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

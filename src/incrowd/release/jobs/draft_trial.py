@@ -12,9 +12,9 @@ from incrowd.core.errors import InfeasibleError, InputError
 from incrowd.core.lazy import pl
 from incrowd.core.progress import Silent
 from incrowd.release.drafting.roles import Guess
-from incrowd.release.gate.verdict import Verdict
 from incrowd.release.jobs.remedies import Remedies
 from incrowd.release.policy.set_limit import LongListError, UnlistableError
+from incrowd_verify.gate.verdict import Verdict
 
 AS_DRAFTED = ("max_suppression = 0.0",)
 """Settings of a draft that nothing had to be changed in."""

@@ -15,7 +15,6 @@ from incrowd.core.table.schema import Attribute, Schema, require_columns, requir
 from incrowd.engines import engine_for
 from incrowd.measures.privacy import LDiversity
 from incrowd.release.accounts.survey import refuse_survey
-from incrowd.release.gate.kinds import UNANSWERED, Unanswered
 from incrowd.release.jobs.anatomize import COUNT, GROUP, guarded_random, records_of
 from incrowd.release.jobs.anonymize import anonymize
 from incrowd.release.jobs.held_rows import rows_in_memory
@@ -25,6 +24,7 @@ from incrowd.release.jobs.series_groups import COUNTERFEIT, Signature, buckets_o
 from incrowd.release.policy.policy import Policy
 from incrowd.search.base import SearchProblem, least_size
 from incrowd.search.local import LocalAlgorithm
+from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat

@@ -16,10 +16,10 @@ from incrowd.core.parameters import EPSILON, check_fields, parameter
 from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.table.schema import Schema, require_columns
-from incrowd.release.gate.accepted import Accepted
-from incrowd.release.gate.kinds import UNANSWERED, Unanswered
-from incrowd.release.gate.points import Point, answered
-from incrowd.release.gate.verdict import Verdict
+from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
+from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from incrowd.measures.privacy import IdentityModel
 from incrowd.measures.utility import MetricResult
 from incrowd.release.accounts.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.release.accounts.statements import versions
-from incrowd.release.gate.points import Point, answered
-from incrowd.release.gate.verdict import Verdict
 from incrowd.release.jobs.account import clause_results, document_of, points_of_clauses, sentences_of
 from incrowd.release.jobs.assess import Assessment, assess_table
 from incrowd.release.jobs.checks import judge
@@ -32,6 +30,8 @@ from incrowd.release.jobs.suppressed_records import Suppression, refuse_failing
 from incrowd.release.jobs.table_treatments import treatment_entries
 from incrowd.release.policy.policy import Policy, terms_of
 from incrowd.release.policy.publication import published_account, published_policy
+from incrowd_verify.gate.points import Point, answered
+from incrowd_verify.gate.verdict import Verdict
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from incrowd.core.report.plots import ReleasePlots
     from incrowd.core.table.frequency import FrequencyTable
     from incrowd.engines import Engine
-    from incrowd.release.gate.accepted import Accepted
-    from incrowd.release.profiles import Attestation
+    from incrowd.release.verification import ClauseResult
     from incrowd.search.lattice import SolutionSpace
-    from incrowd.verification import ClauseResult
+    from incrowd_verify.gate.accepted import Accepted
+    from incrowd_verify.profiles import Attestation
 
 
 @dataclass(frozen=True)

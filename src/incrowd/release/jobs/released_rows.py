@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from incrowd.core.table.schema import Schema
     from incrowd.engines import Counted, Engine, Released
     from incrowd.measures.privacy import ModelResult
-    from incrowd.release.gate.verdict import Verdict
     from incrowd.release.jobs.table_treatments import TableTreatments
     from incrowd.release.policy.policy import Policy
+    from incrowd_verify.gate.verdict import Verdict
 
 DRAWS = 10
 """How often perturbed values are drawn at most, the first time included."""

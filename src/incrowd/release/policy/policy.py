@@ -23,12 +23,12 @@ from incrowd.core.treatments.base import treatment_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd.measures.privacy.attacker import Attacker
 from incrowd.measures.privacy.k_anonymity import KAnonymity
-from incrowd.release.gate.accepted import Accepted
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.settings import EARLIER_DEFAULTS, SETTINGS
-from incrowd.release.profiles import Choice
-from incrowd.release.profiles.context import Context
 from incrowd.search import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
+from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.profiles import Choice
+from incrowd_verify.profiles.context import Context
 
 if TYPE_CHECKING:
     from incrowd.core.io.targets import Outputs, Target

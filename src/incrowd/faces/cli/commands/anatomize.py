@@ -72,9 +72,9 @@ def show_anatomy(out: Console, anatomy: Anatomy) -> None:
     """Print the contents of the two tables, and the protection that they give."""
     from rich.text import Text
 
-    from incrowd.faces.cli.summary import show_verdict
     from incrowd.faces.cli.tables import limit_text, number, quantity_text, verdict
     from incrowd.release.jobs.table_treatments import treatment_sentences
+    from incrowd_verify.cli import show_verdict
 
     found = anatomy.privacy
     show_verdict(out, anatomy.verdict)

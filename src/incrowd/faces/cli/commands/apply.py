@@ -138,9 +138,9 @@ def apply(
 
 
 def _show(applied: AppliedBatch, hold: Path | None) -> None:
-    from incrowd.faces.cli.summary import show_verdict
     from incrowd.faces.cli.tables import console
     from incrowd.release.jobs.batch import unknown_values
+    from incrowd_verify.cli import show_verdict
 
     if applied.table is not None:
         show_verdict(console(), applied.verdict)

@@ -43,10 +43,10 @@ def demo(
     from incrowd.core.io.targets import Outputs, writing
     from incrowd.faces.cli.summary import show_release_summary
     from incrowd.faces.cli.tables import console, progress, show_release
-    from incrowd.release.gate.accepted import Accepted
     from incrowd.release.jobs.anonymize import anonymize
-    from incrowd.verification import verify
+    from incrowd.release.verification import verify
     from incrowd.works.samples import hospital, hospital_policy
+    from incrowd_verify.gate.accepted import Accepted
 
     outputs = Outputs(force=force)
     target = outputs.add(output, folder=True, parents=True)

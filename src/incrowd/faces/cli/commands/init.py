@@ -15,7 +15,7 @@ from incrowd.faces.cli.calling import program
 from incrowd.faces.cli.completing import names
 from incrowd.faces.cli.flattening import Without
 from incrowd.faces.cli.logs import LOG
-from incrowd.release.profiles import PROFILES, profile_lines, read_profile
+from incrowd_verify.profiles import PROFILES, profile_lines, read_profile
 
 if TYPE_CHECKING:
     from incrowd.core.table.schema import Role
@@ -275,7 +275,7 @@ def _warnings(draft: Draft) -> list[str]:
 
 def _tried(trial: Trial, rows: int) -> list[str]:
     """Print the verdict of the release that a draft makes, its open points, and the changes."""
-    from incrowd.release.gate.wording import at_most, percent
+    from incrowd_verify.gate.wording import at_most, percent
 
     on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
     if trial.problem:

@@ -17,7 +17,7 @@ from incrowd.faces.studio.parts import box, bullets, emptied, fold, frame, grid,
 from incrowd.faces.studio.rules import show_clauses
 from incrowd.faces.studio.steps.step import Step
 from incrowd.faces.studio.work import Work
-from incrowd.release.gate.wording import who_knows
+from incrowd_verify.gate.wording import who_knows
 
 _ROWS = 8
 _COLUMNS = 40

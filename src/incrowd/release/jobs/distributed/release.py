@@ -22,7 +22,6 @@ from incrowd.engines.spark.folder import replace_folder
 from incrowd.measures.privacy import PrivacyModel
 from incrowd.release.accounts.clearance import points_of_columns
 from incrowd.release.accounts.survey import refuse_survey
-from incrowd.release.gate.points import answered
 from incrowd.release.jobs.distributed.blocks import Blocks, without_suppressed
 from incrowd.release.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.release.jobs.distributed.rows import losses
@@ -34,6 +33,7 @@ from incrowd.release.jobs.table_treatments import refuse_untreatable
 from incrowd.release.policy.policy import search_problem, terms_of
 from incrowd.release.policy.set_limit import check_values
 from incrowd.search import Mondrian
+from incrowd_verify.gate.points import answered
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress

@@ -23,8 +23,6 @@ from incrowd.core.io.publishing import publishing
 from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.table.schema import require_different
-from incrowd.release.gate.points import Point
-from incrowd.release.gate.verdict import Verdict
 from incrowd.release.jobs.apply import AppliedBatch
 from incrowd.release.jobs.ledger.deduction import deduced, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.entries import FILE_NAME, is_column_digest, require_entries
@@ -38,6 +36,8 @@ from incrowd.release.jobs.ledger.exposure import (
 from incrowd.release.jobs.ledger.people import account_of, column_digest, key_digest, macs
 from incrowd.release.jobs.randomize import RandomizedTable
 from incrowd.release.jobs.release import Release
+from incrowd_verify.gate.points import Point
+from incrowd_verify.gate.verdict import Verdict
 
 __all__ = ["Ledger"]
 

@@ -1,0 +1,3 @@
+"""`incrowd.release.verification`, by its documented name."""
+
+from incrowd.release.verification import *

@@ -1,0 +1,101 @@
+"""The command of the verifier alone says what `incrowd verify` says, and ends with the same status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+
+TABLE = "age,diagnosis\n" + "".join(
+    f"[{low}-{low + 4}],{'ab'[row % 2]}\n" for low in (20, 25) for row in range(4)
+)
+POLICY = """version = 3
+[columns.age]
+role = "quasi"
+kind = "number"
+[columns.diagnosis]
+role = "sensitive"
+[[models]]
+model = "k-anonymity"
+k = {k}
+[[models]]
+model = "l-diversity"
+l = 2
+"""
+
+
+def call(folder: Path, module: str, *arguments: str) -> tuple[int, str, str]:
+    program = [sys.executable, "-m", module, *(["verify"] if module == "incrowd" else [])]
+    done = subprocess.run([*program, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "release.csv").write_text(TABLE)
+    for name, k in (("good", 4), ("bad", 9)):
+        (tmp_path / f"{name}.toml").write_text(POLICY.format(k=k))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("--policy", "good.toml"), 0),
+        (("--policy", "bad.toml"), 1),
+        (("--policy", "bad.toml", "--json"), 1),
+        (("--policy", "good.toml", "--emit-sql", "checks.sql", "--force"), 0),
+        (("--policy", "good.toml", "--against", "release.csv", "--suppressed-as", "NA"), 0),
+    ],
+)
+def test_it_prints_what_the_other_prints(folder, arguments, status):
+    of_incrowd = call(folder, "incrowd", "release.csv", *arguments)
+    assert call(folder, "incrowd_verify", "release.csv", *arguments) == of_incrowd
+    assert (of_incrowd[0], of_incrowd[2]) == (status, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nothing.csv", "--policy", "good.toml"), "nothing.csv: the file cannot be read"),
+        (("release.csv", "--policy", "nothing.toml"), "nothing.toml"),
+        (("release.csv",), "name the policy (--policy), or the release.json that was saved (--manifest)"),
+        (
+            ("postgresql://me:secret@there/people", "--policy", "good.toml"),
+            "`incrowd verify` reads databases",
+        ),
+        (("release.csv", "--policy", "good.toml", "--emit-sql", "bad.toml"), "bad.toml exists already"),
+        (
+            ("release.csv", "--policy", "good.toml", "--emit-sql", "a.sql", "--names", "a"),
+            "--emit-sql: the script",
+        ),
+    ],
+)
+def test_a_wrong_call_ends_with_status_2(folder, arguments, said):
+    status, printed, errors = call(folder, "incrowd_verify", *arguments)
+    assert (status, printed) == (2, "")
+    assert errors.startswith("incrowd-verify: ")
+    assert said in errors
+    assert "secret" not in errors
+
+
+def test_a_saved_release_brings_its_policy(folder):
+    table = pl.DataFrame({"age": [21, 22, 23, 24, 26, 27, 28, 29] * 3, "diagnosis": list("abababab" * 3)})
+    schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(5)}, sensitive=["diagnosis"])
+    ic.anonymize(table, schema, ["k-anonymity:4", "l-diversity:2"]).save(folder / "saved")
+    status, printed, errors = call(
+        folder, "incrowd_verify", "saved/release.csv", "--manifest", "saved/release.json"
+    )
+    assert (status, printed.splitlines()[-1], errors) == (0, "verified", "")
+    policy = folder / "saved" / "policy.toml"
+    policy.write_text(policy.read_text().replace("k = 4", "k = 3"))
+    call_again = ("saved/release.csv", "--manifest", "saved/release.json", "--json")
+    status, printed, _ = call(folder, "incrowd_verify", *call_again)
+    assert status == 1
+    assert "the policy is not the one of the account" in json.loads(printed)["problems"][0]

@@ -1,0 +1,52 @@
+"""A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
+
+Nothing here imports the code that makes a release: policies, hierarchies and tables are read anew, and
+figures are computed with other formulas. So a mistake goes unnoticed only if it is made twice. Both share
+the error classes (`errors`, `parameters`), the points of a verdict and their words (`gate`), the recognition
+of texts about people (`texts`) and the rule profiles (`profiles`), which stand here.
+
+Eight files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
+`attribute`, `classes`, `checks`, `demands` and `result`. The heart stands on the readers: of tables
+(`inputs`, `tables`, `databases`, `source`, `other_kinds`), of the policy (`policy`, `spellings`,
+`treatments`), of cells and hierarchies (`cells`, `spans`, `recipes`, `tree_files`), and of people (`persons`,
+`population`). All other files stand around both. They may add a problem or a point, and never make a limit
+hold.
+
+It checks every model that a policy can ask for, the share of suppressed records, the released columns, and
+whether the cells suit the policy. With the raw table it also checks whether the cells are true. If it cannot
+check something, it refuses or says so.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from incrowd_verify.result import ClauseResult, Finding, PeopleFound, Verification
+    from incrowd_verify.script import checks_as_sql
+    from incrowd_verify.verification import clauses_of, verify
+
+__version__ = "0.2.0"
+
+_PLACES = {
+    **dict.fromkeys(("ClauseResult", "Finding", "PeopleFound", "Verification"), "result"),
+    "checks_as_sql": "script",
+    **dict.fromkeys(("clauses_of", "verify"), "verification"),
+}
+__all__ = [
+    "ClauseResult",
+    "Finding",
+    "PeopleFound",
+    "Verification",
+    "checks_as_sql",
+    "clauses_of",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Whoever needs the errors or the words alone does not load the checks.
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -1,0 +1,191 @@
+"""Columns released as they are that tell a generalized one, and their outlying values, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from incrowd_verify.checks import NARROW, Checks
+from incrowd_verify.classes import cell, count_rows, written
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.points import Point
+from incrowd_verify.policy import Column, Nulls, Policy
+from incrowd_verify.source import Table, literal
+from incrowd_verify.spellings import Spelling
+
+_ROWS, _FIRST = 20_000, 1_000
+"""Raw rows, spread evenly, that are compared, and those of them that rule out most pairs of columns."""
+_PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
+"""Parts of a day that a column of its own may have."""
+
+
+def plain_columns(policy: Policy, released: Sequence[str]) -> list[str]:
+    """Return the released columns that no model looks at and that nothing was done to."""
+    columns = {column.name: column for column in policy.columns}
+    as_it_is = {name: its.role == "insensitive" and not its.treatment for name, its in columns.items()}
+    return [name for name in released if as_it_is.get(name, policy.unlisted == "keep")]
+
+
+class _Values(NamedTuple):
+    """A raw column: its text in SQL, its number of values without and with the missing one, and if days."""
+
+    text: str
+    known: int
+    different: int
+    of_days: bool
+
+
+def derived_columns(con: Checks, policy: Policy, released: Table, raw: Table) -> Iterator[Point]:
+    """Return a point for each column that is released as it is and tells a generalized one.
+
+    Parameters
+    ----------
+    raw
+        The raw records, in their own order.
+    """
+    quasi = [column.name for column in policy.named("quasi")]
+    plain = [name for name in plain_columns(policy, released.names) if raw.has(name)]
+    for start in range(0, len(plain), NARROW):
+        yield from _derived(con, raw, quasi, plain[start : start + NARROW])
+
+
+def _derived(con: Checks, raw: Table, quasi: Sequence[str], plain: Sequence[str]) -> Iterator[Point]:
+    names = [*quasi, *plain]
+    texts = ", ".join(f"{written(con, raw, name)} AS v{n}" for n, name in enumerate(names))
+    # Multiples of the golden ratio choose rows that are spread evenly, and in no rhythm that rows may have.
+    share = min(_ROWS / max(count_rows(con, raw), 1), 1.0)
+    chosen = f"t.rowid * 2654435761 % 4294967296 < {int(share * 2**32)}"
+    con.execute(f"CREATE OR REPLACE TABLE some_rows AS SELECT {texts} FROM {raw.name} AS t WHERE {chosen}")
+    values = {name: _values(con, f"v{n}") for n, name in enumerate(names)}
+    keys = [values[name] for name in quasi]
+    others = {name: its for name, its in values.items() if its not in keys}
+    follows = {one.text: _told_by(con, one, list(others.values())) for one in keys}
+    for other, its in others.items():
+        tells = _told_by(con, its, keys)
+        for name, one in zip(quasi, keys, strict=True):
+            from_quasi = its.text in follows[one.text] or _is_part(con, its, one)
+            if from_quasi or one.text in tells or _is_part(con, one, its):
+                yield wording.derived(other, name, follows=from_quasi)
+                break
+
+
+def _values(con: Checks, text: str) -> _Values:
+    day = f"try_strptime(substr({text}, 1, 10), '%Y-%m-%d')"
+    counted = f"count(DISTINCT {text}), count({text}) < count(*), count({text}) = count({day})"
+    known, lacking, of_days = con.row(f"SELECT {counted} FROM some_rows")
+    return _Values(text, known, known + lacking, of_days)
+
+
+def _told_by(con: Checks, one: _Values, others: Sequence[_Values]) -> set[str]:
+    """Return the columns of which each value of one has one value; a nearly unique one tells nothing."""
+    (rows,) = con.row("SELECT count(*) FROM some_rows")
+    able = [other for other in others if 1 < other.different <= one.different]
+    if not able or 2 * one.different > rows:
+        return set()
+    filled = [f"coalesce('v' || {other.text}, 'm')" for other in able]
+    alike = ", ".join(f"min({text}) = max({text}) AS a{n}" for n, text in enumerate(filled))
+    all_alike = ", ".join(f"bool_and(a{n})" for n in range(len(able)))
+    holds = con.row(f"SELECT {all_alike} FROM (SELECT {alike} FROM some_rows GROUP BY {one.text})")
+    return {other.text for other, true in zip(able, holds, strict=True) if true}
+
+
+def _is_part(con: Checks, part: _Values, whole: _Values) -> bool:
+    """Say whether a column is the beginning or the end of another one in every row, or a part of its day."""
+    if not 1 < part.known < whole.known:
+        return False
+    ways = [f"{side}({whole.text}, {part.text})" for side in ("starts_with", "ends_with")]
+    if whole.of_days:
+        day = f"strptime(substr({whole.text}, 1, 10), '%Y-%m-%d')"
+        ways += [f"ltrim({part.text}, '0') = ltrim(strftime({day}, '{form}'), '0')" for form in _PARTS]
+    # Rows where one is missing say nothing; the first rows rule out most.
+    for few in (_FIRST, _ROWS):
+        asked = ", ".join(f"bool_and({way})" for way in ways)
+        holds = con.row(f"SELECT {asked} FROM some_rows WHERE rowid < {few}")
+        ways = [way for way, true in zip(ways, holds, strict=True) if true is not False]
+        if not ways:
+            return False
+    return True in holds
+
+
+_LEAST_RECORDS = 20
+_LEAST_VALUES, _LEAST_ROUNDED = 15, 3
+_NUMBER = r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?|[+-]?([nN][aA][nN]|[iI][nN][fF])"
+_MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
+_DAYS = "CAST(date_diff('day', DATE '1970-01-01', CAST({} AS DATE)) AS DOUBLE)"
+
+
+def outlying_value(
+    con: Checks, released: Table, name: str, column: Column | None, null_values: Nulls
+) -> Point | None:
+    """Return the point of a released column, or None where no value is so far from the others.
+
+    Parameters
+    ----------
+    column
+        What the policy says of it; None where it does not name it.
+    """
+    shown = cell(con.narrow(released, name), name, null_values)
+    spelling = None if column is None or released.kind_of(name) != "text" else column.spelling
+    rows, given = _counted(con, con.narrow(released, name), shown, spelling)
+    value, dates = _value(con, released, name, rows, given)
+    if value is None:
+        return None
+    # Equal numbers are one, however they are written.
+    known, values, *ends = con.row(
+        f"WITH number AS (SELECT x + 0 AS x, sum(n) AS n FROM (SELECT {value} AS x, n FROM {rows}) "
+        "WHERE isfinite(x) GROUP BY x + 0), "
+        "edge AS (SELECT min(x) AS low, max(x) AS high FROM number) "
+        "SELECT coalesce(sum(n), 0), count(*), min(x), max(x), min(x) FILTER (x > low), "
+        "max(x) FILTER (x < high), sum(n) FILTER (x = low), sum(n) FILTER (x = high) FROM number, edge",
+        given,
+    )
+    treatment = None if column is None else column.treatment
+    rounded = treatment is not None and treatment.name == "round"
+    if known <= _LEAST_RECORDS or values <= (_LEAST_ROUNDED if rounded else _LEAST_VALUES):
+        return None
+    low, high, above, below, lowest, highest = ends
+    for largest, alone, gap, others in (
+        (True, highest == 1, high - below, below - low),
+        (False, lowest == 1, above - low, high - above),
+    ):
+        if alone and gap > others:
+            share = 1 / count_rows(con, released)
+            return wording.outlying_value(
+                name, share, int(known), largest=largest, dates=dates, rounded=rounded
+            )
+    return None
+
+
+def _counted(
+    con: Checks, table: Table, shown: str, spelling: Spelling | None
+) -> tuple[str, list[Any] | None]:
+    """Write SQL of the known cells v and their records n, with its parameters.
+
+    Cells in a spelling of their own are written plainly, if all are.
+    """
+    rows = f"(SELECT {shown} AS v, count(*) AS n FROM {table.name} GROUP BY ALL HAVING v IS NOT NULL)"
+    texts = [] if spelling is None else con.execute(f"SELECT v, n FROM {rows}").fetchall()
+    if spelling is None or None in (plain := [spelling.plain(text) for text, _ in texts]):
+        return rows, None
+    return "(SELECT unnest(?::VARCHAR[]) AS v, unnest(?::BIGINT[]) AS n)", [plain, [n for _, n in texts]]
+
+
+def _value(
+    con: Checks, table: Table, name: str, rows: str, given: list[Any] | None
+) -> tuple[str | None, bool]:
+    """Write SQL of the number of a cell v, or of its day, or None where a column has neither."""
+    declared, kind = table.type_of(name), table.kind_of(name)
+    if kind in ("number", "float"):
+        return "CAST(v AS DOUBLE)", False
+    if kind == "date":
+        return _DAYS.format("timezone('UTC', v)" if declared == "TIMESTAMP WITH TIME ZONE" else "v"), True
+    if declared not in ("VARCHAR", "NULL") and not declared.startswith("ENUM"):
+        return None, False
+    numbers, moments = con.row(
+        f"SELECT bool_and(regexp_full_match(v, {literal(_NUMBER)})), "
+        f"bool_and(regexp_full_match(v, {literal(_MOMENT)})) FROM {rows}",
+        given,
+    )
+    if numbers:
+        return "TRY_CAST(v AS DOUBLE)", False
+    return (_DAYS.format("TRY_CAST(left(v, 10) AS DATE)"), True) if moments else (None, False)

@@ -1,0 +1,442 @@
+"""The figures of a released table, one for each demand of the policy.
+
+Each figure is one SQL query. `verify` runs it, and a script holds it as a check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from incrowd_verify import quantities
+from incrowd_verify.attribute import Attribute, split_by_others
+from incrowd_verify.checks import Checks, Script
+from incrowd_verify.classes import check_known, matching
+from incrowd_verify.demands import MODELS, Attacker, Demand
+from incrowd_verify.errors import PolicyError, named, setting
+from incrowd_verify.persons import Persons, who_share
+from incrowd_verify.policy import Policy
+from incrowd_verify.population import sizes_and_people, stood_for
+from incrowd_verify.quantities import UNKNOWN, by_parts, counts_of, fewest_parts
+from incrowd_verify.result import Finding
+
+SLACK = 1e-12
+_OF_SUBSETS = ("lkc-privacy", "subset-k-anonymity")
+"""Models against somebody who knows any few of the quasi-identifiers."""
+_MOST_SUBSETS = 10_000
+_LARGEST_T = 0.5
+
+
+@dataclass
+class Measuring:
+    """Measures the classes of a connection.
+
+    Attributes
+    ----------
+    persons
+        Who the people of the records are, where the policy names columns for it. If nobody can tell, the
+        figures are about records, and a limit holds or fails only where people would not change that.
+    has_population
+        Whether the people whom each class covers were counted; see `population`.
+    unweighed
+        Why the people whom the records stand for by sampling weights are not known; empty where they are,
+        None where the policy names no weights.
+    unjudged
+        The sensitive columns whose released values the policy's models are not about.
+    against
+        Whom the checks of a script are about.
+    """
+
+    con: Checks
+    quasi: int
+    classes: int
+    attributes: Mapping[str, Attribute]
+    has_population: bool = False
+    persons: Persons | None = None
+    unweighed: str | None = None
+    wildcards: str = "value"
+    unjudged: frozenset[str] = frozenset()
+    against: str = ""
+
+    def find_policy(self, policy: Policy) -> list[Finding]:
+        """Measure the demands of a policy, also against each attacker."""
+        names = [column.name for column in policy.named("quasi")]
+        findings = self.find_all(policy.demands)
+        for attacker in policy.attackers:
+            findings += self.find_against(attacker, [names.index(name) for name in attacker.knows])
+        return findings
+
+    def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
+        """Measure the demands against somebody who knows every quasi-identifier (see `find`)."""
+        for demand in demands:
+            check_known(demand, self.wildcards)
+        if self.wildcards == "value":
+            return [self.find(demand) for demand in demands]
+        # Whoever knows few cells compares these alone.
+        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model in _OF_SUBSETS}
+        with self._seen(range(self.quasi)) as groups:
+            found |= {at: groups.find(demand) for at, demand in enumerate(demands) if at not in found}
+        return [found[at] for at in range(len(demands))]
+
+    @contextmanager
+    def _seen(self, known: Sequence[int]) -> Iterator[Measuring]:
+        """Measure the groups of records that match in the quasi-identifiers that are known."""
+        cells = [attribute.cell for attribute in self.attributes.values()]
+        with matching(self.con, known, cells, self.wildcards, by_person=self._by_person):
+            yield replace(
+                self, attributes={name: attribute.again() for name, attribute in self.attributes.items()}
+            )
+
+    def find(self, demand: Demand) -> Finding:
+        """Measure the quantity of a demand, and compare.
+
+        Raises
+        ------
+        PolicyError
+            It cannot be measured.
+        HierarchyError
+            A hierarchy that a distance needs is no tree, or lacks a value.
+        """
+        estimated = demand.model == "k-map" and not self.has_population and self.unweighed is not None
+        finding = Finding(
+            demand.model, demand.attribute, demand.limit, None, None,
+            quantity=demand.quantity, settings=demand.shown,
+        )  # fmt: skip
+        if (estimated and self.unweighed) or demand.looks_at(self.unjudged):
+            return finding
+        if demand.needs_people and not self.has_population and not estimated:
+            raise PolicyError(
+                f"{demand.model} compares the release with a population; name it with "
+                + setting("population=", "--population")
+            )
+        self._refuse_lists(demand)
+        distance = None
+        if demand.model == "t-closeness" and demand.attribute is not None:
+            distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
+        reached, holds = self._measured(demand, distance)
+        by_records = self.persons is not None and bool(self.persons.unknown)
+        is_known = not by_records or not self.classes or demand.same_by_people(holds=holds)
+        return replace(
+            finding,
+            reached=reached,
+            holds=holds if is_known else None,
+            distance=distance,
+            unit="records" if self.persons is None or by_records else "people",
+            settings=demand.shown
+            | ({} if distance is None else {"distance": distance})
+            | ({"population": "estimated by weights"} if estimated else {}),
+        )
+
+    def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
+        """Measure the demands against an attacker, who knows the quasi-identifiers of some numbers."""
+        for demand in attacker.demands:
+            check_known(demand, self.wildcards)
+        whom = f" against {attacker.name!r}, who knows {', '.join(attacker.knows)}"
+        with replace(self, against=whom + self.against)._seen(known) as groups:
+            found = [groups.find(demand) for demand in attacker.demands]
+        return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
+
+    def _refuse_lists(self, demand: Demand) -> None:
+        """Refuse a model that is not defined for lists."""
+        lists = [name for name, each in self.attributes.items() if each.column.parts is not None]
+        if demand.model in UNKNOWN and lists and (demand.attribute is None or demand.attribute in lists):
+            raise PolicyError(
+                f"{demand.model} is not defined for lists, and the policy declares parts of column "
+                f"{named([demand.attribute] if demand.attribute else lists)}"
+            )
+
+    @property
+    def _by_person(self) -> bool:
+        """Whether people are told apart from records."""
+        return self.persons is not None and self.persons.several
+
+    def _measured(self, demand: Demand, distance: str | None) -> tuple[float | None, bool]:
+        """Return the figure of a demand, and whether it meets the limit; a script gets a check of it."""
+        if isinstance(self.con, Script):
+            words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
+            words += [] if distance is None or distance in words else [distance]
+            title = f"{demand.model} {demand.quantity}" + (f" ({', '.join(words)})" if words else "")
+            limit = f"{'at least' if demand.at_least else 'at most'} {demand.limit:g}"
+            self.con.note(f"{title}{self.against}, {limit}")
+            figure = self._figure(demand, distance)
+            self.con.check(
+                title + self.against, figure, _holds(demand), demand.limit, column=demand.attribute
+            )
+            return self.con.found()
+        if not self.classes:
+            # The hierarchies and values that are named must be there all the same.
+            if demand.attribute is not None:
+                self._values(demand, distance)
+            return None, False
+        reached, holds = self.con.row(
+            f"SELECT reached, coalesce({_holds(demand)}, false) "
+            f"FROM (SELECT ({self._figure(demand, distance)}) AS reached)"
+        )
+        return _whole(reached) if demand.model == "l-diversity" else reached, bool(holds)
+
+    def _figure(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of the value reached."""
+        if demand.model == "p29":
+            return self._p29(demand)
+        if demand.attribute is None:
+            return self._of_classes(demand)
+        if demand.model == "lkc-privacy":
+            return self._lkc(demand)
+        values = self._values(demand, distance)
+        worst = "min" if demand.at_least else "max"
+        overall = "avg" if demand.settings.get("over") == "mean" else worst
+        return f"SELECT {overall}(value) FROM (SELECT {worst}(value) AS value FROM ({values}) GROUP BY home)"
+
+    # --- sensitive values -------------------------------------------------------------------------------
+
+    def _values(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of the value of every part of a class, of lists by their parts, too."""
+        assert demand.attribute is not None
+        attribute, settings = self.attributes[demand.attribute], demand.settings
+        whole = self._of_texts(demand, distance)
+        if attribute.column.parts is None:
+            return whole
+        joint = bool(settings.get("joint")) and len(self.attributes) > 1
+        if demand.model == "l-diversity" and settings["kind"] == "distinct":
+            texts = counts_of(self.attributes.values(), attribute, joint=joint)
+            return fewest_parts(attribute, texts, math.ceil(demand.limit))
+        parted = attribute.parted()
+        counts = counts_of(self.attributes.values(), parted, joint=joint)
+        parts = by_parts(parted, counts, demand.model, settings)
+        return f"SELECT home, value FROM ({whole}) UNION ALL SELECT home, value FROM ({parts})"
+
+    def _of_texts(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of the value of every part of a class by its whole texts."""
+        assert demand.attribute is not None
+        attribute = self.attributes[demand.attribute]
+        settings = demand.settings
+        # Two distances compare codes of their own; all else counts leaves, or values where there are none.
+        as_text = {"ordered": False, "hierarchical": True}.get(distance or "")
+        if settings.get("joint") and len(self.attributes) > 1:
+            counts = split_by_others([*self.attributes.values()], attribute, as_text=as_text)
+        else:
+            counts = f"counts_{attribute.coded(as_text=as_text)}"
+        if distance is not None:
+            return quantities.distance(attribute, counts, distance)
+        match demand.model:
+            case "l-diversity":
+                return quantities.diversity(attribute, counts, settings)
+            case "normalized-entropy":
+                return quantities.evenness(counts)
+            case "alpha-k-anonymity" | "lkc-privacy":
+                return quantities.share(attribute, counts, settings["value"])
+            case "beta-likeness":
+                return quantities.gain(attribute, counts, settings["kind"])
+            case "delta-disclosure":
+                return quantities.log_ratio(attribute, counts, settings["absent"])
+        raise PolicyError(f"verify cannot measure {demand.model}")
+
+    def _lkc(self, demand: Demand) -> str:
+        """Write the query of the largest share in any group of records that agree in L quasi-identifiers."""
+        assert demand.attribute is not None
+        value = demand.settings["value"]
+
+        def largest(groups: Measuring, merge: str | None) -> str:
+            own = groups.attributes[demand.attribute or ""]
+            shares = []
+            for each in (own,) if own.column.parts is None else (own, own.parted()):
+                counts = f"counts_{each.coded()}" if merge is None else self._merged(each, merge)
+                shares.append(f"SELECT value FROM ({quantities.share(each, counts, value)})")
+            return f"SELECT max(value) FROM ({' UNION ALL '.join(shares)})"
+
+        return self._worst_of_subsets(demand.settings["L"], "max", "DOUBLE", largest)
+
+    def _worst_of_subsets(
+        self, known: int, worst: str, kind: str, figure: Callable[[Measuring, str | None], str]
+    ) -> str:
+        """Compute a figure for every set of so many quasi-identifiers, and return the query of the worst.
+
+        Parameters
+        ----------
+        worst, kind
+            SQL of the aggregate, and the type of the figures.
+        figure
+            Writes the query of one set: of the groups of `classes`, or of those in which classes merge by
+            some columns.
+        """
+        self.con.execute(f"CREATE OR REPLACE TABLE main.kept(value {kind})")
+        for subset in self._subsets(known):
+            if self.wildcards == "value":
+                columns = ", ".join(f"classes.q{number}" for number in subset)
+                self.con.execute(f"INSERT INTO main.kept {figure(self, columns)}")
+            else:
+                with self._seen(subset) as groups:
+                    self.con.execute(f"INSERT INTO main.kept {figure(groups, None)}")
+        return f"SELECT {worst}(value) FROM main.kept"
+
+    def _merged(self, attribute: Attribute, group: str) -> str:
+        """Write the query of how often each value occurs where classes merge by some of their cells."""
+        part = f"dense_rank() OVER (ORDER BY {group}) AS part"
+        ending = attribute.coded()
+        if not self._by_person:
+            return (
+                f"(WITH merged AS (SELECT class, classes.size, {part} FROM classes), "
+                "sizes AS (SELECT part, sum(size)::HUGEINT AS size FROM merged GROUP BY part), "
+                f"summed AS (SELECT m.part, v, sum(n)::HUGEINT AS n FROM counts_{ending} AS c "
+                "JOIN merged AS m ON c.part = m.class GROUP BY m.part, v) "
+                "SELECT part, part AS home, size, v, n FROM summed JOIN sizes USING (part))"
+            )
+        # Somebody may be in several of the classes that merge: people are united, not added.
+        people = "count(DISTINCT person)::HUGEINT"
+        return (
+            f"(WITH joined AS (SELECT {part}, v, person FROM held_{ending} AS h "
+            "JOIN classes ON h.class = classes.class), "
+            f"sizes AS (SELECT part, {people} AS size FROM joined GROUP BY part) "
+            f"SELECT part, part AS home, size, v, {people} AS n FROM joined JOIN sizes USING (part) "
+            "GROUP BY part, size, v)"
+        )
+
+    def _subsets(self, known: int) -> Sequence[tuple[int, ...]]:
+        known = min(known, self.quasi)
+        if math.comb(self.quasi, known) > _MOST_SUBSETS:
+            raise PolicyError(
+                f"{' and '.join(_OF_SUBSETS)}: {math.comb(self.quasi, known):,} sets of {known} "
+                f"quasi-identifiers are more than the {_MOST_SUBSETS:,} that are looked at"
+            )
+        return list(combinations(range(self.quasi), known))
+
+    # --- classes alone ----------------------------------------------------------------------------------
+
+    def _of_classes(self, demand: Demand) -> str:
+        settings, smallest = demand.settings, "(SELECT min(size) FROM classes)"
+        match demand.model:
+            case "k-anonymity" | "alpha-k-anonymity":
+                return smallest
+            case "km-anonymity":
+                if not self._by_person:  # who has one record is in one class
+                    return smallest
+                shared = who_share(self.con, settings["power"], whoever=self.con.is_script)
+                return f"SELECT least({', '.join(f'({query})' for query in shared)})"
+            case "maximum-risk":
+                return f"1::DOUBLE / {smallest}"
+            case "average-risk":
+                return f"SELECT fsum(n::DOUBLE / least) / sum(n)::DOUBLE FROM ({self._worst()})"
+            case "records-at-risk":
+                risky = f"1::DOUBLE / least > {float(settings['threshold'])!r}"
+                return (
+                    f"SELECT coalesce(sum(n) FILTER ({risky}), 0)::DOUBLE / sum(n)::DOUBLE "
+                    f"FROM ({self._worst()})"
+                )
+            case "lkc-privacy" | "subset-k-anonymity":
+                known = settings["L" if demand.model == "lkc-privacy" else "of"]
+                return self._worst_of_subsets(known, "min", "HUGEINT", Measuring._alike)
+            case "k-map" | "delta-presence":
+                return self._of_population(demand)
+            case "profitability":
+                return self._payoff(demand)
+        raise PolicyError(f"verify cannot measure {demand.model}")
+
+    def _of_population(self, demand: Demand) -> str:
+        """Write the query of whom classes cover: in the population, or by sampling weights."""
+        if not self.has_population:
+            return f"SELECT ({stood_for(self.quasi, self.wildcards)})::DOUBLE / 1000000"
+        covered = sizes_and_people(self.quasi, self.wildcards)
+        if demand.model == "k-map":
+            return f"SELECT min(people) FROM ({covered})"
+        worst = "min" if demand.at_least else "max"
+        share = (
+            f"SELECT {worst}(CASE WHEN people = 0 THEN 'inf'::DOUBLE ELSE size::DOUBLE / people END) "
+            f"FROM ({covered})"
+        )
+        if demand.quantity == "delta_max":
+            return share
+        return f"SELECT CASE WHEN (SELECT people FROM main.uncovered) > 0 THEN 0 ELSE ({share}) END"
+
+    def _alike(self, merge: str | None) -> str:
+        """Write how many there are at least in a class, or agree in some columns by which classes merge."""
+        if merge is None:
+            return "SELECT min(size) FROM classes"
+        amount, rows = "sum(size)", "classes"
+        if self._by_person:
+            amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
+        return f"SELECT min(n) AS n FROM (SELECT {amount} AS n FROM {rows} GROUP BY {merge})"
+
+    def _worst(self) -> str:
+        """Write the query of sizes of classes, `least`, and of how many, `n`, records have each.
+
+        Of people it is how many are in no smaller class.
+        """
+        if not self._by_person:
+            return "SELECT size AS least, sum(records) AS n FROM classes GROUP BY size"
+        return (
+            "SELECT least, count(*) AS n FROM (SELECT person, min(size) AS least FROM crowd JOIN classes "
+            "USING (class) GROUP BY person) GROUP BY least"
+        )
+
+    def _payoff(self, demand: Demand) -> str:
+        """Write the query of the payoff of the publisher, or of the attacker; see Wan et al. 2015."""
+        settings = demand.settings
+        cost, reward, loss, benefit = (
+            f"{float(settings[name])!r}::DOUBLE"
+            for name in ("adversary_cost", "adversary_gain", "publisher_loss", "publisher_benefit")
+        )
+        allowed, classes = settings["attack"] == "allowed", "classes"
+        if settings["attacker"] == "journalist":
+            covered = sizes_and_people(self.quasi, self.wildcards)
+            classes = f"(SELECT greatest(people, 1) AS size FROM ({covered}))"
+        if settings["definition"] == "table":
+            each = f"{benefit} * size - {loss} / size" if allowed else f"{cost} * size - {reward}"
+            return f"SELECT fsum({each}) FROM {classes}"
+        # A larger class is never worse for the publisher, nor better for the attacker.
+        left = f"{cost} - {reward} / min(size)"
+        if allowed:
+            left = f"{benefit} - CASE WHEN {left} < 0 THEN {loss} / min(size) ELSE 0 END"
+        return f"SELECT {left} FROM {classes}"
+
+    def _p29(self, demand: Demand) -> str:
+        """Write the query of the score of P29.
+
+        It is undefined, which satisfies no limit, where all distances are alike and the model is strict.
+        """
+        rows = []
+        for attribute in self.attributes.values():
+            counts = f"counts_{attribute.coded()}"
+            apart = quantities.distance(attribute, counts, "equal")
+            rows.append(
+                f"SELECT even, zero OR largest > {_LARGEST_T} AS zero, spread, close "
+                "FROM (SELECT favg(value) AS even, min(value) = 0 AS zero "
+                f"FROM ({quantities.evenness(counts)})), "
+                f"(SELECT max(value) AS largest, any_value(extent) > {SLACK} AS spread, "
+                f"favg(CASE WHEN extent > {SLACK} THEN (value - least) / extent ELSE 0 END) AS close "
+                "FROM (SELECT value, min(value) OVER () AS least, "
+                f"max(value) OVER () - min(value) OVER () AS extent FROM ({apart})))"
+            )
+        weights = [f"{float(demand.settings[name])!r}::DOUBLE" for name in ("w_k", "w_l", "w_t")]
+        undefined = "bool_or(NOT spread)" if demand.settings["strict"] else "false"
+        smallest = "(SELECT min(size) FROM classes)"
+        return (
+            f"SELECT CASE WHEN {undefined} THEN NULL WHEN bool_or(zero) OR {smallest} = 1 THEN 0 ELSE "
+            f"{weights[0]} * (1 - 1::DOUBLE / {smallest}) + {weights[1]} * favg(even) "
+            f"+ {weights[2]} * (1 - favg(close)) END FROM ({' UNION ALL '.join(rows)})"
+        )
+
+
+def _whole(reached: float | None) -> float | None:
+    return int(reached) if reached is not None and float(reached).is_integer() else reached
+
+
+def _holds(demand: Demand) -> str:
+    """Write whether a limit is met: with equality, and sums within a slack."""
+    if demand.model == "profitability":
+        settings = demand.settings
+        may_be_zero = settings["attack"] == "none" and (
+            settings["definition"] == "table" or not settings["adversary_gain"]
+        )
+        return "reached >= 0" if may_be_zero else "reached > 0"
+    slack = SLACK * max(1.0, demand.limit)
+    if demand.at_least:
+        return f"reached >= {demand.limit - slack!r}::DOUBLE"
+    return f"reached <= {demand.limit + slack!r}::DOUBLE"
+
+
+def needs_values(model: str) -> bool:
+    """Say whether a model looks at sensitive values."""
+    return model == "p29" or "attribute" in MODELS[model][0]

@@ -1,0 +1,531 @@
+"""The verifier's part of a policy file: roles, missing texts, the suppression limit and the models.
+
+This is a reader of its own, on purpose: a slip in the reader that made the release must not be repeated here.
+It fails closed: a setting that it does not know is an error, not skipped.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from incrowd_verify.demands import Attacker, Demand, of_histories, read_attackers, read_demands
+from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles
+from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.profiles import Choice
+from incrowd_verify.profiles.context import Context
+from incrowd_verify.recipes import recipe_named
+from incrowd_verify.spellings import Spelling, spelling_of
+from incrowd_verify.treatments import Treatment, read_treatment
+
+SUPPRESSED = "*"
+ROLES = ("identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive")
+UNRELEASED = ("identifying", "person", "household", "weight")
+KINDS = ("auto", "number", "date", "category")
+WILDCARDS = ("value", "matches-any", "conservative")
+JUDGES = ("released", "original")
+SUPPRESSED_RECORDS = ("judged", "drop", "keep")
+STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
+_SETTINGS = (
+    "version", "linked", "max_suppression", "suppressed", "output", "keep_order", "shuffle", "seed",
+    "set_limit", "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models",
+    "attackers", "algorithm", "accepted", "profile", "context", "ledger",
+)  # fmt: skip
+_OF_COLUMN = (
+    "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
+    "thousands", "treat", "parts", "key_of", "missing",
+)  # fmt: skip
+ENDS = ("outward", "exact")
+CALENDAR = ("day", "month", "year")
+USUAL = "usual"
+"""The grid where the policy names none: two significant digits, whole years, multiples of five, months."""
+_LARGEST = 1 << 24
+"""Bytes of a policy that is read."""
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """Texts that mean missing: those of every column, and those of each alone."""
+
+    common: tuple[str, ...] = ()
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """Return the texts that mean missing in a column."""
+        return (*self.common, *self.own.get(name, ()))
+
+
+NO_NULLS = Nulls()
+"""Where only empty cells are missing."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the policy.
+
+    Attributes
+    ----------
+    style
+        How its cells are written: its own style, else that of the policy.
+    levels
+        Least and largest level of full-domain recoding; None for no bound.
+    spelling
+        How its texts write numbers or dates, where the policy says so.
+    grid
+        What the ends of its ranges are rounded to: a width, a part of the calendar or `USUAL`; None where
+        they are exact.
+    parts
+        The text between the parts of cells that hold lists; None where cells are no lists.
+    key_of
+        Whose name the column is a part of, besides its role: ``person`` or ``household``.
+    missing
+        Texts that mean missing in this column alone.
+    """
+
+    name: str
+    role: str
+    kind: str = "auto"
+    hierarchy: Path | dict[str, Any] | None = None
+    style: str = "auto"
+    levels: tuple[int, int | None] | None = None
+    spelling: Spelling | None = None
+    treatment: Treatment | None = None
+    grid: Fraction | str | None = None
+    parts: str | None = None
+    key_of: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_by_number(self) -> bool:
+        """Whether cells are ranges or means that follow no hierarchy if the values are numbers or dates."""
+        recipe = isinstance(self.hierarchy, dict) and bool(
+            {"intervals", "bands", "dates"} & self.hierarchy.keys()
+        )
+        declared = self.kind in ("number", "date")
+        return self.style in ("range", "mean") and (declared or (recipe and self.kind != "category"))
+
+    def tree_over(self, *, ordered: bool) -> Path | dict[str, Any] | None:
+        """Return the hierarchy that cells follow, over values that are numbers or dates or over others."""
+        return None if self.is_by_number and (ordered or self.kind != "auto") else self.hierarchy
+
+    def parts_of(self, cell: str | None) -> frozenset[str | None]:
+        """Return the parts of a cell that holds a list; None stands for a cell without any."""
+        found = {part.strip() for part in (cell or "").split(self.parts or "\0")} - {""}
+        return frozenset[str | None](found) or frozenset([None])
+
+    @property
+    def has_commas(self) -> bool:
+        """Whether its released cells have decimal commas: a hierarchy that names values has its own texts."""
+        named = isinstance(self.hierarchy, Path) or "order" in (self.hierarchy or {})
+        decimal = None if self.spelling is None else self.spelling.decimal
+        return decimal == "," and self.kind != "category" and not named
+
+    @property
+    def measure(self) -> str | None:
+        """Number or date, where the policy says that the column holds such; else None."""
+        if isinstance(self.hierarchy, dict) and self.kind == "auto":
+            if {"intervals", "bands"} & self.hierarchy.keys():
+                return "number"
+            if "dates" in self.hierarchy:
+                return "date"
+        return self.kind if self.kind in ("number", "date") else None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The part of a policy file that can be checked on a released file.
+
+    Attributes
+    ----------
+    keep_order
+        Whether record N of the release is record N of the raw table. None where the policy does not tell: a
+        file of version 1, which knew no other order unless it asked for one.
+    set_limit
+        Largest number of values that a cell may list; None for no limit, as in files of version 1.
+    wildcards
+        What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
+    accepted
+        The points of a verdict that it accepts, each with its reason.
+    judge
+        What its models are about where sensitive values were perturbed: ``released``, those before and those
+        in the file; ``original``, those before alone.
+    profile, context
+        The rule profile that it chose, and the context that it answers for; None where it has none.
+    m
+        How many sensitive values a group has at least in an m-invariant release; None for another one.
+    suppressed
+        Which suppressed records are in the file: those that satisfy the models as a class of their own
+        (``judged``), none (``drop``), or all (``keep``).
+    """
+
+    columns: tuple[Column, ...]
+    demands: tuple[Demand, ...]
+    attackers: tuple[Attacker, ...]
+    max_suppression: float
+    null_values: Nulls
+    unlisted: str | None
+    keep_order: bool | None
+    set_limit: int | None
+    algorithm: dict[str, Any]
+    wildcards: str
+    linked: bool = False
+    accepted: tuple[Accepted, ...] = ()
+    judge: str = "released"
+    profile: Choice | None = None
+    context: Context | None = None
+    m: int | None = None
+    suppressed: str = "keep"
+
+    @property
+    def unjudged(self) -> frozenset[str]:
+        """The sensitive columns whose released values the models are not about."""
+        if self.judge == "released":
+            return frozenset()
+        return frozenset(
+            each.name
+            for each in self.named("sensitive")
+            if each.treatment is not None and each.treatment.perturbs
+        )
+
+    @property
+    def all_demands(self) -> tuple[Demand, ...]:
+        """The demands, those against attackers included."""
+        return (*self.demands, *(demand for each in self.attackers for demand in each.demands))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that anything is asked of."""
+        return tuple(demand.model for demand in self.all_demands)
+
+    @property
+    def treated(self) -> tuple[Column, ...]:
+        """The columns that have a treatment."""
+        return tuple(column for column in self.columns if column.treatment is not None)
+
+    @property
+    def quasi(self) -> frozenset[str]:
+        """The names of the quasi-identifiers."""
+        return frozenset(column.name for column in self.named("quasi"))
+
+    @property
+    def person(self) -> tuple[Column, ...]:
+        """The columns that say whose row it is; some may be quasi-identifiers, too."""
+        return tuple(each for each in self.columns if each.role == "person" or "person" in each.key_of)
+
+    def named(self, role: str) -> tuple[Column, ...]:
+        """Return the columns of a role, in the order of the policy."""
+        return tuple(column for column in self.columns if column.role == role)
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy file (TOML, version 1, 2, 3 or 4).
+
+    Raises
+    ------
+    PolicyError
+        The file cannot be read, contradicts itself, or asks for something that cannot be verified.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise PolicyError(f"{path}: a policy of more than {_LARGEST >> 20} MiB is not read")
+        data = tomllib.loads(content.decode("utf-8-sig"))
+    except OSError as error:
+        raise PolicyError(f"{path}: the policy cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, PolicyError):
+            raise
+        problem = "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
+        raise PolicyError(f"{path}: no readable TOML: {problem}") from None
+    try:
+        return _policy(data, path.parent)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
+
+
+def _policy(data: dict[str, Any], folder: Path) -> Policy:
+    version = data.get("version")
+    if version not in (1, 2, 3, 4) or type(version) is not int:
+        raise PolicyError("needs 'version = 4' (or 3, 2 or 1), a version that verify reads")
+    _refuse_unknown(data, _SETTINGS, "")
+    nulls = data.get("null_values", [])
+    if not isinstance(nulls, list) or not all(isinstance(text, str) for text in nulls):
+        raise PolicyError("null_values must be a list of texts")
+    if SUPPRESSED in nulls:
+        raise PolicyError(f"null_values holds {SUPPRESSED!r}, which marks a suppressed cell: take it out")
+    style = _choice(data.get("output", "auto"), STYLES, "output")
+    ends = _choice(data.get("ends", "outward" if version > 2 else "exact"), ENDS, "ends")
+    columns = _columns(data.get("columns"), folder, style, ends)
+    if not any(column.role == "quasi" for column in columns):
+        raise PolicyError("names no column of role 'quasi', so there are no classes to check")
+    if "others" in data and "unlisted" in data:
+        raise PolicyError("others is the former name of unlisted: write one of them")
+    unlisted = data.get("unlisted", data.get("others"))
+    seed, algorithm = data.get("seed", 0), data.get("algorithm", {})
+    if type(seed) is not int or seed < 0:
+        raise PolicyError("seed must be a whole number from 0")
+    if not isinstance(algorithm, dict):
+        raise PolicyError("algorithm must be a table with a name")
+    ledger = data.get("ledger", {})
+    if not isinstance(ledger, dict) or not ledger.keys() <= {"epsilon", "m"}:
+        raise PolicyError("ledger must be a table with epsilon or m, about all releases of a ledger")
+    if not 0 < _number(ledger.get("epsilon", 1), "epsilon of ledger", math.inf) < math.inf:
+        raise PolicyError("epsilon of ledger must be above 0")
+    if type(m := ledger.get("m", 2)) is not int or m < 2:
+        raise PolicyError("m of ledger must be a whole number from 2")
+    demands, attackers = _asked(data, columns)
+    return Policy(
+        columns=columns,
+        demands=demands,
+        attackers=attackers,
+        max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
+        null_values=Nulls(tuple(nulls), {column.name: column.missing for column in columns}),
+        unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
+        keep_order=_keep_order(data, version),
+        set_limit=_set_limit(data, version),
+        algorithm=algorithm,
+        wildcards=_choice(data.get("wildcards", "value"), WILDCARDS, "wildcards"),
+        linked=bool(data.get("linked", False)),
+        accepted=_accepted(data.get("accepted", [])),
+        judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
+        profile=Choice.of(data["profile"], folder) if "profile" in data else None,
+        context=Context.of(data["context"]) if "context" in data else None,
+        m=ledger.get("m"),
+        suppressed=_choice(
+            data.get("suppressed", "judged" if version > 3 else "keep"), SUPPRESSED_RECORDS, "suppressed"
+        ),
+    )
+
+
+def _asked(
+    data: dict[str, Any], columns: Collection[Column]
+) -> tuple[tuple[Demand, ...], tuple[Attacker, ...]]:
+    """Read the models and the attackers; one of them is enough."""
+    quasi, sensitive = (
+        [column.name for column in columns if column.role == role] for role in ("quasi", "sensitive")
+    )
+    attackers = read_attackers(data["attackers"], quasi, sensitive) if "attackers" in data else ()
+    demands: tuple[Demand, ...] = ()
+    if "models" in data or not attackers:
+        demands = read_demands(data.get("models"), sensitive)
+    if not isinstance(data.get("linked", False), bool):
+        raise PolicyError("linked must be true or false")
+    if data.get("linked"):
+        if attackers:
+            raise PolicyError("linked = true: attackers are not judged by whole histories, take them out")
+        demands = of_histories(demands)
+    if any(demand.model == "km-anonymity" for demand in demands) and not any(
+        column.role == "person" or "person" in column.key_of for column in columns
+    ):
+        raise PolicyError(
+            "km-anonymity counts people who share several rows, and no column has the role 'person': give it "
+            "to the one that says whose row it is"
+        )
+    return demands, attackers
+
+
+def _accepted(entries: Any) -> tuple[Accepted, ...]:
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise PolicyError("accepted must be a list of tables: [[accepted]]")
+    answers = []
+    for entry in entries:
+        _refuse_unknown(entry, ("point", "finding", "column", "why"), "accepted: ")
+        # Older policies call a point a finding.
+        point = entry.get("point", entry.get("finding"))
+        why, column = entry.get("why"), entry.get("column")
+        if not isinstance(point, str) or not isinstance(why, str) or not isinstance(column, str | None):
+            raise PolicyError("accepted: each needs a point and a why, which are texts")
+        answers.append(Accepted(point, column, why))
+    return tuple(answers)
+
+
+def _set_limit(data: dict[str, Any], version: int) -> int | None:
+    limit = data.get("set_limit", 8)
+    if type(limit) is not int or limit < 1:
+        raise PolicyError("set_limit must be a whole number from 1")
+    return None if version == 1 and "set_limit" not in data else limit
+
+
+def _keep_order(data: dict[str, Any], version: int) -> bool | None:
+    for name in ("keep_order", "shuffle"):
+        if not isinstance(data.get(name, False), bool):
+            raise PolicyError(f"{name} must be true or false")
+    if version > 1 and "shuffle" in data:
+        raise PolicyError(
+            "shuffle is a setting of version 1: take it out, and write keep_order if it was false"
+        )
+    if version == 1 and "keep_order" not in data:
+        return False if data.get("shuffle") else None
+    return bool(data.get("keep_order", False))
+
+
+def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) -> None:
+    unknown = [name for name in data if name not in known]
+    if unknown:
+        near = did_you_mean(unknown[0], known)
+        raise PolicyError(
+            f"{where}verify does not know {named(unknown, 5)}; it knows {', '.join(known)}{near}"
+        )
+
+
+def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column, ...]:
+    if not isinstance(data, dict) or not data:
+        raise PolicyError("names no columns: add a table [columns.NAME] with a role for each")
+    roles = {name: str(entry.get("role")) for name, entry in data.items() if isinstance(entry, dict)}
+    asked = [name for name, role in roles.items() if role.startswith("?")]
+    if asked:
+        raise PolicyError(open_roles(asked))
+    columns = []
+    for name, entry in data.items():
+        where = f"column {name!r}"
+        if not isinstance(entry, dict):
+            raise PolicyError(f"{where} must be a table with a role")
+        _refuse_unknown(entry, _OF_COLUMN, f"{where}: ")
+        spelling = spelling_of(entry, where)
+        kind = _choice(entry.get("kind", "auto"), KINDS, f"kind of {where}")
+        if spelling is not None and kind == "auto":
+            kind = "number" if spelling.format is None else "date"
+        hierarchy = entry.get("hierarchy")
+        if isinstance(hierarchy, str):
+            hierarchy = folder / hierarchy
+        elif isinstance(hierarchy, dict):
+            recipe_named(hierarchy, name)
+        elif hierarchy is not None:
+            raise PolicyError(f"{where}: hierarchy must be a file or a builder such as {{ flat = true }}")
+        treatment = read_treatment(entry.get("treat"), where)
+        changed = treatment is not None and treatment.changes_kind
+        kind = "auto" if changed else kind
+        _number(entry.get("weight", 1), f"weight of {where}", math.inf)
+        columns.append(
+            Column(
+                name=name,
+                role=_choice(entry.get("role"), ROLES, f"role of {where}"),
+                kind=kind,
+                hierarchy=hierarchy,
+                style=_choice(entry.get("output", style), STYLES, f"output of {where}"),
+                levels=_levels(entry.get("levels"), where),
+                spelling=None if changed else spelling,
+                treatment=treatment,
+                grid=_grid(entry, ends, where),
+                parts=_parts(entry, where),
+                key_of=_key_of(entry, where),
+                missing=_missing(entry, where),
+            )
+        )
+    return _with_linked(columns)
+
+
+def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Give columns that are linked with a treated one their treatment."""
+    leads = {name: each for each in columns if each.treatment for name in each.treatment.linked}
+    found = []
+    for each in columns:
+        column = each
+        lead = leads.get(column.name)
+        if lead is not None and lead.treatment is not None:
+            if column.treatment is not None:
+                raise PolicyError(f"column {column.name!r} is linked with {lead.name!r} and has a treatment")
+            # Texts are told apart as they are; numbers and dates are written as before.
+            plain = column.kind == "category"
+            column = replace(
+                column,
+                treatment=lead.treatment.led_by(lead.name),
+                kind="auto" if plain else column.kind,
+                spelling=None if plain else column.spelling,
+            )
+        found.append(column)
+    missing = [name for name in leads if name not in {column.name for column in columns}]
+    if missing:
+        raise PolicyError(f"linked names {named(missing)}, which has no role")
+    return tuple(found)
+
+
+def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None:
+    """Read the grid that the ends of a column's ranges are rounded to, or None where they are exact."""
+    grid, own = entry.get("grid"), entry.get("ends")
+    if (grid is not None or own is not None) and entry.get("role") != "quasi":
+        raise PolicyError(f"{where}: ends and grid are settings of quasi-identifiers")
+    own = ends if own is None else _choice(own, ENDS, f"ends of {where}")
+    if grid is None:
+        return USUAL if own == "outward" else None
+    if entry.get("ends") == "exact":
+        raise PolicyError(f"{where}: exact ends have no grid")
+    if isinstance(grid, str):
+        return _choice(grid, CALENDAR, f"grid of {where}")
+    if not _number(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
+        raise PolicyError(f"grid of {where} must be above 0")
+    return Fraction(str(grid))
+
+
+def _parts(entry: dict[str, Any], where: str) -> str | None:
+    """Read the text between the parts of cells that hold lists."""
+    parts = entry.get("parts")
+    if parts is None:
+        return None
+    if not isinstance(parts, str) or not parts:
+        raise PolicyError(f"parts of {where} must be the text between the parts of a cell")
+    if entry.get("role") != "sensitive":
+        raise PolicyError(f"{where}: parts is a setting of sensitive columns")
+    whole = [name for name in ("hierarchy", "format", "decimal", "thousands", "treat") if name in entry]
+    if whole or entry.get("kind") in ("number", "date"):
+        raise PolicyError(f"{where}: parts goes with no {whole[0] if whole else 'kind of numbers or dates'}")
+    return parts
+
+
+def _key_of(entry: dict[str, Any], where: str) -> tuple[str, ...]:
+    """Read whose name the column is a part of, besides its role."""
+    found = entry.get("key_of", [])
+    if not isinstance(found, list):
+        raise PolicyError(f"key_of of {where} must be a list")
+    for each in found:
+        _choice(each, ("person", "household"), f"key_of of {where}")
+    role = entry.get("role")
+    if found and ("treat" in entry or role in found or role not in ("quasi", "person", "household")):
+        raise PolicyError(f"{where}: key_of is a setting of quasi-identifiers without a treatment")
+    return tuple(found)
+
+
+def _missing(entry: dict[str, Any], where: str) -> tuple[str, ...]:
+    """Read the texts that mean missing in this column alone."""
+    found = entry.get("missing", [])
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise PolicyError(f"missing of {where} must be a list of texts")
+    if SUPPRESSED in found:
+        raise PolicyError(f"missing of {where} holds {SUPPRESSED!r}, which marks a suppressed cell")
+    released = entry.get("role") in ("quasi", "sensitive", "insensitive")
+    if found and (not released or entry.get("key_of")):
+        raise PolicyError(f"{where}: missing is a setting of released columns that name nobody")
+    return tuple(found)
+
+
+def _levels(data: object, where: str) -> tuple[int, int | None] | None:
+    if data is None:
+        return None
+    if (
+        not isinstance(data, list)
+        or len(data) not in (1, 2)
+        or any(type(level) is not int or level < 0 for level in data)
+        or data != sorted(data)
+    ):
+        raise PolicyError(f"levels of {where} must be [least, largest], from 0 up")
+    return data[0], data[1] if len(data) > 1 else None
+
+
+def _choice(value: object, choices: tuple[str, ...], what: str) -> str:
+    if not isinstance(value, str) or value not in choices:
+        near = did_you_mean(value, choices)
+        raise PolicyError(f"{what} is {value!r}; it must be one of {', '.join(choices)}{near}")
+    return value
+
+
+def _number(value: object, what: str, largest: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= largest:
+        bounds = "a number from 0 to 1" if largest == 1 else "a number from 0"
+        raise PolicyError(f"{what} is {value!r}; it must be {bounds}")
+    return float(value)

@@ -1,0 +1,368 @@
+"""Rule profiles: dated lists of clauses, each of which is checked, attested or not met.
+
+A profile is one TOML file of this room and one line of `PROFILES`, or a file of a user's own. `verify` judges
+its clauses from the release alone; see `incrowd_verify.clauses`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from incrowd_verify.errors import PolicyError, did_you_mean, named, quoted
+from incrowd_verify.profiles.settings import INPUTS, refuse_unknown, refuse_wrong_settings
+
+__all__ = ["PROFILES", "Attestation", "Choice", "Clause", "Profile", "profile_lines", "read_profile"]
+
+PROFILES = (
+    "hipaa-safe-harbor",
+    "hipaa-expert",
+    "ema-0070",
+    "wp216",
+    "cms-cell-size",
+    "statistical-office",
+)
+"""The built-in profiles; each is the file of its name in this folder."""
+_OF_PROFILE = ("name", "version", "title", "source", "inputs", "clauses")
+_OF_CLAUSE = ("id", "text", "source", "check", "question")
+_OF_CHOICE = ("name", "inputs", "columns", "cleared", "attested")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_FIRST = date(1996, 8, 21)
+"""The day of HIPAA, the oldest of the rules: nobody attested anything before."""
+_FILLERS = ("\u115f", "\u1160", "\u3164", "\uffa0")
+"""Letters of Hangul that show nothing."""
+_PLACEHOLDERS = (
+    "todo",
+    "tbd",
+    "tba",
+    "fixme",
+    "xxx",
+    "na",
+    "nn",
+    "none",
+    "null",
+    "unknown",
+    "name",
+    "answer",
+)
+"""What stands where an answer is still to come, in small letters alone."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One demand of a profile.
+
+    Attributes
+    ----------
+    id
+        Its short name in the profile, as a policy attests it.
+    text, source
+        What it demands, in a sentence, and the paragraph that says so.
+    check
+        The named check that judges it; None where a person has to.
+    settings
+        Settings of the check.
+    question
+        What a named person answers, where no check can; None where a check can.
+    """
+
+    id: str
+    text: str
+    source: str
+    check: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    question: str | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A dated list of clauses.
+
+    Attributes
+    ----------
+    name, version
+        Its name, and the month or day of its text: ``hipaa-safe-harbor`` and ``2026-01``.
+    title, source
+        What it is in a few words, and where the rules stand.
+    inputs
+        What a policy may or must give for its checks, each with its meaning.
+    clauses
+        Its demands, in their order.
+
+    Examples
+    --------
+    >>> read_profile("cms-cell-size@2026-01").clauses[0].id
+    'classes'
+    """
+
+    name: str
+    version: str
+    title: str
+    source: str
+    inputs: Mapping[str, str]
+    clauses: tuple[Clause, ...]
+
+    @property
+    def full_name(self) -> str:
+        """Name and version in policy notation."""
+        return f"{self.name}@{self.version}"
+
+    def clause(self, id_: str) -> Clause:
+        """Return a clause by its id.
+
+        Raises
+        ------
+        PolicyError
+        """
+        clauses = {each.id: each for each in self.clauses}
+        if id_ not in clauses:
+            near = did_you_mean(id_, clauses)
+            raise PolicyError(f"{self.full_name} has no clause {id_!r}; there are {named(clauses, 30)}{near}")
+        return clauses[id_]
+
+
+@dataclass(frozen=True)
+class Attestation:
+    """The answer of a named person to the question of a clause, or to a check that cannot know better.
+
+    Attributes
+    ----------
+    clause
+        The id of the clause.
+    by, on
+        Who says so, and when.
+    says
+        The answer, which reports repeat.
+    """
+
+    clause: str
+    by: str
+    on: date
+    says: str
+
+    @classmethod
+    def of(cls, settings: Any) -> Attestation:
+        """Read an entry of ``[[profile.attested]]``.
+
+        Raises
+        ------
+        PolicyError
+        """
+        if not isinstance(settings, dict) or set(settings) != {"clause", "by", "on", "says"}:
+            raise PolicyError("profile.attested: each needs a clause, by, on and says, and nothing else")
+        texts = [settings[name] for name in ("clause", "by", "says")]
+        day = settings["on"]
+        if isinstance(day, str):
+            try:
+                day = date.fromisoformat(day)
+            except ValueError:
+                raise PolicyError("profile.attested: on must be a day, as 2026-01-31") from None
+        if not all(isinstance(text, str) and text.strip() for text in texts) or type(day) is not date:
+            raise PolicyError("profile.attested: clause, by and says are texts, on is a day: 2026-01-31")
+        for name in ("by", "says"):
+            if not _says_something(settings[name]):
+                raise PolicyError(
+                    f"profile.attested: {name} of {settings['clause']!r} says nothing; write words"
+                )
+        # The day begins earlier elsewhere.
+        if not _FIRST <= day <= date.today() + timedelta(days=1):
+            raise PolicyError(
+                f"profile.attested: on of {settings['clause']!r} must be a day from {_FIRST} to today"
+            )
+        return cls(settings["clause"], settings["by"], day, settings["says"])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The profile of a policy with inputs and attestations: ``[profile]``.
+
+    Attributes
+    ----------
+    profile
+        The profile.
+    settings
+        The table as the policy has it.
+    folder
+        Where files are that it names.
+    attested
+        What named persons answered, by the id of the clause.
+    """
+
+    profile: Profile
+    settings: Mapping[str, Any]
+    folder: Path
+    attested: Mapping[str, Attestation]
+
+    @classmethod
+    def of(cls, settings: Any, folder: Path) -> Choice:
+        """Read the table ``[profile]`` of a policy.
+
+        Raises
+        ------
+        PolicyError
+        """
+        if not isinstance(settings, dict) or not isinstance(settings.get("name"), str):
+            raise PolicyError('profile: name it, as name = "hipaa-safe-harbor@2026-01"')
+        refuse_unknown(settings, _OF_CHOICE, "profile")
+        profile = read_profile(settings["name"], folder)
+        for name, shape in (("inputs", dict), ("columns", dict), ("cleared", dict), ("attested", list)):
+            if not isinstance(settings.get(name, shape()), shape):
+                raise PolicyError(
+                    f"profile.{name} must be a {'table' if shape is dict else 'list of tables'}"
+                )
+        inputs = settings.get("inputs", {})
+        refuse_unknown(inputs, profile.inputs, "profile.inputs")
+        for name, value in inputs.items():
+            INPUTS[name].refuse_wrong(value, "profile.inputs", name)
+        for table in ("columns", "cleared"):
+            for id_, names in settings.get(table, {}).items():
+                profile.clause(id_)
+                if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+                    raise PolicyError(f"profile.{table}: {id_} must be a list of names of columns")
+        attested = {each.clause: each for each in map(Attestation.of, settings.get("attested", []))}
+        for id_ in attested:
+            if profile.clause(id_).question is None:
+                raise PolicyError(
+                    f"profile.attested: the clause {id_!r} is checked, so nobody can attest it; "
+                    "name a column that only seems to break it in [profile.cleared]"
+                )
+        return cls(profile, settings, folder, attested)
+
+    def attesting(self, said: Iterable[Attestation]) -> Choice:
+        """Return the choice with further attestations.
+
+        Raises
+        ------
+        PolicyError
+            A clause is not one that somebody can attest.
+        """
+        entries = [*self.settings.get("attested", ()), *(asdict(each) for each in said)]
+        return Choice.of({**self.settings, "attested": entries}, self.folder)
+
+    def published(self) -> Choice:
+        """Return the choice for publication, with file names in place of paths."""
+        inputs = self.settings.get("inputs", {})
+        file_names = {key: _file_name(value) for key, value in inputs.items()}
+        settings = {**self.settings, "name": _file_name(self.settings["name"])}
+        return replace(self, settings=settings | ({"inputs": file_names} if inputs else {}))
+
+    def input(self, name: str) -> Any:
+        """Return an input of the policy, or None."""
+        return self.settings.get("inputs", {}).get(name)
+
+    def columns(self, clause: Clause, *, cleared: bool = False) -> list[str]:
+        """Return the columns of a clause in the policy's tables, or the cleared columns."""
+        table = self.settings.get("cleared" if cleared else "columns", {})
+        return list(table.get(clause.id, ()))
+
+
+def profile_lines(profile: Profile) -> list[str]:
+    """Return the table ``[profile]`` of a policy as lines of TOML, with its questions as comments."""
+    lines = ["", "[profile]", f'name = "{profile.full_name}"']
+    if profile.inputs:
+        lines += [
+            "",
+            "# [profile.inputs]",
+            *(f"# {name} =    # {text}" for name, text in profile.inputs.items()),
+        ]
+    for clause in profile.clauses:
+        if clause.question is not None:
+            lines += ["", f"# {clause.question}", "# [[profile.attested]]", f'# clause = "{clause.id}"']
+            lines += ['# by = ""', "# on = 2026-01-31", '# says = ""']
+    return lines
+
+
+def read_profile(name: str, folder: Path = Path()) -> Profile:
+    """Read a built-in profile by name and version, or a file by path.
+
+    Parameters
+    ----------
+    name
+        As ``hipaa-safe-harbor@2026-01``; or a path that ends in ``.toml``, relative to `folder`.
+
+    Raises
+    ------
+    PolicyError
+        There is no such profile, it is of another version, or its file cannot be read.
+
+    Examples
+    --------
+    >>> read_profile("ema-0070@2026-01").title
+    'Publication of clinical data: a risk of at most 0.09'
+    """
+    if name.endswith(".toml"):
+        try:
+            text = (folder / name).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise PolicyError(f"profile: {name} cannot be read ({type(error).__name__})") from None
+        return _profile(text, name)
+    plain, _, version = name.partition("@")
+    if plain not in PROFILES:
+        near = did_you_mean(plain, PROFILES)
+        raise PolicyError(f"profile: there is no {plain!r}; there are {', '.join(PROFILES)}{near}")
+    text = Path(__file__).with_name(f"{plain}.toml").read_text(encoding="utf-8")
+    profile = _profile(text, plain)
+    if version and version != profile.version:
+        raise PolicyError(
+            f"profile: {plain} is of {profile.version} here, not of {version}: compare the texts"
+        )
+    return profile
+
+
+def _profile(text: str, place: str) -> Profile:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"profile {place}: not readable as TOML ({error})") from None
+    refuse_unknown(data, _OF_PROFILE, f"profile {place}")
+    texts = {key: data.get(key) for key in ("name", "version", "title", "source")}
+    clauses = data.get("clauses")
+    if not all(isinstance(each, str) and each for each in texts.values()) or not isinstance(clauses, list):
+        raise PolicyError(f"profile {place}: needs the texts name, version, title, source, and [[clauses]]")
+    if not _NAME.fullmatch(str(texts["name"])):
+        raise PolicyError(f"profile {place}: its name is of small letters, digits and hyphens")
+    inputs = data.get("inputs", {})
+    if not isinstance(inputs, dict) or not all(isinstance(each, str) for each in inputs.values()):
+        raise PolicyError(f"profile {place}: [inputs] must be a table of texts")
+    refuse_unknown(inputs, INPUTS, f"profile {place}: inputs")
+    clauses_read = tuple(_clause(each, place) for each in clauses)
+    if len({each.id for each in clauses_read}) < len(clauses_read):
+        raise PolicyError(f"profile {place}: two clauses have one id")
+    return Profile(**texts, inputs=inputs, clauses=clauses_read)  # type: ignore[arg-type]
+
+
+def _clause(data: Any, place: str) -> Clause:
+    if not isinstance(data, dict) or not all(
+        isinstance(data.get(key), str) for key in ("id", "text", "source")
+    ):
+        raise PolicyError(f"profile {place}: each clause needs the texts id, text and source")
+    if ("check" in data) == ("question" in data):
+        raise PolicyError(f"profile {place}: the clause {data['id']!r} needs either a check or a question")
+    if not _NAME.fullmatch(data["id"]):
+        raise PolicyError(f"profile {place}: the id of a clause is of small letters, digits and hyphens")
+    settings = {key: value for key, value in data.items() if key not in _OF_CLAUSE}
+    owner = f"profile {place}, clause {data['id']!r}"
+    if "check" in data:
+        refuse_wrong_settings(data["check"], settings, owner)
+    else:
+        refuse_unknown(settings, (), f"{owner}, a question")
+        if not isinstance(data["question"], str) or not _says_something(data["question"]):
+            raise PolicyError(f"{owner}: question must be a text, got {quoted(data['question'])}")
+    return Clause(data["id"], data["text"], data["source"], data.get("check"), settings, data.get("question"))
+
+
+def _file_name(value: Any) -> Any:
+    """Return the last part of a path of any system, or another value unchanged."""
+    return re.split(r"[\\/]", value)[-1] if isinstance(value, str) else value
+
+
+def _says_something(text: str) -> bool:
+    """Return whether a text has a visible letter and is not a placeholder."""
+    letters = "".join(each for each in text if each.isalpha() and each not in _FILLERS)
+    return bool(letters) and unicodedata.normalize("NFKC", letters).casefold() not in _PLACEHOLDERS

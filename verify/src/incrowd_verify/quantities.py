@@ -1,0 +1,372 @@
+"""The disclosure of a sensitive column by a part of a class, in SQL: one value for every part.
+
+Every function returns a query of part, home and value. With N records in all and s in a part, a share in the
+part minus a share in the table is (n/s - N_v/N) = (n*N - N_v*s) / (N*s). So differences are sums of whole
+numbers (HUGEINT, 128 bits; DuckDB raises on overflow) with one division at the end.
+
+Where people are counted, somebody may have several values. So a share may be of the people of a part (its
+size), or of all counts of a part (their total). Entropies and distances look at a distribution, whose shares
+add up to 1. They take the total.
+
+Only values that occur in a part are looked at. What all other values add has a closed form. So no table is as
+large as parts times values.
+
+A column of lists is judged by its parts, too: with the separator ``;`` the cell ``F32; E11`` has the parts
+E11 and F32, stripped, in no order, once each. A cell without a part has the part "missing", None here. The
+tables of `attribute` are made once more for it, with the ending ``_part``; a record counts for each part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from incrowd_verify.attribute import Attribute, split_by_others
+from incrowd_verify.checks import Checks
+
+_EULER = 0.57721566490153286
+_SLACK = 1e-12
+
+
+def diversity(attribute: Attribute, counts: str, settings: dict[str, Any]) -> str:
+    """Distinct values; the exp of an entropy; or the l of recursive diversity."""
+    kind = settings["kind"]
+    if kind == "distinct":
+        return f"SELECT part, home, count(*) AS value FROM {counts} GROUP BY part, home"
+    if kind == "entropy":
+        # With n of s records: exp(-sum n/s ln(n/s)) = s / exp(sum n ln n / s).
+        return (
+            "SELECT part, home, total::DOUBLE / exp(sum(n::DOUBLE * ln(n::DOUBLE)) / total::DOUBLE) "
+            f"AS value FROM {counts} GROUP BY part, home, total"
+        )
+    if kind == "grassberger":
+        _tabulate_grassberger(attribute.con, counts)
+        return (
+            "SELECT part, home, least(exp(ln(total::DOUBLE) - sum(n::DOUBLE * g) / total::DOUBLE), "
+            f"count(*)::DOUBLE) AS value FROM {counts} JOIN grassberger USING (n) GROUP BY part, home, total"
+        )
+    # The largest l with r1 < c (rl + ... + rm), where r1 >= r2 >= ... are the counts.
+    return (
+        "SELECT part, home, coalesce(max(place) FILTER (largest::DOUBLE < "
+        f"{float(settings['c'])!r}::DOUBLE * tail::DOUBLE), 0) AS value FROM ("
+        "SELECT part, home, row_number() OVER down AS place, first_value(n) OVER down AS largest, "
+        "sum(n) OVER (PARTITION BY part ORDER BY n DESC, v ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) "
+        f"AS tail FROM {counts} WINDOW down AS (PARTITION BY part ORDER BY n DESC, v)) GROUP BY part, home"
+    )
+
+
+def _tabulate_grassberger(con: Checks, counts: str) -> None:
+    """Make the table `grassberger` (n, g) with Grassberger's G(n) up to the largest count."""
+    # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2m + 2) = G(2m) + 2 / (2m + 1), and G(2m + 1) = G(2m).
+    con.execute(
+        f"CREATE OR REPLACE TABLE grassberger AS SELECT n::HUGEINT AS n, {-_EULER - math.log(2)!r}::DOUBLE "
+        "+ sum(CASE WHEN n % 2 = 0 THEN 2::DOUBLE / (n - 1) ELSE 0 END) OVER (ORDER BY n) AS g "
+        f"FROM range(1, (SELECT max(n) + 1 FROM {counts})::BIGINT) AS counted(n)"
+    )
+
+
+def evenness(counts: str) -> str:
+    """Entropy over the logarithm of the number of values in the part; 0 for a single value."""
+    return (
+        "SELECT part, home, CASE WHEN count(*) = 1 THEN 0 ELSE "
+        "(ln(total::DOUBLE) - sum(n::DOUBLE * ln(n::DOUBLE)) / total::DOUBLE) / ln(count(*)::DOUBLE) END "
+        f"AS value FROM {counts} GROUP BY part, home, total"
+    )
+
+
+def share(attribute: Attribute, counts: str, value: str | None) -> str:
+    """Share of the most frequent value, or of the named one."""
+    amount = "n" if value is None else f"CASE WHEN v = {attribute.code_of(value)} THEN n ELSE 0 END"
+    return (
+        f"SELECT part, home, max({amount})::DOUBLE / size::DOUBLE AS value "
+        f"FROM {counts} GROUP BY part, home, size"
+    )
+
+
+def gain(attribute: Attribute, counts: str, kind: str) -> str:
+    """Largest relative gain (p - q) / q; enhanced: infinite where a gain is above -ln q."""
+    everybody = attribute.everybody()
+    whole = f"whole_{attribute.coded()}"
+    bounded = "gain"
+    if kind == "enhanced":
+        bounded = f"CASE WHEN gain > {_SLACK} - ln(q) THEN 'inf'::DOUBLE ELSE gain END"
+    return (
+        f"SELECT part, home, max({bounded}) AS value FROM (SELECT part, home, "
+        f"greatest(c.n * {everybody} - w.n * size, 0)::DOUBLE / (w.n * size)::DOUBLE AS gain, "
+        f"w.n::DOUBLE / {everybody} AS q FROM {counts} AS c JOIN {whole} AS w USING (v)) GROUP BY part, home"
+    )
+
+
+def log_ratio(attribute: Attribute, counts: str, absent: str) -> str:
+    """Largest absolute ln(p / q); where a value is absent from the part infinite, or passed over."""
+    everybody = attribute.everybody()
+    whole = f"whole_{attribute.coded()}"
+    value = f"max(abs(ln((c.n * {everybody})::DOUBLE / (w.n * size)::DOUBLE)))"
+    if absent == "infinite":
+        value = f"CASE WHEN count(*) < (SELECT count(*) FROM {whole}) THEN 'inf'::DOUBLE ELSE {value} END"
+    return (
+        f"SELECT part, home, {value} AS value FROM {counts} AS c JOIN {whole} AS w USING (v) "
+        "GROUP BY part, home"
+    )
+
+
+# --- distances to the whole table -----------------------------------------------------------------------
+
+
+def distance(attribute: Attribute, counts: str, name: str) -> str:
+    """Distance of a part to the whole table; `name` as `Attribute.distance_named` gives it.
+
+    For the ordered and the hierarchical one, `counts` must be made from the codes that they compare.
+    """
+    measures = {
+        "equal": _equal,
+        "ordered": _ordered,
+        "hierarchical": _hierarchical,
+        "maximal-frequency-difference": _most_different,
+    }
+    return measures[name](attribute, counts)
+
+
+def _equal(attribute: Attribute, counts: str) -> str:
+    """Half the sum of |n/s - N_v/N|; a value absent from the part adds N_v/N."""
+    table_total = attribute.occurrences()
+    return f"""
+        SELECT part, home, apart::DOUBLE / (2 * {table_total}::HUGEINT * total)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, total,
+                sum(abs(c.n * {table_total} - w.n * total)) + total * ({table_total} - sum(w.n)) AS apart
+            FROM {counts} AS c JOIN whole_{attribute.coded()} AS w USING (v)
+            GROUP BY part, home, total
+        )
+    """
+
+
+def _most_different(attribute: Attribute, counts: str) -> str:
+    """Largest |n/s - N_v/N| of a value that the part has."""
+    table_total = attribute.occurrences()
+    return f"""
+        SELECT
+            part, home,
+            max(abs(c.n * {table_total} - w.n * total)::DOUBLE / ({table_total}::HUGEINT * total)::DOUBLE)
+                AS value
+        FROM {counts} AS c JOIN whole_{attribute.coded()} AS w USING (v)
+        GROUP BY part, home
+    """
+
+
+def _ordered(attribute: Attribute, counts: str) -> str:
+    """Sum over i of |C_i/s - W_i/N| over m - 1, with C and W the cumulative counts of part and table.
+
+    From a value present in the part to the next one C stays the same while W rises. Up to the last value
+    with W_i*s < C*N the part is ahead, from then on behind; an ASOF join finds that value, and prefix
+    sums of W give both sides.
+    """
+    tables, table_total = attribute.coded(as_text=False), attribute.occurrences(as_text=False)
+    values = f"(SELECT count(*) FROM whole_{tables})"
+    return f"""
+        WITH
+        {_prefix_sums(tables)},
+        {_steps(counts, table_total, values)},
+        {_CLIPPED}
+        -- Where the table has one value alone nothing is apart: no distance, and no way to divide it by.
+        SELECT
+            part, home,
+            apart::DOUBLE / (greatest({values} - 1, 1)::HUGEINT * {table_total} * total)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, total,
+                sum(
+                    ahead * (middle - start) - total * (at_middle - at_start)
+                    + total * (at_stop - at_middle) - ahead * (stop - middle)
+                    + CASE WHEN is_first THEN total * at_start ELSE 0 END
+                ) AS apart
+            FROM clipped
+            GROUP BY part, home, total
+        )
+    """
+
+
+def _prefix_sums(tables: str) -> str:
+    """W of the table by value, its sums, and the sum of all."""
+    return f"""cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
+        -- before and after: the sum of w over the values below v, and up to v
+        prefix AS (
+            SELECT v, w, sum(w) OVER (ORDER BY v) - w AS before, sum(w) OVER (ORDER BY v) AS after
+            FROM cumulative
+        ),
+        summed AS (SELECT max(after) AS w_sum FROM prefix)"""
+
+
+def _steps(counts: str, table_total: str, values: str) -> str:
+    """From each value of a part to the next: C, and the sums of W at both ends."""
+    return f"""step AS (
+            SELECT
+                part, home, total, v AS start,
+                sum(n) OVER by_value * {table_total} AS ahead,
+                lead(v) OVER by_value AS stop,
+                row_number() OVER by_value = 1 AS is_first
+            FROM {counts}
+            WINDOW by_value AS (PARTITION BY part ORDER BY v)
+        ),
+        bounded AS (
+            SELECT
+                part, home, total, start, ahead, is_first,
+                coalesce(stop, {values}) AS stop,
+                (ahead + total - 1) // total AS target,
+                opening.before AS at_start,
+                coalesce(closing.before, w_sum) AS at_stop
+            FROM step
+            JOIN prefix AS opening ON opening.v = step.start
+            LEFT JOIN prefix AS closing ON closing.v = step.stop
+            CROSS JOIN summed
+        )"""
+
+
+_CLIPPED = """crossed AS (
+            SELECT bounded.*, coalesce(prefix.v + 1, 0) AS crossing, prefix.after AS at_crossing
+            FROM bounded ASOF LEFT JOIN prefix ON bounded.target > prefix.w
+        ),
+        clipped AS (
+            SELECT
+                part, home, total, start, stop, ahead, is_first, at_start, at_stop,
+                greatest(start, least(crossing, stop)) AS middle,
+                CASE WHEN crossing <= start THEN at_start WHEN crossing >= stop THEN at_stop
+                     ELSE at_crossing END AS at_middle
+            FROM crossed
+        )"""
+"""The value where the table overtakes the part within each step, or an end of the step."""
+
+
+def _hierarchical(attribute: Attribute, counts: str) -> str:
+    """Sum over the nodes below the root of (h(parent) - h(node)) / 2H times |P(node) - Q(node)|.
+
+    height(LCA)/H is the length of the way between two leaves when the edge above a node has the length
+    (h(parent) - h(node)) / 2H, since a leaf has height 0; and on a tree the earth mover's distance is the
+    sum over the edges of length times what must cross: the difference of the shares below the edge.
+    A missing value is one more leaf right under the root.
+    """
+    tables, table_total = attribute.coded(as_text=True), attribute.occurrences(as_text=True)
+    height = attribute.climb()
+    return f"""
+        WITH
+        whole_node AS (
+            SELECT node, edge, sum(n) AS n FROM whole_{tables} JOIN above_{tables} USING (v)
+            GROUP BY node, edge
+        ),
+        part_node AS (
+            SELECT part, home, total, node, sum(n) AS n FROM {counts} JOIN above_{tables} USING (v)
+            GROUP BY part, home, total, node
+        ),
+        summed AS (SELECT sum(edge * n) AS edge_sum FROM whole_node)
+        SELECT part, home, apart::DOUBLE / (2 * {height}::HUGEINT * {table_total} * total)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, total,
+                sum(edge * abs(part_node.n * {table_total} - whole_node.n * total))
+                    + total * (any_value(edge_sum) - sum(edge * whole_node.n)) AS apart
+            FROM part_node JOIN whole_node USING (node) CROSS JOIN summed
+            GROUP BY part, home, total
+        )
+    """
+
+
+MOST = 10
+"""Parts that are counted at most, beside those that somebody has alone; more where a limit asks for more."""
+UNKNOWN = ("normalized-entropy", "p29")
+"""Models of sensitive values that are not defined for lists."""
+
+
+def by_parts(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
+    """Write the query of the disclosure by parts (see `quantities`).
+
+    Parameters
+    ----------
+    counts
+        How often each part of a class has each part of the lists.
+    """
+    match model:
+        case "t-closeness":
+            return _distance(attribute, counts, absent=settings["distance"] != "maximal-frequency-difference")
+        case "alpha-k-anonymity" | "lkc-privacy":
+            return share(attribute, counts, settings["value"])
+        case "beta-likeness":
+            return gain(attribute, counts, settings["kind"])
+        case "delta-disclosure":
+            return log_ratio(attribute, counts, settings["absent"])
+    least = "size::DOUBLE / max(n)::DOUBLE"
+    if settings["kind"] == "recursive":
+        least = f"floor({least})"
+    return f"SELECT part, home, {least} AS value FROM {counts} GROUP BY part, home, size"
+
+
+def _distance(attribute: Attribute, counts: str, *, absent: bool) -> str:
+    """Largest difference of a part's shares; a part that is absent has the share 0."""
+    everybody, whole = attribute.everybody(), f"whole_{attribute.coded()}"
+    apart = f"abs(coalesce(c.n, 0) * {everybody} - w.n * h.size)::DOUBLE"
+    return (
+        f"SELECT h.part, h.home, max({apart} / ({everybody}::HUGEINT * h.size)::DOUBLE) AS value "
+        f"FROM (SELECT DISTINCT part, home, size FROM {counts}) AS h CROSS JOIN {whole} AS w "
+        f"{'LEFT ' if absent else ''}JOIN {counts} AS c ON c.part = h.part AND c.v = w.v "
+        "GROUP BY h.part, h.home"
+    )
+
+
+def fewest_parts(attribute: Attribute, counts: str, least: int) -> str:
+    """Count the fewest parts such that each record of a part of a class has one; write the query.
+
+    Parameters
+    ----------
+    counts
+        How often each part of a class has each whole text.
+    """
+    con, text, part = attribute.con, attribute.coded(), attribute.parted().coded()
+    of_value: dict[int, set[int]] = {}
+    pairs = con.execute(
+        f"SELECT t.v, p.v FROM texts_{text} AS t JOIN texts_{part} AS p "
+        "ON t.value IS NOT DISTINCT FROM p.value"
+    ).fetchall()
+    for value, code in pairs:
+        of_value.setdefault(value, set()).add(code)
+    rows = con.execute(f"SELECT part, home, list(v) FROM {counts} GROUP BY part, home").fetchall()
+    known: dict[frozenset[frozenset[int]], int] = {}
+    found = []
+    for place, home, values in rows:
+        lists = frozenset(frozenset(of_value[value]) for value in values)
+        if lists not in known:
+            known[lists] = _fewest(lists, least)
+        found.append((int(place), int(home), known[lists]))
+    con.execute("DROP TABLE IF EXISTS fewest")
+    con.fill("fewest", "part BIGINT, home BIGINT, value BIGINT", found)
+    return "SELECT part, home, value FROM fewest"
+
+
+def _fewest(lists: Collection[frozenset[int]], least: int) -> int:
+    """Return how many parts meet all lists (see `MOST`)."""
+    sure = {part for each in lists if len(each) == 1 for part in each}
+    others = [each for each in lists if sure.isdisjoint(each)]
+    most = max(MOST, least - len(sure))
+    return len(sure) + next((many for many in range(most) if _suffice(others, many)), most)
+
+
+def _suffice(lists: Collection[frozenset[int]], many: int) -> bool:
+    """Say whether so many parts can meet all lists."""
+    if not lists:
+        return True
+    apart: list[frozenset[int]] = []
+    for each in sorted(lists, key=len):
+        if all(each.isdisjoint(other) for other in apart):
+            apart.append(each)
+        if len(apart) > many:
+            return False
+    # Somebody's list has to be met by one of its own parts.
+    return any(_suffice([each for each in lists if part not in each], many - 1) for part in sorted(apart[0]))
+
+
+def counts_of(attributes: Collection[Attribute], attribute: Attribute, *, joint: bool) -> str:
+    """Make the counts of a column, in classes split by the values of the others where that is asked."""
+    if not joint:
+        return f"counts_{attribute.coded()}"
+    others = [attribute if each.place == attribute.place else each for each in attributes]
+    return split_by_others(others, attribute)
