@@ -1,4 +1,4 @@
-"""Engines: where the rows live. An engine counts rows and applies a recoding to them, nothing else."""
+"""Engines: where rows live, are counted and are recoded, and nothing else."""
 
 from __future__ import annotations
 

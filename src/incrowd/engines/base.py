@@ -1,4 +1,4 @@
-"""The base classes of engines: count rows, apply a recoding to them, and write them checked."""
+"""Base classes of engines, which count rows, recode them and write checked releases."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def no_order(whose: str) -> ParameterError:
     whose
         Where the rows are, as `Engine.whose`.
     """
-    kept = setting("keep_order", "--keep-order or keep_order = true")
-    return ParameterError(f"rows of {whose} have no order that could be kept; leave {kept} out")
+    option = setting("keep_order", "--keep-order or keep_order = true")
+    return ParameterError(f"rows of {whose} have no order that could be kept; leave {option} out")
 
 
 class Engine(ABC):
-    """A table, wherever its rows live.
+    """A table, wherever the rows live.
 
     Attributes
     ----------
@@ -101,13 +101,11 @@ class Engine(ABC):
 
     @property
     def sources(self) -> Sequence[object]:
-        """Files or the database that the rows come from, where an engine knows; no output replaces them."""
+        """Files or the database that the rows come from, if known, so that no output replaces a source."""
         return ()
 
     def interrupt(self) -> None:  # noqa: B027
-        """Give up the work that it waits for now; called from another thread. By default it waits for
-        nothing.
-        """
+        """Cancel the running work from another thread (by default: nothing to cancel)."""
 
     @abstractmethod
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
@@ -133,12 +131,12 @@ class Engine(ABC):
         raise self._no_treatments()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> Engine:
-        """Return an engine of the same rows in which columns are treated; each is read as it was before."""
+        """Return an engine of the same rows with treated columns, each computed from the untreated values."""
         raise self._no_treatments()
 
     @property
     def native(self) -> Any:
-        """The table itself, as treated rows are handed on; of rows in memory and on Spark alone."""
+        """The table itself with treated columns, for rows in memory and on Spark."""
         raise self._no_treatments()
 
     def _no_treatments(self) -> TableError:
@@ -149,15 +147,17 @@ class Engine(ABC):
         )
 
     def head(self, column: str, rows: int) -> pl.Series | None:
-        """Return the first values of a column, at most so many; None where they are not at hand."""
+        """Return the first `rows` values of a column, or None where no value is at hand."""
         return None
 
     def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
-        """Return some columns of a share of the rows, see `spread_rows`; None where they are not at hand."""
+        """Return some columns of a share of the rows, chosen by `spread_rows`, or None where none are at
+        hand.
+        """
         return None
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows whose values in some columns no other row has; None where that takes too long."""
+        """Count the rows that are unique in some columns, or None where counting takes too long."""
         return None
 
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
@@ -183,7 +183,7 @@ class Engine(ABC):
         )
 
     def type_of(self, column: str) -> pl.DataType | None:
-        """Return the type of a column in Polars' terms, if it may come back; None where texts stay texts."""
+        """Return the Polars type that the released column may be cast to, or None where texts stay texts."""
         return None
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
@@ -223,7 +223,7 @@ class Engine(ABC):
         force: bool,
         sources: Sequence[object] | None = None,
     ) -> None:
-        """Write the table beside its target, read it again, and rename it if it passes a check.
+        """Write the table beside the target, read the copy again, and rename the copy if a check passes.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Engine(ABC):
             check(written)
 
     def into(self, name: str, *, force: bool = False) -> AbstractContextManager[Any]:
-        """Make a new table of the rows in their database, and keep it if nothing fails until the end.
+        """Write the rows into a new table of the same database, kept only if the block ends without an error.
 
         Raises
         ------
@@ -266,7 +266,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Counted(ABC):
-    """The rows of a table, counted: the keys, and how the rows are found by them.
+    """Counted rows of a table: the keys, and the way from a row to the key of the row.
 
     Attributes
     ----------
@@ -309,11 +309,13 @@ class Counted(ABC):
         return replace(self, rows=rows)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Return the places of the rows that have some keys, in order; None where rows have no places."""
+        """Return the positions of the rows that have some keys, in order, or None where rows have no
+        positions.
+        """
         return None
 
     def columns_in_order(self, schema: Schema) -> list[str]:
-        """Return the columns that the order of the rows tells, of those that are not released as they are.
+        """Return the columns that the row order reveals, among those not released unchanged.
 
         Raises
         ------
@@ -344,13 +346,15 @@ class Released:
         return self._in_order(order)
 
     def places(self) -> NDArray[np.int64] | None:
-        """Return the places of the rows that leave, in order; None where all leave or rows have no places."""
+        """Return the positions of the released rows, in order, or None where all leave or rows have no
+        positions.
+        """
         return None if self._places is None else self._places()
 
 
 class Unwritten(Counted):
-    """A release that is not written yet. It was counted by its recoded keys, and is not recoded again."""
+    """An unwritten release, counted by the recoded keys and not recodable again."""
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
-        """Refuse; see `Counted.apply`."""
+        """Refuse (see `Counted.apply`)."""
         raise TableError("a release that is not written yet cannot be recoded again; write it first")

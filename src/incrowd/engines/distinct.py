@@ -1,4 +1,4 @@
-"""The distinct values of a column in memory, in order, and each row's place among them."""
+"""Dictionary encoding of a column in memory: the distinct values in order, and a code for each row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FEW = 1000
 """Texts that become texts of Python at once."""
 
-_HELD = 4
+_COPY_FACTOR = 4
 """How many times as many bytes as its distinct texts have a column may have, to be held in their place."""
 
 
@@ -33,10 +33,10 @@ def require_countable(column: str, dtype: pl.DataType) -> None:
     """
     texts = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
     if not (dtype.is_numeric() or dtype in (*texts, pl.Date, pl.Datetime)):
-        raise SchemaError(f"column {column!r} {_unread(dtype)}")
+        raise SchemaError(f"column {column!r} {_describe_type(dtype)}")
 
 
-def _unread(dtype: pl.DataType) -> str:
+def _describe_type(dtype: pl.DataType) -> str:
     """Say why values of a type are not read, and name the way out."""
     leave = "or leave the column out"
     if has_objects(dtype):
@@ -61,7 +61,7 @@ def as_text(values: pl.Series) -> pl.Series:
 
 
 def refuse_objects(types: Mapping[str, pl.DataType], schema: Schema) -> None:
-    """Refuse to release lists of objects as they are: their fields have no roles.
+    """Raise for a released column of nested objects, whose fields have no role.
 
     Raises
     ------
@@ -70,13 +70,13 @@ def refuse_objects(types: Mapping[str, pl.DataType], schema: Schema) -> None:
     for name, dtype in types.items():
         leaves = schema[name].role not in UNRELEASED if name in schema else schema.unlisted == "keep"
         if leaves and has_objects(dtype):
-            raise SchemaError(f"column {name!r} {_unread(dtype)}")
+            raise SchemaError(f"column {name!r} {_describe_type(dtype)}")
 
 
 def dictionary(
     series: pl.Series, column: str, null_values: tuple[str, ...]
 ) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct values of a column, and each row's place among them (missing: the last).
+    """Encode a column as the distinct values and a code for each row (missing: the last code).
 
     Raises
     ------
@@ -92,14 +92,14 @@ def dictionary(
     if dtype in (pl.Null, pl.Boolean):
         series = series.cast(pl.String)
     if series.dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
-        return _texts(series, null_values)
+        return _encode_texts(series, null_values)
     if null_values:
         series = null_values_of(null_values).without(series)
-    return _numbers(series, column) if dtype.is_numeric() else _days(series)
+    return _encode_numbers(series, column) if dtype.is_numeric() else _encode_days(series)
 
 
-def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct texts in order, and each row's place among them."""
+def _encode_texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Encode a text column as the distinct texts in order and a code for each row."""
     from incrowd.core.io.numbering import numbered
     from incrowd.core.kernels.jit import PARALLEL_FROM
     from incrowd.core.reading.missing import null_values_of
@@ -112,9 +112,9 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
         distinct = series.gather(first).cast(pl.String)
         distinct = null_values_of(null_values).without(distinct) if null_values else distinct
         order = distinct.arg_sort(nulls_last=True).head(len(distinct) - distinct.null_count()).to_numpy()
-        texts = _alone(distinct.gather(order), series)
-        found = Dictionary(texts, len(order) < len(distinct), in_order=True)
-        return found, _placed(ids, order, len(distinct))
+        texts = _compact(distinct.gather(order), series)
+        ranks = _rank_rows(ids, order, len(distinct))
+        return Dictionary(texts, len(order) < len(distinct), in_order=True), ranks
     series = series.cast(pl.String)
     series = null_values_of(null_values).without(series) if null_values else series
     has_missing = series.null_count() > 0
@@ -125,22 +125,22 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
     return Dictionary(distinct.to_list(), has_missing, in_order=True), codes.to_numpy()
 
 
-def _alone(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
-    """Return distinct texts of a column; the column is not held in memory for them if it is much larger."""
+def _compact(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
+    """Return the distinct texts, copied where a view would hold a much larger column in memory."""
     from incrowd.core.reading.texts import Texts
 
     if len(distinct) <= _FEW:
         return distinct.to_list()
     if series.dtype == pl.String:
-        own, whole = (int(each.str.len_bytes().sum() or 0) for each in (distinct, series))
-        if whole > _HELD * own:
+        size, column_size = (int(each.str.len_bytes().sum() or 0) for each in (distinct, series))
+        if column_size > _COPY_FACTOR * size:
             copied = pl.concat_str("text", pl.lit(""))
             return Texts(pl.DataFrame({"text": distinct}).select(copied).to_series())
     return Texts(distinct)
 
 
-def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> NDArray[np.integer]:
-    """Return each row's place in the order of the distinct values; rows with other values come last.
+def _rank_rows(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> NDArray[np.integer]:
+    """Return the rank of each row's value (values outside `order`: the last rank).
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> N
     order
         The values in order.
     """
-    place = np.full(count, len(order), np.min_scalar_type(count))
-    place[order] = np.arange(len(order))
-    placed: NDArray[np.integer] = place[ids]
+    ranks = np.full(count, len(order), np.min_scalar_type(count))
+    ranks[order] = np.arange(len(order))
+    placed: NDArray[np.integer] = ranks[ids]
     return placed
 
 
-def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
-    """Return the distinct values in order without the missing one, and each row's place; missing is last."""
+def _sort_distinct(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
+    """Return the distinct values in order without missing, and a code for each row (missing: last)."""
     from incrowd.core.io.numbering import numbered
     from incrowd.core.kernels.grouping.grouping import group_numbers
 
@@ -167,57 +167,57 @@ def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
     else:
         ids, first = numbered(series.to_physical().to_frame())
     distinct = series.gather(first)
-    known = np.flatnonzero(distinct.is_not_null().to_numpy())
-    values = distinct.gather(known).to_physical()
+    present = np.flatnonzero(distinct.is_not_null().to_numpy())
+    values = distinct.gather(present).to_physical()
     # NumPy sorts numbers many times as fast, but does not know those of 128 bits.
     wide = str(values.dtype).endswith("128")
-    order = known[values.arg_sort().to_numpy() if wide else np.argsort(values.to_numpy())]
-    return distinct.gather(order), _placed(ids, order, len(distinct))
+    order = present[values.arg_sort().to_numpy() if wide else np.argsort(values.to_numpy())]
+    return distinct.gather(order), _rank_rows(ids, order, len(distinct))
 
 
-def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct numbers in order; NaN is missing."""
+def _encode_numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Encode a numeric column as the distinct numbers in order, NaN being missing."""
     from incrowd.core.reading.texts import Texts
     from incrowd.core.table.domain import Dictionary
 
     if series.dtype.is_float():
         # Negative zero is the same number, and would be named by whichever comes first.
         series = without_negative_zero(series.fill_nan(None))
-    distinct, places = _typed(series)
+    distinct, places = _sort_distinct(series)
     if series.dtype.is_float() and distinct.is_infinite().any():
         raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
     numbers = distinct.cast(pl.Float64).to_numpy()
-    texts, has_missing = Texts(distinct, _plain), series.null_count() > 0
+    texts, has_missing = Texts(distinct, _number_texts), series.null_count() > 0
     return Dictionary(texts, has_missing, "number", numbers, in_order=True), places
 
 
-def _days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct dates or points of time in order; those have no zone."""
+def _encode_days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Encode dates or zoneless points of time as the distinct values in order."""
     from incrowd.core.reading.texts import Texts
     from incrowd.core.table.domain import Dictionary
 
     if series.dtype == pl.Date:
-        distinct, places = _typed(series)
+        distinct, places = _sort_distinct(series)
         whole_days, days = True, distinct.cast(pl.Int32).cast(pl.Float64)
     else:
         series = series.dt.replace_time_zone(None)
-        distinct, places = _typed(series)
+        distinct, places = _sort_distinct(series)
         whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
         days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
-    texts, has_missing = Texts(distinct, _iso if whole_days else _moments), series.null_count() > 0
+    texts, has_missing = Texts(distinct, _date_texts if whole_days else _time_texts), series.null_count() > 0
     return Dictionary(texts, has_missing, "date", days.to_numpy(), in_order=True), places
 
 
-def _plain(numbers: pl.Series) -> pl.Series:
-    """Write numbers; a whole float as the integer that it is."""
+def _number_texts(numbers: pl.Series) -> pl.Series:
+    """Write numbers as texts, whole floats without the decimal part."""
     return numbers.cast(pl.String).str.strip_suffix(".0")
 
 
-def _iso(days: pl.Series) -> pl.Series:
+def _date_texts(days: pl.Series) -> pl.Series:
     """Write dates, or points of time that are midnights."""
     return days.dt.to_string("%Y-%m-%d")
 
 
-def _moments(moments: pl.Series) -> pl.Series:
+def _time_texts(moments: pl.Series) -> pl.Series:
     """Write points of time."""
     return moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.f")

@@ -66,11 +66,11 @@ class Combinations:
     reduced: _Reduce | None = None
 
     def raw(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns, as they are; see `fetch`. Texts come as texts."""
+        """Fetch the row counts by some columns, untreated and with plain texts (see `fetch`)."""
         return plain(self.fetch(names))
 
     def of(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns, treated ones among them; see `fetch`."""
+        """Fetch the row counts by some columns, with the treated columns applied (see `fetch`)."""
         treated = self.treated_of(names)
         if not treated:
             return self.fetch(names)
@@ -78,37 +78,37 @@ class Combinations:
         return added_up(raw.with_columns(column.of(raw) for column in treated), names)
 
     def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Group the rows by some columns as they are and others as they are treated; see `of`.
+        """Fetch the row counts by untreated columns and by columns after treatment (see `of`).
 
         Returns
         -------
         The former, and the latter with `ROWS`, row by row.
         """
-        found = self.raw(list(dict.fromkeys([*raw, *self.keyed_by(names)])))
-        values = found.select(columns_named([*names, ROWS]))
-        values = values.with_columns(column.of(found) for column in self.treated_of(names))
-        return found.select(columns_named(raw)), values
+        groups = self.raw(list(dict.fromkeys([*raw, *self.keyed_by(names)])))
+        values = groups.select(columns_named([*names, ROWS]))
+        values = values.with_columns(column.of(groups) for column in self.treated_of(names))
+        return groups.select(columns_named(raw)), values
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns, treated ones among them; see `Engine.values_of`."""
+        """Count the values of columns, treated columns included (see `Engine.values_of`)."""
         treated = self.treated_of(columns)
         if any(column.by_row for column in treated):
             leaving = LeavingColumns(self.raw, None, tuple(treated), tuple(self.keyed_by(columns)))
             rows = leaving.drawn
             values = [column.of(rows) for column in leaving.by_value]
             values += [rows[CELL.format(column.name)].alias(column.name) for column in leaving.by_row]
-            counted = added_up(rows.with_columns(*values, pl.lit(1, pl.Int64).alias(ROWS)), columns)
+            groups = added_up(rows.with_columns(*values, pl.lit(1, pl.Int64).alias(ROWS)), columns)
         else:
-            counted = plain(self.of(columns))
-        return counted.drop(ROWS), counted[ROWS].to_numpy()
+            groups = plain(self.of(columns))
+        return groups.drop(ROWS), groups[ROWS].to_numpy()
 
     def keyed_by(self, names: Sequence[str]) -> list[str]:
-        """Return some columns, and those that their treatments read."""
+        """Return some columns and the columns that the treatments of `names` read."""
         beside = [name for column in self.treated_of(names) for name in column.columns]
         return list(dict.fromkeys([*names, *beside]))
 
     def treated_of(self, names: Sequence[str]) -> list[TreatedColumn]:
-        """Return those of some columns that are treated."""
+        """Return the treated columns among `names`."""
         return [column for column in self.treated if column.name in names]
 
 
@@ -136,7 +136,7 @@ class LeavingColumns:
     _shuffle: int = field(default_factory=lambda: secrets.randbits(128), repr=False)
 
     def lookup(self, column: TreatedColumn) -> pl.DataFrame:
-        """Return the treated values of a column: a row for each combination with the columns beside it.
+        """Return a table from a column and the columns beside it to the treated value.
 
         Returns
         -------
@@ -147,27 +147,27 @@ class LeavingColumns:
 
     @property
     def by_value(self) -> list[TreatedColumn]:
-        """The columns whose values follow from those before; see `lookup`."""
+        """The columns whose treated value follows from the untreated values (see `lookup`)."""
         return [column for column in self.columns if not column.by_row]
 
     @property
     def by_row(self) -> list[TreatedColumn]:
-        """The columns whose values do not follow from those before; see `drawn`."""
+        """The columns whose treated value differs from row to row (see `drawn`)."""
         return [column for column in self.columns if column.by_row]
 
     @property
     def drawn_from(self) -> list[str]:
-        """The columns that `by_row` look at, themselves among them, and those that tell rows apart."""
+        """The columns that `by_row` read, and the columns that tell rows apart."""
         looked = (name for column in self.by_row for name in column.columns)
         return list(dict.fromkeys([*looked, *self.within]))
 
     def drawn_order(self, names: Sequence[str]) -> list[str]:
-        """Return some columns, and those that say whose row it is, in the order by which rows are numbered.
+        """Return some columns and then the person columns, in the order for numbering rows.
 
         Rows are numbered alike whether or not the latter are among the columns, so they come last.
         """
-        whose = dict.fromkeys(name for column in self.by_row for name in column.person)
-        return [*(name for name in dict.fromkeys(names) if name not in whose), *whose]
+        person = dict.fromkeys(name for column in self.by_row for name in column.person)
+        return [*(name for name in dict.fromkeys(names) if name not in person), *person]
 
     @cached_property
     def drawn(self) -> pl.DataFrame:
@@ -187,7 +187,7 @@ class LeavingColumns:
             raise TableError(CHANGED)
         places = np.random.default_rng(self._shuffle).permutation(np.repeat(np.arange(len(raw)), records))
         rows = raw.select(columns_named(names))[places]
-        made = [
+        cells = [
             column.of(rows, column.draws.numbers(0, len(rows)) if column.treatment.is_random else None).alias(
                 CELL.format(column.name)
             )
@@ -196,23 +196,23 @@ class LeavingColumns:
         numbers = pl.DataFrame({"place": places}).select(
             pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("place").alias(NUMBER)
         )
-        return pl.concat([rows, numbers, pl.DataFrame(made)], how="horizontal")
+        return pl.concat([rows, numbers, pl.DataFrame(cells)], how="horizontal")
 
 
-def check_keys(found: int, settings: EngineSettings, names: Sequence[str]) -> None:
+def check_keys(count: int, settings: EngineSettings, names: Sequence[str]) -> None:
     """Refuse more combinations than may be fetched.
 
     Raises
     ------
     TooManyKeysError
     """
-    if found > settings.driver_keys:
-        raise TooManyKeysError.of(found, settings.driver_keys, names)
+    if count > settings.driver_keys:
+        raise TooManyKeysError.of(count, settings.driver_keys, names)
 
 
 @dataclass(frozen=True, eq=False)
 class FetchedCount(Counted):
-    """Rows that another system groups, counted; see `incrowd.engines.base.Counted`.
+    """Rows that another system groups, counted (see `incrowd.engines.base.Counted`).
 
     Attributes
     ----------
@@ -239,26 +239,26 @@ class FetchedCount(Counted):
     leaving: LeavingColumns = field(repr=False)
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows where they are; see `Counted.apply`."""
+        """Recode the rows in the other system (see `Counted.apply`)."""
         return self.release(self, schema, recoding)
 
     def over(self, rows: Engine, *, apart: bool = False) -> FetchedCount:
-        """Treat further columns when rows leave; see `Counted.over`."""
+        """Treat further columns when rows leave (see `Counted.over`)."""
         columns = tuple(each for each in rows.treated_columns if each.attribute.role != "quasi")
         within = tuple(self.keyed_by) if apart else ()
         return replace(self, rows=rows, leaving=replace(self.leaving, columns=columns, within=within))
 
     @property
     def keyed_by(self) -> list[str]:
-        """The quasi-identifiers, and the columns that their treatments read."""
+        """The quasi-identifiers and the columns that the treatments of quasi-identifiers read."""
         return self.combinations.keyed_by(self.keys.names)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Look up the keys of the rows as they are drawn; see `Counted.places_of`."""
+        """Look up the keys of the drawn rows (see `Counted.places_of`)."""
         keyed = self.keyed_by
         table = self._recoded(lambda _, key: column_named(key))
-        found = joined_by(self.leaving.drawn.select(columns_named(keyed)), table, keyed).to_series()
-        return np.flatnonzero(np.append(keys, False)[found.cast(int).fill_null(-1).to_numpy()])
+        numbers = joined_by(self.leaving.drawn.select(columns_named(keyed)), table, keyed).to_series()
+        return np.flatnonzero(np.append(keys, False)[numbers.cast(int).fill_null(-1).to_numpy()])
 
     def recoded_keys(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
         """Return the table that rows are joined with: every fetched combination of `keyed_by`, each once.
@@ -278,13 +278,13 @@ class FetchedCount(Counted):
         return self._recoded(cells.numbered), [cells.columns[name][1] for name in self.keys.names]
 
     def _recoded(self, looked_up: Callable[[str, str], pl.Expr]) -> pl.DataFrame:
-        """Look up the cells of every fetched combination; see `recoded_keys`."""
+        """Look up the cells of every fetched combination (see `recoded_keys`)."""
         names = self.keys.names
         cells = [CELL.format(name) for name in names]
-        found = self.keys.added(self.fetched.lazy()).with_columns(
+        keyed_rows = self.keys.added(self.fetched.lazy()).with_columns(
             looked_up(name, KEY).alias(cell) for name, cell in zip(names, cells, strict=True)
         )
-        recoded = found.select(columns_named([*names, *cells])).collect()
+        recoded = keyed_rows.select(columns_named([*names, *cells])).collect()
         treated = self.combinations.treated_of(names)
         if not treated:
             return recoded
@@ -293,10 +293,10 @@ class FetchedCount(Counted):
         raw = self.combinations.raw(keyed)
         if int(raw[ROWS].sum()) != self.total:
             raise TableError(CHANGED)
-        made = raw.select(columns_named(names)).with_columns(column.of(raw) for column in treated)
-        joined = joined_by(made, recoded, names)
+        values = raw.select(columns_named(names)).with_columns(column.of(raw) for column in treated)
+        texts = joined_by(values, recoded, names)
         return pl.concat(
-            [raw.select(columns_named(keyed)), joined.select(columns_named(cells))], how="horizontal"
+            [raw.select(columns_named(keyed)), texts.select(columns_named(cells))], how="horizontal"
         )
 
 
@@ -310,7 +310,7 @@ def count_fetched(
     joint: bool = False,
     target: str | None = None,
 ) -> FetchedCount:
-    """Count rows that another system groups; see `Engine.count`.
+    """Count rows that another system groups (see `Engine.count`).
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ class FetchedRows(GroupedRows):
         self.total = 0
 
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
-        """Fetch the combinations of some columns; see `GroupedRows.grouped`."""
+        """Fetch the combinations of some columns (see `GroupedRows.grouped`)."""
         raw = self.combinations.of(names)
         rows = int(raw[ROWS].sum())
         if self.fetched is None:
@@ -358,46 +358,46 @@ class FetchedRows(GroupedRows):
         if rows != self.total:
             raise TableError(CHANGED)
         columns = columns_named(names)
-        coded = self._known(raw, names)
+        coded = self._coded(raw, names)
         return coded.group_by(columns).agg(column_named(ROWS).sum()).sort(columns).collect()
 
-    def _known(self, raw: pl.DataFrame, names: Sequence[str]) -> pl.LazyFrame:
-        """Turn values into codes; those that were met first are all that there may be."""
+    def _coded(self, raw: pl.DataFrame, names: Sequence[str]) -> pl.LazyFrame:
+        """Turn values into codes, and raise for a value that an earlier grouping did not bring."""
         for name in names:
             values = raw.select(column_named(name))
             if isinstance(raw.schema[name], pl.Categorical):
                 values = plain(values.unique())
             self.values.types.setdefault(name, values.schema[name])
-            found = values.select(self.values.cleaned(name).unique().alias("")).to_series().sort()
-            known = self.values.learn(name, found)
-            if not found.is_in(known.implode(), nulls_equal=True).all():
+            distinct = values.select(self.values.cleaned(name).unique().alias("")).to_series().sort()
+            reference = self.values.learn(name, distinct)
+            if not distinct.is_in(reference.implode(), nulls_equal=True).all():
                 raise TableError(CHANGED)
         return self.values.coded(raw.lazy(), names)
 
     def people(
-        self, own: list[str], lists: list[list[str]], keys: Keys, schema: Schema
+        self, sensitive: list[str], lists: list[list[str]], keys: Keys, schema: Schema
     ) -> CodedPeople | None:
-        """Read the people as the other system finds them; see `GroupedRows.people`."""
+        """Fetch the people as the other system reduces them (see `GroupedRows.people`)."""
         names = keys.names
         reduced = self.combinations.reduced
-        if reduced is None or self.combinations.treated_of([*names, *own]):
+        if reduced is None or self.combinations.treated_of([*names, *sensitive]):
             # The other system knows the values before alone.
             return None
-        found = reduced(names, own, lists, schema)
-        if found is None:
+        result = reduced(names, sensitive, lists, schema)
+        if result is None:
             return None
-        listed, alike, (people, unnamed, rows) = found
+        listed, alike, (people, unnamed, rows) = result
         if rows != self.total:
             raise TableError(CHANGED)
 
         def read(raw: pl.DataFrame, values: Sequence[str]) -> Lines:
             columns = [*names, *values, *(name for name in raw.columns if name == PERSON)]
             # The same table gives the same order of people, wherever it is.
-            grouped = self._known(raw, [*names, *values]).sort(columns_named(columns)).collect()
+            grouped = self._coded(raw, [*names, *values]).sort(columns_named(columns)).collect()
             return grouped, keys.of(grouped)
 
-        others = [read(raw, values) for raw, values in zip(alike, lists, strict=True)]
-        return read(listed, own), others, (people, unnamed)
+        alike_lines = [read(raw, values) for raw, values in zip(alike, lists, strict=True)]
+        return read(listed, sensitive), alike_lines, (people, unnamed)
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
@@ -410,35 +410,35 @@ def plain(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 class _FetchedValues(Values):
-    """Values of fetched columns; those of categories are looked up category by category."""
+    """Values of fetched columns, with categories looked up category by category."""
 
     def coded(
         self, frame: pl.LazyFrame, names: Sequence[str], form: str = "{}", *, ordered: bool = False
     ) -> pl.LazyFrame:
-        """Add the places of values; see `Values.coded`."""
+        """Add the places of values (see `Values.coded`)."""
         kinds = frame.collect_schema()
-        held = [name for name in names if isinstance(kinds[name], pl.Categorical)]
-        for name in held:
+        categorical = [name for name in names if isinstance(kinds[name], pl.Categorical)]
+        for name in categorical:
             distinct = frame.select(column_named(name).unique()).collect()
             coded = super().coded(plain(distinct).lazy(), [name], ordered=True).collect()
             categories, codes = nameless(distinct.to_series()), nameless(coded.to_series())
             if codes.null_count():
                 raise TableError(CHANGED)
-            known = categories.is_not_null()
-            places = categories.filter(known).to_physical().to_numpy()
+            present = categories.is_not_null()
+            places = categories.filter(present).to_physical().to_numpy()
             code_of = np.zeros(int(places.max(initial=0)) + 1, codes.to_numpy().dtype)
-            code_of[places] = codes.filter(known).to_numpy()
+            code_of[places] = codes.filter(present).to_numpy()
             place = column_named(name).to_physical().cast(pl.get_index_type())
             code = pl.lit(pl.Series(code_of)).gather(place)
-            if len(missing := codes.filter(~known)):
+            if len(missing := codes.filter(~present)):
                 code = code.fill_null(pl.lit(missing[0], dtype=codes.dtype))
             frame = frame.with_columns(code.alias(form.format(name)))
-        others = [name for name in names if name not in held]
+        others = [name for name in names if name not in categorical]
         return super().coded(frame, others, form, ordered=ordered)
 
 
 def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Join rows with a table by some columns, missing values being equal; return its further columns."""
+    """Join rows with a table by some columns (missing equals missing), and return the further columns."""
     places = [f"\0by {place}" for place in range(len(names))]
     renamed = dict(zip(names, places, strict=True))
     others = [name for name in table.columns if name not in renamed]

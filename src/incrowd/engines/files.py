@@ -1,4 +1,4 @@
-"""Files larger than memory: counted by a database that spills to disk, recoded while they stream."""
+"""Engine for files larger than memory, counted by DuckDB with spilling and recoded while streaming."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _of_released(
-    counted: StreamedCount, recoding: Recoding, anew: set[str], schema: Schema, *, joint: bool, starred: bool
+def _recode_counts(
+    count: StreamedCount, recoding: Recoding, anew: set[str], schema: Schema, *, joint: bool, starred: bool
 ) -> FrequencyTable | None:
-    """Count the released cells from the count before; None where that is not enough.
+    """Derive the frequency table of a release from the counts before, or None where those do not suffice.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def _of_released(
     from incrowd.core.recoding import SUPPRESSED
     from incrowd.core.table.union import Shown, together
 
-    before, (frequency, recoding) = counted.schema, recoding.leaving(counted.frequency)
+    before, (frequency, recoding) = count.schema, recoding.leaving(count.frequency)
     names = [attribute.name for attribute in schema.quasi]
     if (
         names != [attribute.name for attribute in before.quasi]
@@ -58,21 +58,21 @@ def _of_released(
         or (starred and frequency.suppressed)
     ):
         return None
-    shown: Shown = []
-    gone = np.full(frequency.keys, not starred)
+    columns: Shown = []
+    suppressed = np.full(frequency.keys, not starred)
     for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
         positions, labels = cells.released
         numbers = positions[cells.codes]
-        gone &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
+        suppressed &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
         # A text that means missing means it in the release, too.
         means = null_values_of(attribute.nulls(schema.null_values)).mean
-        shown.append((numbers, [None if means(label) else label for label in labels]))
-    kept = frequency if joint else replace(frequency, joint=None)
-    return together([(shown, ~gone, kept)], schema)[0]
+        columns.append((numbers, [None if means(label) else label for label in labels]))
+    source = frequency if joint else replace(frequency, joint=None)
+    return together([(columns, ~suppressed, source)], schema)[0]
 
 
 class FilesEngine(ScanEngine):
-    """Parquet and CSV files; see `incrowd.engines.Engine`.
+    """Parquet and CSV files (see `incrowd.engines.Engine`).
 
     DuckDB groups the rows, within its share of the memory and beyond that on disk, and what is kept are the
     distinct keys. Keys stand in the order of their first row. What DuckDB would read otherwise than Polars
@@ -81,7 +81,7 @@ class FilesEngine(ScanEngine):
 
     @classmethod
     def takes(cls, table: Any) -> bool:
-        """Say whether these are opened files."""
+        """Say whether `table` is a set of opened files."""
         from incrowd.core.io.streams import Files
 
         return isinstance(table, Files)
@@ -104,70 +104,70 @@ class FilesEngine(ScanEngine):
             running.interrupt()
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows; see `Engine.count`."""
+        """Count the rows (see `Engine.count`)."""
         schema.check_columns(self.columns)
         if self.files.recoded is not None and target is None:
-            found: FrequencyTable | None = self.files.recoded(
+            released: FrequencyTable | None = self.files.recoded(
                 schema, joint=joint, starred=self.settings.starred
             )
-            if found is not None:
-                return Unwritten(self, schema, found)
-        asked: dict[str, Any] = {"joint": joint, "target": target, "starred": self.settings.starred}
+            if released is not None:
+                return Unwritten(self, schema, released)
+        options: dict[str, Any] = {"joint": joint, "target": target, "starred": self.settings.starred}
         roles = ("quasi", "sensitive", "person", "household", "weight")
-        counted = [a.name for a in schema.attributes if a.role in roles]
-        counted += [target] if target in self.columns else []
+        read_names = [a.name for a in schema.attributes if a.role in roles]
+        read_names += [target] if target in self.columns else []
         # DuckDB knows no upper case in names, and has columns of its own by these.
         names = {*(name.lower() for name in self.columns), "file_index", "file_row_number"}
         clash = len(names) < len(self.columns) + 2 or "" in names
-        alike = all(reads_alike(self.types[name], schema.null_values) for name in counted)
+        alike = all(reads_alike(self.types[name], schema.null_values) for name in read_names)
         if self.files.stored is None or clash or not alike:
-            with self._reading(counted):
+            with self._reading(read_names):
                 rows = StreamedRows.of(self.frame, self.types, schema)
-                frequency, keys = fold(rows, schema, self.columns, **asked)
+                frequency, keys = fold(rows, schema, self.columns, **options)
         else:
             values = Values(self.types, schema.null_values)
-            with SpilledRows.opened(self.files, values, counted, self.settings.progress) as spilled:
+            with SpilledRows.opened(self.files, values, read_names, self.settings.progress) as spilled:
                 self._running = spilled
                 try:
-                    frequency, keys = fold(spilled, schema, self.columns, **asked)
+                    frequency, keys = fold(spilled, schema, self.columns, **options)
                 finally:
                     self._running = None
         return StreamedCount(self, schema, frequency, keys, self._release)
 
-    def _release(self, counted: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows while they stream, file by file; see `Counted.apply`.
+    def _release(self, count: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows while streaming, file by file (see `Counted.apply`).
 
         Until they are written, what is released is counted by recoding the keys: going over all rows for it
         takes longer than writing them, and what was written is counted anew in any case.
         """
-        assert isinstance(counted.rows, FilesEngine)
-        cells, files = KeyedCells.of(schema, recoding), counted.rows.files
-        anew = {each.name for each in counted.rows.treated_columns}
+        assert isinstance(count.rows, FilesEngine)
+        cells, files = KeyedCells.of(schema, recoding), count.rows.files
+        anew = {each.name for each in count.rows.treated_columns}
         anew -= {each.name for each in self.treated_columns}
         # The files are kept as long as rows are computed from them.
         released = replace(
             files,
-            frame=counted.recoded(files.frame, schema, cells),
-            parts=tuple(counted.recoded(part, schema, cells) for part in files.parts),
+            frame=count.recoded(files.frame, schema, cells),
+            parts=tuple(count.recoded(part, schema, cells) for part in files.parts),
             stored=None,
             partitions={},
             kept=files,
-            recoded=partial(_of_released, replace(counted, schema=schema), recoding, anew),
+            recoded=partial(_recode_counts, replace(count, schema=schema), recoding, anew),
         )
-        in_short = counted.in_short(schema, cells)
+        in_short = count.in_short(schema, cells)
 
         def reordered(order: RandomOrder) -> Files:
-            """Put the rows of all files in one random order when they are written."""
+            """Put the rows of all files in one random order on writing."""
             from incrowd.core.io.shuffle import ShuffledRows
 
-            rows, made = in_short
-            shuffled = ShuffledRows(rows, order, files.memory, made)
+            rows, with_texts = in_short
+            shuffled = ShuffledRows(rows, order, files.memory, with_texts)
             return replace(released, frame=shuffled.lazy(), shuffled=shuffled)
 
-        return Released(released, reordered, counted.places_that_leave(recoding))
+        return Released(released, reordered, count.places_that_leave(recoding))
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
-        """Treat columns while the rows stream, file by file; see `Engine.treated`."""
+        """Treat columns while the rows stream, file by file (see `Engine.treated`)."""
         placed = any(each.by_row for each in columns)
         files, types = self.files.parts, self.types
         treatments = treat_whole(pl.concat(files) if placed else self.frame, columns)
@@ -180,20 +180,20 @@ class FilesEngine(ScanEngine):
             treated(part, types, treatments, start) for part, start in zip(files, starts, strict=True)
         )
         # What is drawn has to be the same whether the rows are written to one file or to several.
-        whole = pl.concat(parts) if placed else treated(self.frame, types, treatments)
-        moved = replace(self.files, frame=whole, parts=parts, stored=None, kept=self.files)
+        frame = pl.concat(parts) if placed else treated(self.frame, types, treatments)
+        moved = replace(self.files, frame=frame, parts=parts, stored=None, kept=self.files)
         return FilesEngine(moved, self.settings, columns)
 
     def type_of(self, column: str) -> None:
         """Return None: texts stay texts."""
 
     def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
-        """Return some columns of a share of the rows; see `Engine.some_rows`."""
+        """Return some columns of a share of the rows (see `Engine.some_rows`)."""
         with self._reading(columns):
             return super().some_rows(columns, share)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows whose values no other row has, and say which file is damaged."""
+        """Count the rows that are unique in some columns, and name a damaged file."""
         with self._reading(columns):
             return super().lone_rows(columns)
 
@@ -210,7 +210,7 @@ class FilesEngine(ScanEngine):
         return is_folder(target)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write one file, or into a folder as many as there are; see `Engine.write`.
+        """Write one file, or into a folder as many files as were read (see `Engine.write`).
 
         Files of a folder are numbered, since names may tell what is not released. Rows in a random order are
         dealt out to files of one length.

@@ -1,4 +1,4 @@
-"""Grouped rows become a frequency table: written once for all tables whose rows are counted elsewhere."""
+"""Fold grouped rows into a frequency table, for all tables that are counted elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.reading.missing import null_values_of
 from incrowd.engines.distinct import dictionary, refuse_objects, require_countable
 from incrowd.engines.key_lookup import RowKeys, place_of
-from incrowd.engines.surveyed import Grouped, number_groups, of_groups, of_survey
+from incrowd.engines.surveyed import Grouped, number_groups, survey_columns, with_survey_of_groups
 
 if TYPE_CHECKING:
     from incrowd.core.table.domain import Domain
@@ -42,7 +42,7 @@ _CODE = "\0code {}"
 
 
 class Values:
-    """The distinct values of columns. Rows are grouped by the places of their values among these.
+    """Distinct values of columns, whose positions are the codes that rows are grouped by.
 
     Attributes
     ----------
@@ -54,18 +54,18 @@ class Values:
 
     def __init__(self, types: dict[str, pl.DataType], null_values: tuple[str, ...]) -> None:
         self.types, self.null_values = types, null_values
-        self._found: dict[str, pl.Series] = {}
+        self._distinct: dict[str, pl.Series] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._found
+        return name in self._distinct
 
     def __getitem__(self, name: str) -> pl.Series:
-        """Return the values of a column in order, missing among them."""
-        return self._found[name]
+        """Return the distinct values of a column in order, missing included."""
+        return self._distinct[name]
 
-    def learn(self, name: str, found: pl.Series) -> pl.Series:
-        """Take note of the values of a column, unless they are known; return those that are known."""
-        return self._found.setdefault(name, found)
+    def learn(self, name: str, distinct: pl.Series) -> pl.Series:
+        """Record the distinct values of a column if new, and return the recorded ones first."""
+        return self._distinct.setdefault(name, distinct)
 
     def cleaned(self, name: str) -> pl.Expr:
         """Make equal values the same for grouping."""
@@ -80,7 +80,7 @@ class Values:
     def coded(
         self, frame: pl.LazyFrame, names: Sequence[str], form: str = "{}", *, ordered: bool = False
     ) -> pl.LazyFrame:
-        """Add each column's places among its distinct values, which take less memory than the values."""
+        """Add a code for each value of some columns: the position among the distinct values."""
         for name in names:
             distinct = self[name]
             kind = smallest(len(distinct))
@@ -127,16 +127,16 @@ class Keys:
 
     @cached_property
     def _row_keys(self) -> RowKeys:
-        """Made once for all files: their table is large."""
+        """Lookup from codes to keys, built once for all files because the table is large."""
         live = self.numbers >= 0
         sizes = [len(self.values[name]) for name in self.names]
         return RowKeys(self.lines.filter(pl.Series(live)), self.numbers[live], sizes)
 
     def of(self, grouped: pl.DataFrame) -> NDArray[np.integer]:
-        """Return the key of each line of places; -1 for a suppressed one."""
+        """Return the key of each combination of codes (suppressed: -1)."""
         places = [_CODE.format(place) for place in range(len(self.names))]
         table = self.lines.rename(dict(zip(self.names, places, strict=True)))
-        found = grouped.select(
+        matches = grouped.select(
             column.alias(place) for column, place in zip(columns_named(self.names), places, strict=True)
         ).join(
             table.with_columns(pl.Series(KEY, self.numbers)),
@@ -145,10 +145,10 @@ class Keys:
             nulls_equal=True,
             maintain_order="left",
         )
-        return found[KEY].to_numpy()
+        return matches[KEY].to_numpy()
 
     def added(self, frame: pl.LazyFrame, *, ordered: bool = False) -> pl.LazyFrame:
-        """Add the number of each row's key (`KEY`); it is missing where the row came in suppressed."""
+        """Add the number of each row's key (`KEY`, missing where the row came in suppressed)."""
         coded = self.values.coded(frame, self.names, _CODE, ordered=ordered)
         codes = [_CODE.format(name) for name in self.names]
         return self._row_keys.added(coded, codes, KEY).drop(map(address, codes))
@@ -173,19 +173,19 @@ class TooManyKeysError(TableError):
     found: int = 0
 
     @classmethod
-    def of(cls, found: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
+    def of(cls, count: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
         """Say how many combinations of which columns there are, and how to have fewer."""
         error = cls(
-            f"{found:,} distinct combinations of {named(columns)} are more than the "
+            f"{count:,} distinct combinations of {named(columns)} are more than the "
             f"{limit:,} that may come to the driver (driver_keys); raise driver_keys where memory allows, "
             "name fewer quasi-identifiers or coarsen them first; strict Mondrian on Spark does without"
         )
-        error.found = found
+        error.found = count
         return error
 
 
 class GroupedRows(ABC):
-    """Rows that are grouped where they are; the interface that a fold needs.
+    """Rows that are grouped where the rows live: the interface that `fold` needs.
 
     Attributes
     ----------
@@ -199,29 +199,29 @@ class GroupedRows(ABC):
     values: Values
 
     def look(self, names: Sequence[str]) -> None:  # noqa: B027
-        """Find the distinct values of some columns. By default, groupings bring them."""
+        """Find the distinct values of some columns, which groupings bring by default."""
 
     @abstractmethod
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
-        """Count the combinations of some columns: per column the place among its values, and `ROWS`.
+        """Count the combinations of some columns, as a code for each column and `ROWS`.
 
         They stand in the order of their first row, where rows have an order.
         """
 
     def keyed(self, columns: Sequence[str], keys: Keys) -> tuple[pl.DataFrame, NDArray[np.integer]]:
         """Count columns together with the quasi-identifiers, and number each row's key (-1: suppressed)."""
-        own = [name for name in columns if name not in keys.names]
-        grouped = self.grouped([*keys.names, *own])
+        further = [name for name in columns if name not in keys.names]
+        grouped = self.grouped([*keys.names, *further])
         return grouped, keys.of(grouped)
 
     def people(
-        self, own: list[str], lists: list[list[str]], keys: Keys, schema: Schema
+        self, sensitive: list[str], lists: list[list[str]], keys: Keys, schema: Schema
     ) -> CodedPeople | None:
         """List the people with unlike rows, and count the others.
 
         Parameters
         ----------
-        own
+        sensitive
             The sensitive attributes.
         lists
             The columns of each list of people whose rows are alike: one attribute, all of them, or none.
@@ -252,7 +252,7 @@ def fold(
     target: str | None,
     starred: bool = False,
 ) -> tuple[FrequencyTable, Keys]:
-    """Count rows that are grouped: one grouping for the keys, and one more per sensitive attribute.
+    """Count grouped rows, with one grouping for the keys and another for each sensitive attribute.
 
     What is kept is as long as there are distinct keys. Records that look alike cannot be parted, since
     nobody knows which row is which.
@@ -272,18 +272,18 @@ def fold(
     from incrowd.core.table.frequency import FrequencyTable
 
     refuse_uncountable(schema, columns)
-    counted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
-    counted += [*schema.person, *of_survey(schema)]
+    names = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+    names += [*schema.person, *survey_columns(schema)]
     refuse_objects(rows.values.types, schema)
-    for name in counted:
+    for name in names:
         if name in rows.values.types:
             require_countable(name, rows.values.types[name])
-    rows.look(counted)
-    wanted = None if target is None else schema.target(target, columns)
+    rows.look(names)
+    target_attribute = None if target is None else schema.target(target, columns)
     grouped = rows.grouped([attribute.name for attribute in schema.quasi])
     if not len(grouped):
         raise TableError("the table has no rows")
-    domains, codes, weights, keys = _numbered(rows, grouped, schema, starred=starred)
+    domains, codes, weights, keys = _number_keys(rows, grouped, schema, starred=starred)
     counts = _Counts(rows, schema, keys, len(weights))
     sensitive = tuple(map(counts.of, schema.sensitive))
     frequency = FrequencyTable(
@@ -294,12 +294,12 @@ def fold(
         suppressed=int(grouped[ROWS].to_numpy()[keys.numbers < 0].sum()),
         row_keys=None,
         joint=counts.joint(sensitive) if joint and sensitive else None,
-        target=None if wanted is None else counts.of(wanted),
+        target=None if target_attribute is None else counts.of(target_attribute),
         in_order=rows.in_order,
     )
     if schema.person:
         frequency = counts.with_people(frequency)
-    return of_groups(frequency, schema, counts.distinct, counts.grouped), keys
+    return with_survey_of_groups(frequency, schema, counts.distinct, counts.grouped), keys
 
 
 def refuse_uncountable(schema: Schema, columns: Sequence[str]) -> None:
@@ -318,10 +318,10 @@ def refuse_uncountable(schema: Schema, columns: Sequence[str]) -> None:
         raise SchemaError("the schema names no quasi-identifier; name at least one")
 
 
-def _numbered(
+def _number_keys(
     rows: GroupedRows, grouped: pl.DataFrame, schema: Schema, *, starred: bool
 ) -> tuple[tuple[Domain, ...], tuple[NDArray[np.unsignedinteger], ...], NDArray[np.int64], Keys]:
-    """Give grouped rows the number of their key.
+    """Give each combination of quasi-identifiers the number of the key.
 
     Returns
     -------
@@ -338,26 +338,26 @@ def _numbered(
 
     names = [attribute.name for attribute in schema.quasi]
     none = np.zeros(len(grouped), np.bool_)
-    gone = none if starred else _suppressed(grouped, names, rows.values)
-    written = grouped.filter(~pl.Series(gone))
+    suppressed = none if starred else _suppressed(grouped, names, rows.values)
+    live = grouped.filter(~pl.Series(suppressed))
     domains, codes = [], []
     for attribute in schema.quasi:
-        distinct, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
+        distinct, place = np.unique(live[attribute.name].to_numpy(), return_inverse=True)
         values = rows.values[attribute.name].gather(distinct)
-        found, places = dictionary(values, attribute.name, ())
-        domain, rank_of = Domain.build(attribute, found, schema.null_values)
+        entries, places = dictionary(values, attribute.name, ())
+        domain, rank_of = Domain.build(attribute, entries, schema.null_values)
         domains.append(domain)
         codes.append(smallest_codes(rank_of[places][place], max(domain.size, 1)))
     # A value may be written in several ways, as 1 and 1.0.
-    ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
+    ids, first = group_columns(codes, [domain.size for domain in domains], len(live))
     if not rows.in_order:
         order = np.lexsort([column[first] for column in reversed(codes)])
         ranks = np.empty(len(order), ids.dtype)
         ranks[order] = np.arange(len(order), dtype=ids.dtype)
         ids, first = ranks[ids], first[order]
     numbers = np.full(len(grouped), -1, np.int32)
-    numbers[~gone] = ids
-    weights = np.bincount(ids, written[ROWS].to_numpy(), len(first)).astype(np.int64)
+    numbers[~suppressed] = ids
+    weights = np.bincount(ids, live[ROWS].to_numpy(), len(first)).astype(np.int64)
     keys = Keys(rows.values, grouped.select(columns_named(names)), numbers)
     return tuple(domains), tuple(column[first] for column in codes), weights, keys
 
@@ -366,18 +366,18 @@ def _suppressed(grouped: pl.DataFrame, names: Sequence[str], values: Values) -> 
     """Say which combinations are ``*`` in every quasi-identifier."""
     from incrowd.core.recoding import SUPPRESSED
 
-    gone = np.ones(len(grouped), np.bool_)
+    suppressed = np.ones(len(grouped), np.bool_)
     for name in names:
         distinct = values[name]
         if distinct.dtype != pl.String:
             return np.zeros(len(grouped), np.bool_)
         star = (distinct == SUPPRESSED).fill_null(value=False).to_numpy()
-        gone &= star[grouped[name].to_numpy()]
-    return gone
+        suppressed &= star[grouped[name].to_numpy()]
+    return suppressed
 
 
 class _Counts(NamedTuple):
-    """Counts sensitive attributes and people per key; `size` is the number of keys."""
+    """Counts of sensitive attributes and people per key, for `size` keys."""
 
     rows: GroupedRows
     schema: Schema
@@ -385,12 +385,12 @@ class _Counts(NamedTuple):
     size: int
 
     def distinct(self, name: str) -> pl.Series:
-        """Return the distinct values of a column, missing among them."""
+        """Return the distinct values of a column, missing included."""
         self.rows.look([name])
         return self.rows.values[name]
 
     def grouped(self, columns: Sequence[str]) -> Grouped:
-        """Group the rows by some columns and their key."""
+        """Group the rows by some columns and the key."""
         groups, key = self.rows.keyed(columns, self.keys)
         return groups, key, groups[ROWS].to_numpy().astype(np.int64)
 
@@ -406,7 +406,7 @@ class _Counts(NamedTuple):
         return SensitiveCounts(domain, counts_per_key(key, codes, rows, self.size, domain.size), totals, None)
 
     def joint(self, sensitive: Sequence[SensitiveCounts]) -> Any:
-        """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
+        """Count the joint sensitive values per key, numbered by the first row."""
         from incrowd.core.kernels.grouping.counting import counts_per_key
         from incrowd.core.kernels.grouping.grouping import group_columns
         from incrowd.core.table.sensitive import JointCounts
@@ -421,11 +421,11 @@ class _Counts(NamedTuple):
         )
 
     def _ranked(self, attribute: Attribute) -> tuple[Domain, NDArray[np.integer]]:
-        """Return an attribute's domain, and the rank of each of its distinct values."""
+        """Return the domain of an attribute, and the rank of each distinct value."""
         from incrowd.core.table.domain import Domain
 
-        found, places = dictionary(self.distinct(attribute.name), attribute.name, ())
-        domain, ranks = Domain.build(attribute, found, self.schema.null_values)
+        entries, places = dictionary(self.distinct(attribute.name), attribute.name, ())
+        domain, ranks = Domain.build(attribute, entries, self.schema.null_values)
         return domain, ranks[places]
 
     def _ranks_of(self, names: Sequence[str], grouped: pl.DataFrame) -> tuple[NDArray[np.integer], ...]:
@@ -433,28 +433,28 @@ class _Counts(NamedTuple):
         return tuple(self._ranked(self.schema[name])[1][grouped[name].to_numpy()] for name in names)
 
     def with_people(self, frequency: FrequencyTable) -> FrequencyTable:
-        """Count the people, too; those with more than one kind of row are listed, if the engine can tell."""
+        """Count the people, and list those with several kinds of rows if the engine can."""
         from incrowd.core.table.frequency import People
         from incrowd.core.table.people import PersonRows
 
-        own = [counts.name for counts in frequency.sensitive]
-        lists = [[name] for name in own] or [[]]
+        sensitive = [counts.name for counts in frequency.sensitive]
+        lists = [[name] for name in sensitive] or [[]]
         if frequency.joint is not None:
-            lists.append(own)
-        found = self.rows.people(own, lists, self.keys, self.schema)
-        if found is None:
+            lists.append(sensitive)
+        coded_people = self.rows.people(sensitive, lists, self.keys, self.schema)
+        if coded_people is None:
             # Everybody is listed: rows are grouped once more by the columns that name a person.
             names = self.schema.person
-            grouped, key, rows = self.grouped([*own, *names])
+            grouped, key, rows = self.grouped([*sensitive, *names])
             person = number_groups(grouped, names, [self.distinct(name) for name in names]).astype(np.int32)
-            ranks = self._ranks_of(own, grouped)
+            ranks = self._ranks_of(sensitive, grouped)
             combination = None if frequency.joint is None else frequency.joint.numbers(ranks)
             return frequency.with_person_rows(PersonRows(key, person, ranks, combination, rows), names)
-        listed, alike, (people, unnamed) = found
-        joint = [frequency.joint if names == own else None for names in lists]
+        listed, alike, (people, unnamed) = coded_people
+        joint = [frequency.joint if names == sensitive else None for names in lists]
         return frequency.with_listed(
             People(self.schema.person, people, unnamed),
-            self._person_rows(listed, own, frequency.joint),
+            self._person_rows(listed, sensitive, frequency.joint),
             [self._person_rows(*each) for each in zip(alike, lists, joint, strict=True)],
         )
 
@@ -475,10 +475,10 @@ class _Counts(NamedTuple):
         return PersonRows(key, np.full(len(key), -1, np.int32), ranks, combination, amount)
 
 
-def added_up(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Group combinations that were counted by some of their columns: these and `ROWS`."""
+def added_up(combinations: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Add up counted combinations by some of the columns."""
     columns = columns_named(names)
-    return found.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+    return combinations.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
 
 
 def smallest(size: int) -> type[pl.DataType]:

@@ -26,11 +26,11 @@ _SMALL = 1 << 16
 
 
 class RowKeys:
-    """Finds the key of a row by the places of its values.
+    """Lookup from the codes of a row to the number of the row's key.
 
     Parameters
     ----------
-    written
+    keys
         The distinct keys: per column the place of the key's value.
     numbers
         int[keys]: the number of each.
@@ -38,20 +38,20 @@ class RowKeys:
         Per column how many places there are.
     """
 
-    def __init__(self, written: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
+    def __init__(self, keys: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
         from incrowd.core.kernels.grouping.finding import KnownWords
 
         self._sizes = tuple(sizes)
-        words = written.select(
+        words = keys.select(
             word.alias(_WORD.format(place))
-            for place, word in enumerate(_words(columns_named(written.columns), sizes))
+            for place, word in enumerate(_words(columns_named(keys.columns), sizes))
         )
         alone = words.width == 1 and not so_few(len(words))
-        self._known = KnownWords(words.to_series().to_numpy(), numbers.astype(np.int32)) if alone else None
+        self._lookup = KnownWords(words.to_series().to_numpy(), numbers.astype(np.int32)) if alone else None
         self._joined = None if alone else words.with_columns(pl.Series(numbers, dtype=pl.UInt32).alias(""))
 
     def added(self, frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.LazyFrame:
-        """Add the number of each row's key, missing where there is none; rows stay in their order.
+        """Add the number of each row's key (no key: missing), in the order of the rows.
 
         Parameters
         ----------
@@ -61,28 +61,28 @@ class RowKeys:
             What the new column is called.
         """
         words = _words(columns_named(columns), self._sizes)
-        if self._known is not None:
-            found = words[0].map_batches(self._of_batch, return_dtype=pl.UInt32(), is_elementwise=True)
-            return frame.with_columns(found.alias(name))
+        if self._lookup is not None:
+            key = words[0].map_batches(self._look_up_batch, return_dtype=pl.UInt32(), is_elementwise=True)
+            return frame.with_columns(key.alias(name))
         assert self._joined is not None
         by = [_WORD.format(place) for place in range(len(words))]
         return (
-            frame.with_columns(word.alias(own) for own, word in zip(by, words, strict=True))
+            frame.with_columns(word.alias(title) for title, word in zip(by, words, strict=True))
             .join(self._joined.rename({"": name}).lazy(), on=by, how="left", maintain_order="left")
             .drop(by)
         )
 
-    def _of_batch(self, words: pl.Series) -> pl.Series:
-        assert self._known is not None
-        found = self._known.find(words.fill_null(0).to_numpy())
+    def _look_up_batch(self, words: pl.Series) -> pl.Series:
+        assert self._lookup is not None
+        keys = self._lookup.find(words.fill_null(0).to_numpy())
         if words.null_count():
-            found[words.is_null().to_numpy()] = -1
+            keys[words.is_null().to_numpy()] = -1
         # What has no key is negative, and becomes missing.
-        return pl.Series(found).cast(pl.UInt32, strict=False)
+        return pl.Series(keys).cast(pl.UInt32, strict=False)
 
 
 def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl.Expr | None:
-    """Return the place of a value among the distinct ones, missing where it is not among them.
+    """Return the position of a value among the distinct values (absent: missing).
 
     Parameters
     ----------
@@ -98,23 +98,23 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
     None where a join is the way to find the places.
     """
     # Series look themselves up by their name, which may be a pattern of names.
-    known = nameless(distinct).drop_nulls()
-    if not len(known):
+    present = nameless(distinct).drop_nulls()
+    if not len(present):
         return None
-    first = len(distinct) - len(known)
+    first = len(distinct) - len(present)
     if distinct.dtype == pl.String:
         # The cast builds no table in each batch.
-        place = value.cast(pl.Enum(known), strict=False).to_physical().cast(kind) + first
+        place = value.cast(pl.Enum(present), strict=False).to_physical().cast(kind) + first
     elif distinct.dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Date):
-        ranks = known.to_physical().cast(pl.Int64).to_numpy()
+        ranks = present.to_physical().cast(pl.Int64).to_numpy()
         low, between = int(ranks[0]), int(ranks[-1]) - int(ranks[0]) + 1
-        if between > max(_DENSE * len(known), _SMALL):
+        if between > max(_DENSE * len(present), _SMALL):
             return None
         # The place of each number, -1 where it has none; the last entry is for all other numbers.
         table = np.full(between + 1, -1, np.int64)
         table[ranks - low] = np.arange(first, len(distinct))
         place = value.map_batches(
-            partial(_by_table, low, table, kind),
+            partial(_look_up_table, low, table, kind),
             return_dtype=kind(),
             is_elementwise=True,
         )
@@ -123,19 +123,21 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
     return pl.when(value.is_null()).then(pl.lit(0, dtype=kind)).otherwise(place) if first else place
 
 
-def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], values: pl.Series) -> pl.Series:
-    other = len(table) - 1
+def _look_up_table(
+    low: int, table: NDArray[np.int64], kind: type[pl.DataType], values: pl.Series
+) -> pl.Series:
+    last = len(table) - 1
     # A missing value becomes a number without a place; one below the least 64-bit number would not fit.
-    outside = low - 1 if low > -(2**63) else low + other
+    outside = low - 1 if low > -(2**63) else low + last
     # A name may look like a pattern.
     offset = nameless(values).to_physical().cast(pl.Int64).fill_null(outside).to_numpy() - low
-    inside = (offset >= 0) & (offset < other)
-    places = table[offset if inside.all() else np.where(inside, offset, other)]
+    inside = (offset >= 0) & (offset < last)
+    places = table[offset if inside.all() else np.where(inside, offset, last)]
     return pl.Series(places).cast(kind, strict=False)
 
 
 def _words(places: Sequence[pl.Expr], sizes: Sequence[int]) -> list[pl.Expr]:
-    """Write places, each below its size, as numbers of 64 bits, as few as hold them; missing if one is."""
+    """Pack codes below known sizes into as few 64-bit words as possible (any code missing: missing)."""
     words: list[pl.Expr] = []
     room = 0
     for place, size in zip(places, sizes, strict=True):
@@ -176,38 +178,38 @@ class KeyedCells:
             # There are many more keys than texts.
             small = number.astype(np.min_scalar_type(len(labels)))
             used = np.bincount(number, minlength=len(labels) + 1).tolist()
-            shown = domain.written([*labels, SUPPRESSED])
-            texts = [text if occurs else None for text, occurs in zip(shown, used, strict=True)]
+            released_texts = domain.written([*labels, SUPPRESSED])
+            texts = [text if occurs else None for text, occurs in zip(released_texts, used, strict=True)]
             columns[attribute.name] = pl.Series(small), pl.Series(texts, dtype=pl.String)
         leaves = pl.Series(np.append(~recoding.starred, False)) if recoding.left_out else None
         return cls(columns, leaves)
 
     def leaving(self, rows: pl.LazyFrame, key: str) -> pl.LazyFrame:
-        """Leave out the rows that do not leave; `key` is the column of their keys."""
-        return rows if self.leaves is None else rows.filter(_of_key(key, self.leaves))
+        """Drop the rows that a recoding leaves out, where `key` is the column of row keys."""
+        return rows if self.leaves is None else rows.filter(_look_up(key, self.leaves))
 
     def of_rows(self, rows: pl.DataFrame, names: Sequence[str], key: str) -> pl.DataFrame:
-        """Return some columns of rows, with the texts of those that have such; `key` has the rows' keys."""
+        """Return some columns of rows with the released texts, where `key` holds the row keys."""
         return rows.select(
             (self.streamed(name, key) if name in self.columns else column_named(name)).alias(name)
             for name in names
         )
 
     def streamed(self, name: str, key: str) -> pl.Expr:
-        """Return the texts of a column where rows stream; `key` is the column of their keys."""
-        return _of_key(key, *self.columns[name])
+        """Return a lazy expression of the released texts of a column, where `key` holds the row keys."""
+        return _look_up(key, *self.columns[name])
 
     def numbered(self, name: str, key: str) -> pl.Expr:
-        """Return the number of each row's text in a column; see `streamed`."""
-        return _of_key(key, self.columns[name][0])
+        """Return the number of each row's text in a column (see `streamed`)."""
+        return _look_up(key, self.columns[name][0])
 
 
-def _of_key(key: str, values: pl.Series, texts: pl.Series | None = None) -> pl.Expr:
-    """Return the value of each row's key, the last where it has none; or the text of that number."""
+def _look_up(key: str, values: pl.Series, texts: pl.Series | None = None) -> pl.Expr:
+    """Look up the value of each row's key (no key: the last), or the text with that number."""
 
     def look_up(keys: pl.Series) -> pl.Series:
-        found = values.gather(keys.fill_null(len(values) - 1))
-        return found if texts is None else texts.gather(found.cast(pl.get_index_type()))
+        entries = values.gather(keys.fill_null(len(values) - 1))
+        return entries if texts is None else texts.gather(entries.cast(pl.get_index_type()))
 
     kind = (values if texts is None else texts).dtype
     return column_named(key).map_batches(look_up, return_dtype=kind, is_elementwise=True)

@@ -12,7 +12,7 @@ from incrowd.core.lazy import NDArray, np, nw, pl
 from incrowd.core.treatments.coded import Codes
 from incrowd.engines.base import NOT_THE_SAME, Counted, Engine, EngineSettings, Released
 from incrowd.engines.distinct import as_text, dictionary, refuse_objects, require_countable
-from incrowd.engines.surveyed import of_rows
+from incrowd.engines.surveyed import with_survey_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _MOVED = 50_000
 
 
 class MemoryEngine(Engine):
-    """A frame in memory; see `incrowd.engines.Engine`."""
+    """A frame in memory (see `incrowd.engines.Engine`)."""
 
     in_order = True
 
@@ -54,8 +54,8 @@ class MemoryEngine(Engine):
         from incrowd.core.io.files import was_read
         from incrowd.core.io.nesting import frame_without_objects
 
-        held = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
-        names = list(held if held is not None else table.columns)
+        column_names = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
+        names = list(column_names if column_names is not None else table.columns)
         wrong = sum(1 for name in names if not isinstance(name, str))
         if wrong:
             raise TableError(f"{wrong} column names are no texts; rename them first")
@@ -71,7 +71,7 @@ class MemoryEngine(Engine):
         return type(self._names)(self._names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> MemoryCount:
-        """Count the rows; see `Engine.count`."""
+        """Count the rows (see `Engine.count`)."""
         from incrowd.core.io.nesting import first_value
         from incrowd.core.kernels.jit import at_once
         from incrowd.core.table.frequency import FrequencyTable
@@ -79,12 +79,12 @@ class MemoryEngine(Engine):
         schema.check_columns(self._names)
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
-        held, kinds = (list, tuple, set, np.ndarray), (nw.List, nw.Array, nw.Struct)
+        containers, kinds = (list, tuple, set, np.ndarray), (nw.List, nw.Array, nw.Struct)
         nested = [
             name
             for name, kind in self.frame.schema.items()
             if isinstance(kind, kinds)
-            or (kind == nw.Object and isinstance(first_value(self.frame, name), held))
+            or (kind == nw.Object and isinstance(first_value(self.frame, name), containers))
         ]
         refuse_objects({name: self._series(name).dtype for name in nested}, schema)
         rows = len(self.frame)
@@ -97,33 +97,36 @@ class MemoryEngine(Engine):
             if suppressed.any():
                 suppressed &= _is_suppressed(encoded[attribute.name])
         live = None if not suppressed.any() else ~suppressed
-        read = [(encoded[each.name], each, live) for each in schema.quasi]
-        read += [(encoded[each.name], each, None) for each in schema.sensitive]
-        named = list(dict.fromkeys(names for names in (schema.person, schema.household) if names))
+        columns = [(encoded[each.name], each, live) for each in schema.quasi]
+        columns += [(encoded[each.name], each, None) for each in schema.sensitive]
+        identities = list(dict.fromkeys(names for names in (schema.person, schema.household) if names))
         # What takes longest begins first.
-        found = at_once(
+        results = at_once(
             rows,
             *(
                 partial(number_persons, list(map(self._series, names)), names, schema.null_values)
-                for names in named
+                for names in identities
             ),
-            *(partial(_ranked, series, each, schema.null_values, kept) for series, each, kept in read),
+            *(
+                partial(_rank_column, series, each, schema.null_values, mask)
+                for series, each, mask in columns
+            ),
         )
-        numbers, ranked = dict(zip(named, found, strict=False)), found[len(named) :]
+        numbers, ranked = dict(zip(identities, results, strict=False)), results[len(identities) :]
         quasi, sensitive = ranked[: len(schema.quasi)], ranked[len(schema.quasi) :]
         predicted = None
         if target is not None:
-            wanted = schema.target(target, self._names)
-            predicted = _ranked(self._series(target), wanted, schema.null_values, None)
+            target_attribute = schema.target(target, self._names)
+            predicted = _rank_column(self._series(target), target_attribute, schema.null_values, None)
         frequency = FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint, target=predicted)
         if schema.person:
             frequency = frequency.with_people(numbers[schema.person], schema.person)
         weights = None if schema.weights is None else self._series(schema.weights)
         homes, members = numbers.get(schema.household), numbers.get(schema.person)
-        return MemoryCount(self, schema, of_rows(frequency, schema, weights, homes, members))
+        return MemoryCount(self, schema, with_survey_of_rows(frequency, schema, weights, homes, members))
 
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
-        """Give rows of the same values the same number; see `Engine.numbered`."""
+        """Give rows of the same values the same number (see `Engine.numbered`)."""
         from incrowd.core.table.schema import require_columns
 
         require_columns(columns, self._names)
@@ -133,7 +136,7 @@ class MemoryEngine(Engine):
         return numbers, len(alone)
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns; see `Engine.values_of`."""
+        """Count the values of columns (see `Engine.values_of`)."""
         if len(columns) == 1:
             # Those who treat the rows want the codes, too.
             [name] = columns
@@ -143,19 +146,19 @@ class MemoryEngine(Engine):
             counts = partial(group_sizes, coded.codes, len(coded.distinct))
             return coded.distinct.to_frame(), self._codes.once(("counts", name), counts)
         labels = {f"c{place}": self._series(name) for place, name in enumerate(columns)}
-        counted = pl.DataFrame(labels).group_by(*labels, maintain_order=True).len("n")
-        return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
+        groups = pl.DataFrame(labels).group_by(*labels, maintain_order=True).len("n")
+        return groups.drop("n"), groups["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:
-        """Treat columns; see `Engine.treated`."""
+        """Treat columns (see `Engine.treated`)."""
         from incrowd.core.io.frames import with_columns
 
-        made = {}
+        series = {}
         for each in columns:
             rows = pl.DataFrame([self._series(name).alias(name) for name in each.columns])
             draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
-            made[each.name] = each.of(rows, draws, self._codes)
-        return MemoryEngine(with_columns(self.frame, made), self.settings)
+            series[each.name] = each.of(rows, draws, self._codes)
+        return MemoryEngine(with_columns(self.frame, series), self.settings)
 
     @property
     def native(self) -> Any:
@@ -163,32 +166,32 @@ class MemoryEngine(Engine):
         return self.frame.to_native()
 
     def head(self, column: str, rows: int) -> pl.Series | None:
-        """Return the first values of a column; see `Engine.head`."""
+        """Return the first values of a column (see `Engine.head`)."""
         return self._series(column).head(rows)
 
     def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
-        """Return some columns of a share of the rows; see `Engine.some_rows`."""
+        """Return some columns of a share of the rows (see `Engine.some_rows`)."""
         from incrowd.core.io.columns import spread_rows
 
         rows = pl.DataFrame({name: self._series(name) for name in columns})
         return rows if share >= 1 else rows.filter(spread_rows(pl.int_range(pl.len()), share))
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows whose values no other row has; see `Engine.lone_rows`."""
+        """Count the rows that are unique in some columns (see `Engine.lone_rows`)."""
         return int((self.values_of(columns)[1] == 1).sum())
 
     def type_of(self, column: str) -> pl.DataType | None:
-        """Return the type of a column; see `Engine.type_of`."""
+        """Return the type of a column (see `Engine.type_of`)."""
         return self._series(column).dtype
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
-        """Give columns of texts a type; see `Engine.typed`."""
+        """Give columns of texts a type (see `Engine.typed`)."""
         from incrowd.core.io.frames import frame_of_types
 
         return frame_of_types(self.frame, nw.from_native(released, eager_only=True), types)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame | Files:
-        """Write the rows and read them again, or open them where they are many; see `Engine.write`."""
+        """Write the rows and read the copy again, opened lazily if long (see `Engine.write`)."""
         from incrowd.core.io.files import CsvFormat as Format
         from incrowd.core.io.files import is_parquet, read_table, write_table
         from incrowd.core.io.streams import damaged, scan, usual_memory
@@ -232,12 +235,12 @@ class MemoryEngine(Engine):
 
 @dataclass(frozen=True, eq=False)
 class MemoryCount(Counted):
-    """The rows of a frame, counted; see `incrowd.engines.base.Counted`."""
+    """The rows of a frame, counted (see `incrowd.engines.base.Counted`)."""
 
     rows: MemoryEngine
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows; see `Counted.apply`."""
+        """Recode the rows (see `Counted.apply`)."""
         from incrowd.core.io.columns import nameless
         from incrowd.core.io.frames import column_like, without_traces
         from incrowd.core.io.shuffle import row_index
@@ -258,35 +261,39 @@ class MemoryCount(Counted):
             written = domain.written([*labels, SUPPRESSED])
             # Labels that no row has may be values of suppressed rows.
             used = np.bincount(of_key[occurs], minlength=len(written)) > 0
-            shown = [label for label, is_used in zip(written, used.tolist(), strict=True) if is_used]
+            used_labels = [label for label, is_used in zip(written, used.tolist(), strict=True) if is_used]
             # There are many more rows than texts.
-            place = (np.cumsum(used) - 1).astype(np.min_scalar_type(len(shown)))
-            return place[of_key], pl.Series(shown, dtype=pl.String)
+            place = (np.cumsum(used) - 1).astype(np.min_scalar_type(len(used_labels)))
+            return place[of_key], pl.Series(used_labels, dtype=pl.String)
 
         each = zip(schema.quasi, recoding.domains, recoding.cells, strict=True)
         texts = at_once(len(rows), *(partial(texts_of, *column) for column in each))
-        of_name = {attribute.name: found for attribute, found in zip(schema.quasi, texts, strict=True)}
+        of_name = {
+            attribute.name: column_texts for attribute, column_texts in zip(schema.quasi, texts, strict=True)
+        }
 
         def column(name: str, rows: NDArray[np.integer]) -> Any:
             of_key, labels = of_name[name]
             return column_like(frame, name, of_key[rows], labels)
 
         released = schema.released(self.rows.columns)
-        shown = {name: partial(column, name, rows) if name in of_name else frame[name] for name in released}
-        made = without_traces(frame, shown)
+        contents = {
+            name: partial(column, name, rows) if name in of_name else frame[name] for name in released
+        }
+        recoded = without_traces(frame, contents)
 
         def in_order(order: RandomOrder) -> Any:
             if len(rows) < _MOVED or not frame.implementation.is_polars():
-                return frame_in_order(made, order)
-            drawn = order.rows(len(rows)).astype(row_index())
-            moved = pl.Series(drawn)
-            parts = np.array_split(drawn, thread_count())
+                return frame_in_order(recoded, order)
+            permutation = order.rows(len(rows)).astype(row_index())
+            moved = pl.Series(permutation)
+            parts = np.array_split(permutation, thread_count())
             keys = np.concatenate(at_once(len(rows), *(partial(rows.__getitem__, part) for part in parts)))
 
             def in_its_order(name: str) -> Any:
                 if name in of_name:
                     return column(name, keys).to_native()
-                return nameless(made[name]).gather(moved)
+                return nameless(recoded[name]).gather(moved)
 
             # What takes longest begins first.
             names = sorted(released, key=of_name.__contains__)
@@ -294,22 +301,22 @@ class MemoryCount(Counted):
             columns = dict(zip(names, moved_columns, strict=True))
             return pl.DataFrame({name: columns[name] for name in released})
 
-        return Released(made, in_order, lambda: places)
+        return Released(recoded, in_order, lambda: places)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Look up each row's key; see `Counted.places_of`."""
+        """Look up each row's key (see `Counted.places_of`)."""
         # Rows without a key have number -1, which picks the entry that is appended here.
         return np.flatnonzero(np.append(keys, False)[self.frequency.key_of_row("drawing anew")])
 
     def columns_in_order(self, schema: Schema) -> list[str]:
-        """Look at the keys of the rows; see `Counted.columns_in_order`."""
+        """Look at the keys of the rows (see `Counted.columns_in_order`)."""
         from incrowd.core.table.row_order import columns_in_order
 
         return columns_in_order(self.frequency)
 
 
 def frame_in_order(frame: Any, order: RandomOrder) -> Any:
-    """Put the rows of a frame in a random order; a pandas index is numbered anew."""
+    """Put the rows of a frame in a random order, and renumber a pandas index."""
     from incrowd.core.io.shuffle import gathered
 
     rows = nw.from_native(frame, eager_only=True)
@@ -322,7 +329,7 @@ def frame_in_order(frame: Any, order: RandomOrder) -> Any:
 
 
 def _unreadable(name: str, error: Exception) -> SchemaError:
-    """Say which objects of a column have no place in a typed one."""
+    """Word the error for a column whose objects fit no typed column."""
     if isinstance(error, UnicodeError):
         return SchemaError(
             f"column {name!r} has a text with half a character in it (a lone surrogate), which no file can "
@@ -346,14 +353,14 @@ def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
     return (series.cast(pl.String) == SUPPRESSED).fill_null(value=False).to_numpy()
 
 
-def _ranked(
+def _rank_column(
     series: pl.Series, attribute: Attribute, null_values: tuple[str, ...], live: NDArray[np.bool_] | None
 ) -> tuple[Domain, NDArray[np.integer]]:
-    """Build a column's domain and rank its rows; rows that are not live do not shape the domain."""
+    """Build a column's domain from the live rows, and rank all rows."""
     from incrowd.core.table.domain import Domain
 
-    found, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
-    domain, ranks = Domain.build(attribute, found, null_values)
+    entries, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
+    domain, ranks = Domain.build(attribute, entries, null_values)
     # Small codes make the gather below, and all that follows, cheaper.
     ranked = ranks.astype(np.min_scalar_type(max(domain.size, 1)) if domain.size else np.uint8)[codes]
     if live is None:
@@ -392,7 +399,7 @@ def number_persons(
     nobody = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if not nobody.any():
         return numbered(frame)[0]
-    known = np.flatnonzero(~nobody.to_numpy())
+    rows = np.flatnonzero(~nobody.to_numpy())
     numbers = np.full(len(frame), -1, np.int32)
-    numbers[known], _ = numbered(frame[known])
+    numbers[rows], _ = numbered(frame[rows])
     return numbers

@@ -1,4 +1,4 @@
-"""Opening a table: the engine that works on it, whatever it is given as."""
+"""Open a table, and choose the engine for any supported kind of table."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def read_classes(  # noqa: PLR0913
     made_from: tuple[FrequencyTable, Recoding] | None = None,
     starred: bool = False,
 ) -> EquivalenceClasses:
-    """Return the equivalence classes of a table as it stands.
+    """Return the equivalence classes of a table without any recoding.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def read_classes(  # noqa: PLR0913
         if made_from is None:
             frequency = engine.count(schema.measured(), joint=joint).frequency
         else:
-            there = schema.without_perturbed().measured(person=False)
+            release_schema = schema.without_perturbed().measured(person=False)
             frequency = engine.count(
-                there, joint=joint and len(there.sensitive) == len(schema.sensitive)
+                release_schema, joint=joint and len(release_schema.sensitive) == len(schema.sensitive)
             ).frequency
             frequency = add_people(add_sensitive(frequency, *made_from), *made_from)
         if population is not None:
@@ -132,7 +132,7 @@ def read_classes(  # noqa: PLR0913
 
 
 def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.DataFrame:
-    """Return the rows of a table that was opened, of many the first ones, which fit into memory.
+    """Return the first rows of an opened table, at most `most` if the table is not in memory.
 
     Raises
     ------
@@ -149,18 +149,18 @@ def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.Dat
             rows = table.frame.head(most).collect(engine="streaming")
         by_line = table.csv_format is not None and not table.csv_format.names
         return note_names_of_line(rows) if by_line else rows
-    found: list[pl.DataFrame] = []
+    batches: list[pl.DataFrame] = []
     for batch in table.rows():
-        found.append(batch.head(most - sum(each.height for each in found)))
-        if sum(each.height for each in found) == most:
+        batches.append(batch.head(most - sum(each.height for each in batches)))
+        if sum(each.height for each in batches) == most:
             break
-    if not found or not found[0].height:
+    if not batches or not batches[0].height:
         raise TableError(f"{table.title}: the table has no rows")
-    return pl.concat(found)
+    return pl.concat(batches)
 
 
 def with_population(frequency: FrequencyTable, schema: Schema, population: Any) -> FrequencyTable:
-    """Return a frequency table that knows which records of a population its keys cover.
+    """Return a frequency table with the population records that each key covers.
 
     Parameters
     ----------
@@ -183,10 +183,12 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
     quasi = Schema.of((replace(each, key_of=()) for each in schema.quasi), null_values=schema.null_values)
     try:
         engine = engine_for(loaded(population))
-        told = set(schema.person) <= set(engine.columns)
-        quasi_there = (replace(as_counted(each), key_of=each.key_of if told else ()) for each in schema.quasi)
+        has_person = set(schema.person) <= set(engine.columns)
+        quasi_there = (
+            replace(as_counted(each), key_of=each.key_of if has_person else ()) for each in schema.quasi
+        )
         plainly = Schema.of(
-            (*(schema.having("person") if told else ()), *quasi_there), null_values=schema.null_values
+            (*(schema.having("person") if has_person else ()), *quasi_there), null_values=schema.null_values
         )
         everybody = engine.count(plainly).frequency
         if everybody.people.table is not None:
@@ -206,7 +208,7 @@ def open_table(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Any, CsvFormat | None]:
-    """Read a table where it is a path; a folder or a pattern is only opened.
+    """Read the table at a path, or only open a folder, a pattern or (with `stream`) one file.
 
     Parameters
     ----------
@@ -245,6 +247,6 @@ def open_table(
 
 
 def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
-    """Return the table of `open_table` alone; the fields of a frame's objects are columns."""
-    found = open_table(table, csv_format)[0]
-    return MemoryEngine(found).native if MemoryEngine.takes(found) else found
+    """Return the table of `open_table`, with the fields of a frame's objects as columns."""
+    source = open_table(table, csv_format)[0]
+    return MemoryEngine(source).native if MemoryEngine.takes(source) else source

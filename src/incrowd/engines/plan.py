@@ -45,7 +45,7 @@ class PeoplePlan:
     ----------
     source
         SQL: what stands behind FROM.
-    keys, own
+    keys, sensitive
         SQL of the quasi-identifiers and the sensitive attributes; they come as ``c0``, ... and ``s0``, ...
     person
         SQL of what names a person, NULL where it is missing.
@@ -53,7 +53,7 @@ class PeoplePlan:
         SQL: the rows that a line of the source stands for, where lines are grouped already.
     place
         SQL: the place of a row, where rows have an order.
-    whole
+    integer
         SQL: the type of the numbers of rows.
     hashed
         SQL: a whole number made of some columns, ``{}`` being a list of them. With it no sort needs all
@@ -62,36 +62,36 @@ class PeoplePlan:
 
     source: str
     keys: Sequence[str]
-    own: Sequence[str]
+    sensitive: Sequence[str]
     person: Sequence[str]
     weight: str = ""
     place: str = ""
-    whole: str = "BIGINT"
+    integer: str = "BIGINT"
     hashed: str = ""
 
     def kinds(self) -> str:
-        """Group equal rows of a person, and say how many kinds of rows the person has; nobody has one.
+        """Write SQL that groups equal rows of a person and counts the kinds of rows per person (unnamed: 1).
 
         MariaDB loses columns where a condition on two names stands outside.
         """
         sources = {f"c{j}": key for j, key in enumerate(self.keys)}
-        sources |= {f"s{j}": value for j, value in enumerate(self.own)}
+        sources |= {f"s{j}": value for j, value in enumerate(self.sensitive)}
         sources |= dict(zip(self._names, self.person, strict=True))
         names, by = ", ".join(sources), ", ".join(self._names)
         if self.hashed:
             # Rows without a name would all be one partition.
             by += f", CASE WHEN {nobody(self._names)} THEN {self.hashed.format(names)} END"
-        read = sources | {name: sql for name, sql in (("n", self.weight), ("place", self.place)) if sql}
+        inputs = sources | {name: sql for name, sql in (("n", self.weight), ("place", self.place)) if sql}
         first = ", MIN(place) AS place" if self.place else ""
         # Names of our own may be those of columns, which GROUP BY would mean.
-        rows = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in read.items())} FROM {self.source}"
+        rows = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in inputs.items())} FROM {self.source}"
         amount = "SUM(n)" if self.weight else "COUNT(*)"
         grouped = f"SELECT {names}, {amount} AS n{first} FROM ({rows}) AS r GROUP BY {names}"
         many = f"CASE WHEN {nobody(self._names)} THEN 1 ELSE COUNT(*) OVER (PARTITION BY {by}) END"
         return f"SELECT x.*, {many} AS m FROM ({grouped}) AS x"
 
     def alike(self, kinds: str, attributes: Sequence[int], *, totals: bool) -> str:
-        """Count everybody whose rows are alike by the quasi-identifiers and some of the sensitive attributes.
+        """Count the people with one kind of row, by quasi-identifiers and some sensitive attributes.
 
         Parameters
         ----------
@@ -100,14 +100,14 @@ class PeoplePlan:
         totals
             Whether to say, too, how many of them are rows without a name, and all their rows.
         """
-        gone = nobody(self._names)
-        amounts = [f"CASE WHEN {gone} THEN n ELSE 1 END"]
-        amounts += [f"CASE WHEN {gone} THEN n ELSE 0 END", "n"] if totals else []
+        is_nobody = nobody(self._names)
+        amounts = [f"CASE WHEN {is_nobody} THEN n ELSE 1 END"]
+        amounts += [f"CASE WHEN {is_nobody} THEN n ELSE 0 END", "n"] if totals else []
         columns = ", ".join([*self._keys, *(f"s{j}" for j in attributes)])
         return f"SELECT {columns}, {self._sums(*amounts)} FROM {kinds} WHERE m = 1 GROUP BY {columns}"
 
     def listed(self, kinds: str) -> str:
-        """List the rows of everybody else, equal ones as one: a number of the person, and how many rows.
+        """List the distinct rows of people with several kinds of rows, with a person number and a row count.
 
         The person is numbered by the first row, else in the order of the names, which may begin anew for
         each hash of a name. The hash then stands before the number.
@@ -120,22 +120,22 @@ class PeoplePlan:
             person = f"MIN(place) OVER (PARTITION BY {', '.join(self._names)}) AS person"
         elif self.hashed:
             person = f"{hashed} AS h, DENSE_RANK() OVER (PARTITION BY {hashed} ORDER BY {order}) AS person"
-        columns = ", ".join([*self._keys, *(f"s{j}" for j in range(len(self.own)))])
+        columns = ", ".join([*self._keys, *(f"s{j}" for j in range(len(self.sensitive)))])
         query = f"SELECT {columns}, {person}, n FROM {kinds} WHERE m > 1"
         return f"{query} ORDER BY place" if self.place else query
 
     def reduced(
         self,
-        own: Sequence[str],
+        sensitive: Sequence[str],
         lists: Sequence[Sequence[str]],
         kinds: str,
         ask: Callable[[str, Sequence[str], Sequence[str]], pl.DataFrame],
     ) -> ReducedPeople:
-        """Ask all that is to be known.
+        """Fetch the people with several kinds of rows, and the counts of all others.
 
         Parameters
         ----------
-        own
+        sensitive
             The sensitive attributes.
         lists
             The sensitive attributes of each list of those whose rows are alike.
@@ -155,25 +155,29 @@ class PeoplePlan:
         people, unnamed, rows
             All people, each row without a name being one; these rows; all rows.
         """
-        found: dict[tuple[str, ...], pl.DataFrame] = {}
-        for asked in map(tuple, lists):
-            if asked not in found:
-                query = self.alike(kinds, [own.index(name) for name in asked], totals=not found)
-                found[asked] = ask(query, asked, [ROWS] if found else [ROWS, _UNNAMED, _ALL])
+        counts: dict[tuple[str, ...], pl.DataFrame] = {}
+        for attributes in map(tuple, lists):
+            if attributes not in counts:
+                query = self.alike(kinds, [sensitive.index(name) for name in attributes], totals=not counts)
+                counts[attributes] = ask(query, attributes, [ROWS] if counts else [ROWS, _UNNAMED, _ALL])
         by_hash = [_HASH] if self.hashed and not self.place else []
-        listed = ask(self.listed(kinds), own, [*by_hash, PERSON, _ALL])
+        listed = ask(self.listed(kinds), sensitive, [*by_hash, PERSON, _ALL])
         rows = int(listed[_ALL].sum())
         if by_hash:
             order = listed.select(_HASH, PERSON).unique().sort(_HASH, PERSON).with_row_index("number")
             listed = listed.join(order, on=[_HASH, PERSON]).drop(_HASH, PERSON).rename({"number": PERSON})
-        first = found[tuple(lists[0])]
+        first = counts[tuple(lists[0])]
         unnamed, everybody, all_rows = (int(first[name].sum()) for name in (_UNNAMED, ROWS, _ALL))
-        found[tuple(lists[0])] = first.drop(_UNNAMED, _ALL)
+        counts[tuple(lists[0])] = first.drop(_UNNAMED, _ALL)
         people = everybody + listed[PERSON].n_unique()
-        return listed.drop(_ALL), [found[tuple(asked)] for asked in lists], (people, unnamed, all_rows + rows)
+        return (
+            listed.drop(_ALL),
+            [counts[tuple(attributes)] for attributes in lists],
+            (people, unnamed, all_rows + rows),
+        )
 
     def counted(self, columns: Sequence[str]) -> str:
-        """Count the people of each combination of some columns; each row without a name is one of its own.
+        """Count the people of each combination of some columns, a row without a name being one person.
 
         This and what follows reads columns of the source by their names alone.
         """
@@ -182,20 +186,22 @@ class PeoplePlan:
 
     def totals(self) -> str:
         """Count the people, the rows, and the rows without a name."""
-        gone = nobody(self.person)
-        sums = self._sums(f"CASE WHEN {gone} THEN n ELSE 1 END", "n", f"CASE WHEN {gone} THEN n ELSE 0 END")
+        is_nobody = nobody(self.person)
+        sums = self._sums(
+            f"CASE WHEN {is_nobody} THEN n ELSE 1 END", "n", f"CASE WHEN {is_nobody} THEN n ELSE 0 END"
+        )
         return f"SELECT {sums} FROM ({self._pairs([])}) AS x"
 
     def alone(self) -> str:
-        """Count the people, and those who are alone with some combination of the quasi-identifiers."""
-        gone, by, names = nobody(self.person), ", ".join(self.keys), ", ".join(self.person)
-        own = f"CASE WHEN {gone} THEN n ELSE 1 END"
+        """Count the people, and the people who are unique in some combination of the quasi-identifiers."""
+        is_nobody, by, names = nobody(self.person), ", ".join(self.keys), ", ".join(self.person)
+        amount = f"CASE WHEN {is_nobody} THEN n ELSE 1 END"
         sized = (
-            f"SELECT x.*, SUM({own}) OVER (PARTITION BY {by}) AS size FROM ({self._pairs(self.keys)}) AS x"
+            f"SELECT x.*, SUM({amount}) OVER (PARTITION BY {by}) AS size FROM ({self._pairs(self.keys)}) AS x"
         )
         lone = "CASE WHEN size = 1 THEN 1 ELSE 0 END"
         each = f"SELECT {names}, SUM(n) AS n, SUM({lone}) AS lone FROM ({sized}) AS y GROUP BY {names}"
-        sums = self._sums(own, f"CASE WHEN {gone} OR lone = 0 THEN lone ELSE 1 END")
+        sums = self._sums(amount, f"CASE WHEN {is_nobody} OR lone = 0 THEN lone ELSE 1 END")
         return f"SELECT {sums} FROM ({each}) AS z"
 
     def _pairs(self, columns: Sequence[str]) -> str:
@@ -208,7 +214,7 @@ class PeoplePlan:
 
     def _sums(self, *amounts: str) -> str:
         sums = (f"COALESCE(SUM({amount}), 0)" for amount in amounts)
-        return ", ".join(f"CAST({total} AS {self.whole}) AS a{j}" for j, total in enumerate(sums))
+        return ", ".join(f"CAST({total} AS {self.integer}) AS a{j}" for j, total in enumerate(sums))
 
     @property
     def _keys(self) -> list[str]:
@@ -225,7 +231,7 @@ def nobody(names: Sequence[str]) -> str:
 
 
 class _Writer(Protocol):
-    """Writes texts, and conditions on texts, in the SQL of one system."""
+    """Writer of texts, and of conditions on texts, in the SQL of one system."""
 
     def text(self, text: str) -> str: ...
     def value(self, text: str, wire: str) -> str: ...
@@ -235,7 +241,7 @@ class _Writer(Protocol):
 def named_person(
     writer: _Writer, key: str, wire: str, kind: pl.DataType, null_values: tuple[str, ...]
 ) -> str | None:
-    """Write a column that names a person in SQL, with NULL for missing values; None if that cannot be.
+    """Write a person column in SQL with NULL for missing, or None where SQL cannot express that.
 
     Parameters
     ----------
@@ -261,7 +267,7 @@ def named_person(
 
 
 def _text(value: Any) -> str | None:
-    """Write a value as databases read it; None for points of time, which each reads in its own way."""
+    """Write a value as a database literal, or None for points of time, which databases read differently."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):

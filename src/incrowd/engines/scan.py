@@ -1,4 +1,4 @@
-"""Tables larger than memory: lazy Polars frames and Parquet files, counted and recoded while they stream."""
+"""Engine for tables larger than memory: lazy Polars frames and Parquet, processed while streaming."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _FIRST = "\0first"
 _PLACE = "\0place"
 _TREATED = "\0treated"
-_Making = Callable[["pl.DataFrame"], "pl.DataFrame"]
+_TextLookup = Callable[["pl.DataFrame"], "pl.DataFrame"]
 """What becomes of rows in short."""
 
 _AT_ONCE = 1 << 20
@@ -42,7 +42,7 @@ _AT_ONCE = 1 << 20
 
 
 class ScanEngine(Engine):
-    """A lazy Polars frame; see `incrowd.engines.Engine`.
+    """A lazy Polars frame (see `incrowd.engines.Engine`).
 
     Rows are never in memory together: keys are counted in one pass and each sensitive attribute in another.
     Keys stand in the order of their first row, so that a search finds what it would find in memory.
@@ -81,15 +81,15 @@ class ScanEngine(Engine):
         return files_of(self.frame)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows; see `Engine.count`."""
+        """Count the rows (see `Engine.count`)."""
         rows = StreamedRows.of(self.frame, self.types, schema)
         frequency, keys = fold(
             rows, schema, self.columns, joint=joint, target=target, starred=self.settings.starred
         )
         return StreamedCount(self, schema, frequency, keys, self._release)
 
-    def _release(self, counted: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows while they stream; see `Counted.apply`.
+    def _release(self, count: StreamedCount, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows while streaming (see `Counted.apply`).
 
         Whoever collects the frame gets columns without the buffers of the rows that it was made from. Rows in
         a random order spill to a private folder where they do not fit into a part of the machine's memory.
@@ -104,29 +104,29 @@ class ScanEngine(Engine):
             columns = part.get_columns()
             return pl.DataFrame({s.name: s if s.name in cells.columns else written_anew(s) for s in columns})
 
-        released = counted.recoded(counted.rows.frame, schema, cells).map_batches(anew, streamable=True)
-        rows, made = counted.in_short(schema, cells)
+        released = count.recoded(count.rows.frame, schema, cells).map_batches(anew, streamable=True)
+        rows, with_texts = count.in_short(schema, cells)
         return Released(
             released,
-            lambda order: ShuffledRows(rows, order, usual_memory(), made).lazy(),
-            counted.places_that_leave(recoding),
+            lambda order: ShuffledRows(rows, order, usual_memory(), with_texts).lazy(),
+            count.places_that_leave(recoding),
         )
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns while the rows stream; see `Engine.values_of`."""
+        """Count the values of columns while the rows stream (see `Engine.values_of`)."""
         places = [f"c{place}" for place in range(len(columns))]
-        named = self.frame.select(
+        selection = self.frame.select(
             column.alias(place) for column, place in zip(columns_named(columns), places, strict=True)
         )
-        counted = passing(named).group_by(places).len("n").collect(engine="streaming")
-        return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
+        groups = passing(selection).group_by(places).len("n").collect(engine="streaming")
+        return groups.drop("n"), groups["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> ScanEngine:
-        """Treat columns while the rows stream; see `Engine.treated`."""
+        """Treat columns while the rows stream (see `Engine.treated`)."""
         return ScanEngine(treated(self.frame, self.types, treat_whole(self.frame, columns)), self.settings)
 
     def head(self, column: str, rows: int) -> pl.Series | None:
-        """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
+        """Return the first values of a column, or None if unreadable (see `Engine.head`)."""
         try:
             return self.frame.select(column_named(column)).head(rows).collect().to_series()
         except pl.exceptions.PolarsError:
@@ -134,21 +134,21 @@ class ScanEngine(Engine):
             return None
 
     def some_rows(self, columns: Sequence[str], share: float) -> pl.DataFrame | None:
-        """Return some columns of a share of the rows while they stream; see `Engine.some_rows`."""
+        """Return some columns of a share of the rows while streaming (see `Engine.some_rows`)."""
         rows = self.frame.select(columns_named(columns)).with_row_index(_PLACE)
-        some = passing(rows).filter(spread_rows(column_named(_PLACE), share)).collect(engine="streaming")
-        return some.sort(_PLACE).drop(_PLACE)
+        sample = passing(rows).filter(spread_rows(column_named(_PLACE), share)).collect(engine="streaming")
+        return sample.sort(_PLACE).drop(_PLACE)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows whose values no other row has; see `Engine.lone_rows`."""
+        """Count the rows that are unique in some columns (see `Engine.lone_rows`)."""
         return int((self.values_of(columns)[1] == 1).sum())
 
     def type_of(self, column: str) -> pl.DataType | None:
-        """Return the type of a column; see `Engine.type_of`."""
+        """Return the type of a column (see `Engine.type_of`)."""
         return self.types[column]
 
     def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
-        """Give columns of texts a type when they are collected; see `Engine.typed`."""
+        """Cast columns of texts to a type on collection (see `Engine.typed`)."""
         from incrowd.core.io.frames import as_type
 
         return released.with_columns(
@@ -156,7 +156,7 @@ class ScanEngine(Engine):
         )
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write the rows while they stream; see `Engine.write`."""
+        """Write the rows while streaming (see `Engine.write`)."""
         from incrowd.core.io.streams import scan, stream_table
 
         stream_table(self.frame, path, target, csv_format)
@@ -165,7 +165,7 @@ class ScanEngine(Engine):
 
 @dataclass(frozen=True, eq=False)
 class StreamedCount(Counted):
-    """Rows that stream, counted; see `incrowd.engines.base.Counted`.
+    """Rows that stream, counted (see `incrowd.engines.base.Counted`).
 
     Attributes
     ----------
@@ -180,11 +180,11 @@ class StreamedCount(Counted):
     release: Callable[[StreamedCount, Schema, Recoding], Released] = field(repr=False)
 
     def apply(self, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows while they stream; see `Counted.apply`."""
+        """Recode the rows while streaming (see `Counted.apply`)."""
         return self.release(self, schema, recoding)
 
     def recoded(self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells) -> pl.LazyFrame:
-        """Return the columns that leave, with the released texts; rows without a key came in suppressed."""
+        """Return the released columns with the released texts (rows without a key: suppressed)."""
         names = self.keys.names
         keyed = cells.leaving(self.keys.added(frame, ordered=True), KEY).with_columns(
             cells.streamed(name, KEY).alias(CELL.format(name)) for name in names
@@ -194,37 +194,37 @@ class StreamedCount(Counted):
             for name in schema.released(self.rows.columns)
         )
 
-    def in_short(self, schema: Schema, cells: KeyedCells) -> tuple[pl.LazyFrame, _Making]:
+    def in_short(self, schema: Schema, cells: KeyedCells) -> tuple[pl.LazyFrame, _TextLookup]:
         """Return `recoded` with a number in place of texts, and the function that looks the texts up."""
         released = schema.released(self.rows.columns)
-        passed = [self._plain(name).alias(name) for name in released if name not in self.keys.names]
-        made = partial(cells.of_rows, names=released, key=KEY)
+        others = [self._plain(name).alias(name) for name in released if name not in self.keys.names]
+        with_texts = partial(cells.of_rows, names=released, key=KEY)
         keyed = cells.leaving(self.keys.added(self.rows.frame, ordered=True), KEY)
-        return keyed.select(*passed, column_named(KEY)), made
+        return keyed.select(*others, column_named(KEY)), with_texts
 
     def _plain(self, name: str) -> pl.Expr:
-        """Pass a column on; categories would take their dictionary along."""
-        held = isinstance(self.rows.types[name], pl.Categorical | pl.Enum)
-        return column_named(name).cast(pl.String) if held else column_named(name)
+        """Pass a column on, with categories as plain texts so that no unused category leaks."""
+        categorical = isinstance(self.rows.types[name], pl.Categorical | pl.Enum)
+        return column_named(name).cast(pl.String) if categorical else column_named(name)
 
     def places_of(self, keys: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Go over the rows once more; see `Counted.places_of`."""
+        """Go over the rows once more (see `Counted.places_of`)."""
         keyed = self.keys.added(self.rows.frame.with_row_index(_PLACE))
-        wanted = column_named(KEY).is_in(pl.Series(np.flatnonzero(keys)).implode())
-        found = passing(keyed.select(columns_named([_PLACE, KEY]))).filter(wanted).collect(engine="streaming")
-        return np.sort(found[_PLACE].to_numpy().astype(np.int64))
+        has_key = column_named(KEY).is_in(pl.Series(np.flatnonzero(keys)).implode())
+        rows = passing(keyed.select(columns_named([_PLACE, KEY]))).filter(has_key).collect(engine="streaming")
+        return np.sort(rows[_PLACE].to_numpy().astype(np.int64))
 
     def places_that_leave(self, recoding: Recoding) -> Callable[[], NDArray[np.int64]] | None:
-        """Return a function that finds the rows that leave; None where all do."""
+        """Return a function that finds the released rows, or None where all rows leave."""
         return partial(self.places_of, ~recoding.starred) if recoding.left_out else None
 
     def columns_in_order(self, schema: Schema) -> list[str]:
-        """Go over the rows once more, and name the columns of partitions; see `Counted.columns_in_order`."""
+        """Go over the rows once more, and name the columns of partitions (see `Counted.columns_in_order`)."""
         from incrowd.core.io.scratch import PrivateFolder
         from incrowd.core.io.shuffle import spilled
 
         names, values = self.keys.names, self.keys.values
-        passed = set(schema.released(self.rows.columns)) - set(names)
+        others = set(schema.released(self.rows.columns)) - set(names)
         orders = {name: ColumnOrder(len(values[name])) for name in names}
         columns = columns_named(names)
         with PrivateFolder() as folder:
@@ -234,29 +234,29 @@ class StreamedCount(Counted):
                 batch = rows.slice(start, _AT_ONCE).collect()
                 for name, order in orders.items():
                     order.add(batch[name].to_numpy())
-        parted = [name for name in self.rows.partitions if name not in passed]
+        parted = [name for name in self.rows.partitions if name not in others]
         return list(dict.fromkeys([*parted, *(name for name, order in orders.items() if order.tells)]))
 
 
 class StreamedRows(GroupedRows):
-    """Rows that Polars groups while they stream.
+    """Rows that Polars groups while streaming.
 
     Parameters
     ----------
-    whole
+    columns
         The columns whose combinations all groupings of them are made from.
     """
 
     in_order = True
 
-    def __init__(self, frame: pl.LazyFrame, values: Values, whole: Sequence[str] = ()) -> None:
+    def __init__(self, frame: pl.LazyFrame, values: Values, columns: Sequence[str] = ()) -> None:
         self.values = values
-        self._frame, self._whole = frame, list(whole)
-        self._found: pl.DataFrame | None = None
+        self._frame, self._columns = frame, list(columns)
+        self._groups: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, frame: pl.LazyFrame, types: dict[str, pl.DataType], schema: Schema) -> StreamedRows:
-        """Take the rows of a frame. With one sensitive attribute one pass is enough."""
+        """Wrap the rows of a frame, to be read in one pass with one sensitive attribute."""
         columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
         return cls(frame, Values(types, schema.null_values), columns if len(schema.sensitive) == 1 else ())
 
@@ -265,21 +265,21 @@ class StreamedRows(GroupedRows):
         learn(self.values, self._frame, names)
 
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
-        """Count the combinations of some columns by their codes, in the order of their first row."""
-        if not set(names) <= set(self._whole):
+        """Count the combinations of some columns by code, in the order of the first row."""
+        if not set(names) <= set(self._columns):
             return self._of_rows(names).drop(_FIRST)
-        if self._found is None:
-            self._found = self._of_rows(self._whole)
-        found = self._found
-        if len(names) < len(self._whole):
-            found = (
-                found.lazy()
+        if self._groups is None:
+            self._groups = self._of_rows(self._columns)
+        groups = self._groups
+        if len(names) < len(self._columns):
+            groups = (
+                groups.lazy()
                 .group_by(columns_named(names))
                 .agg(column_named(ROWS).sum(), column_named(_FIRST).min())
                 .sort(_FIRST)
                 .collect()
             )
-        return found.select(columns_named([*names, ROWS]))
+        return groups.select(columns_named([*names, ROWS]))
 
     def _of_rows(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by the codes of some columns: `ROWS`, and the place of the first, in this order."""
@@ -295,32 +295,32 @@ class StreamedRows(GroupedRows):
 
 
 def learn(values: Values, frame: pl.LazyFrame, names: Sequence[str]) -> None:
-    """Find the distinct values of some columns in one pass over the rows, unless they are known."""
-    wanted = [name for name in dict.fromkeys(names) if name not in values]
+    """Find the unknown distinct values of some columns in one pass over the rows."""
+    unknown = [name for name in dict.fromkeys(names) if name not in values]
     frames = pl.collect_all(
         [
             passing(frame.select(column_named(name))).select(values.cleaned(name).unique().alias(""))
-            for name in wanted
+            for name in unknown
         ],
         engine="streaming",
     )
-    for name, found in zip(wanted, frames, strict=True):
-        values.learn(name, found.to_series().sort())
+    for name, distinct in zip(unknown, frames, strict=True):
+        values.learn(name, distinct.to_series().sort())
 
 
-class _Whole(NamedTuple):
-    """A column of all rows, before and after its treatment."""
+class _FullColumn(NamedTuple):
+    """Full column before and after the treatment."""
 
     before: pl.Series
     after: pl.Series
 
 
-_Columns = Sequence[tuple["TreatedColumn", _Whole | None]]
+_Columns = Sequence[tuple["TreatedColumn", _FullColumn | None]]
 
 
 def treat_whole(frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> _Columns:
-    """Treat columns now that need all rows at once: they alone are read, and have to fit into memory."""
-    treatments: list[tuple[TreatedColumn, _Whole | None]] = []
+    """Treat the columns that need all rows at once and therefore have to fit into memory."""
+    treatments: list[tuple[TreatedColumn, _FullColumn | None]] = []
     for each in columns:
         if not each.treatment.is_whole:
             treatments.append((each, None))
@@ -328,7 +328,7 @@ def treat_whole(frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> _Colum
         rows = passing(frame.select(columns_named(each.columns))).collect(engine="streaming")
         draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
         # Series look themselves up by their name, which may be a pattern of names.
-        treatments.append((each, _Whole(nameless(rows[each.name]), nameless(each.of(rows, draws)))))
+        treatments.append((each, _FullColumn(nameless(rows[each.name]), nameless(each.of(rows, draws)))))
     return treatments
 
 
@@ -349,17 +349,17 @@ def treated(
     placed = any(each.by_row for each, _ in columns)
     if placed:
         frame = frame.with_row_index(_PLACE, offset=start)
-    read = dict.fromkeys(name for each, _ in columns for name in each.columns)
+    inputs = dict.fromkeys(name for each, _ in columns for name in each.columns)
     # By place: a name may look like a pattern.
     types = {f"c{i}": each.type_of(kinds[each.name]) for i, (each, _) in enumerate(columns)}
 
     def of_batch(rows: pl.Series) -> pl.Series:
         # One after the other: what a column finds of the rows the next one knows.
         batch, codes = rows.struct.unnest(), Codes()
-        values = zip(types, (_of_rows(*column, batch, codes) for column in columns), strict=True)
+        values = zip(types, (_treated_batch(*column, batch, codes) for column in columns), strict=True)
         return nameless(pl.DataFrame([series.alias(field) for field, series in values]).to_struct(""))
 
-    batches = pl.struct(columns_named([*read, *([_PLACE] if placed else [])])).map_batches(
+    batches = pl.struct(columns_named([*inputs, *([_PLACE] if placed else [])])).map_batches(
         of_batch, return_dtype=pl.Struct(types), is_elementwise=True
     )
     frame = frame.with_columns(batches.alias(_TREATED)).with_columns(
@@ -369,14 +369,16 @@ def treated(
     return frame.drop(_TREATED, *([_PLACE] if placed else []))
 
 
-def _of_rows(column: TreatedColumn, whole: _Whole | None, frame: pl.DataFrame, codes: Codes) -> pl.Series:
+def _treated_batch(
+    column: TreatedColumn, full: _FullColumn | None, frame: pl.DataFrame, codes: Codes
+) -> pl.Series:
     """Treat a column of a batch."""
     draws = None
-    if whole is not None:
-        here = frame[_PLACE]
-        if not whole.before.gather(here).equals(nameless(frame[column.name])):
+    if full is not None:
+        indices = frame[_PLACE]
+        if not full.before.gather(indices).equals(nameless(frame[column.name])):
             raise TableError(CHANGED)
-        return nameless(whole.after.gather(here))
+        return nameless(full.after.gather(indices))
     if column.treatment.is_random and len(frame):
         places = frame[_PLACE].to_numpy()
         first = int(places.min())
@@ -386,7 +388,7 @@ def _of_rows(column: TreatedColumn, whole: _Whole | None, frame: pl.DataFrame, c
 
 
 _SCAN = re.compile(r"\s*\w+ SCAN \[(?P<sources>.+)\]\s*")
-_MORE = re.compile(r"(?P<shown>.*), \.\.\. (?P<number>\d+) other sources", re.DOTALL)
+_MORE = re.compile(r"(?P<listing>.*), \.\.\. (?P<number>\d+) other sources", re.DOTALL)
 _IN_MEMORY = re.compile(r"\d+ in-mem bytes")
 _ELSEWHERE = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://.*", re.IGNORECASE)
 
@@ -401,7 +403,7 @@ def files_of(frame: pl.LazyFrame) -> list[str | Hidden]:
         plan = frame.explain(optimized=False)
     except Exception:
         return [HIDDEN]
-    found: set[str] = set()
+    paths: set[str] = set()
     hidden = False
     for line in plan.split("\n"):
         scan = _SCAN.fullmatch(line)
@@ -410,43 +412,45 @@ def files_of(frame: pl.LazyFrame) -> list[str | Hidden]:
             continue
         files = _scanned(scan["sources"], frame)
         hidden |= files is None
-        found.update(files or ())
+        paths.update(files or ())
     hidden |= not re.search(r"\b(SCAN|DF) \[", plan)
-    return [*sorted(found), *([HIDDEN] if hidden else [])]
+    return [*sorted(paths), *([HIDDEN] if hidden else [])]
 
 
 def _scanned(words: str, frame: pl.LazyFrame) -> set[str] | None:
-    """Return the files of one scan by its description; None where they are unknown."""
+    """Return the files of one scan by the description, or None where unknown."""
     more = _MORE.fullmatch(words)
     if more is not None:
         for paths in _lists(frame):
-            if _holds(paths, more["shown"], int(more["number"])):
+            if _holds(paths, more["listing"], int(more["number"])):
                 return {os.path.abspath(file) for path in paths for file in _spellings(path)}
         return None
     pieces = words.split(", ")
     if all(_IN_MEMORY.fullmatch(piece) or _ELSEWHERE.fullmatch(piece) for piece in pieces):
         return set()
     # A name may have a comma in it, so all that may be meant is looked for.
-    named = (
+    candidates = (
         ", ".join(pieces[start:stop])
         for start in range(len(pieces))
         for stop in range(start + 1, len(pieces) + 1)
     )
-    files = {os.path.abspath(file) for name in named for file in _spellings(name) if os.path.lexists(file)}
+    files = {
+        os.path.abspath(file) for name in candidates for file in _spellings(name) if os.path.lexists(file)
+    }
     return files or None
 
 
-def _holds(paths: Sequence[str], shown: str, number: int) -> bool:
-    """Say whether files that are shown stand in a list, and so many others behind them.
+def _holds(paths: Sequence[str], listing: str, number: int) -> bool:
+    """Say whether the listed files stand in `paths`, followed by `number` others.
 
     Polars makes one scan of several that are put one below the other.
     """
     for start in range(len(paths) - number):
         for stop in range(start + 1, len(paths) - number + 1):
             text = ", ".join(paths[start:stop])
-            if text == shown:
+            if text == listing:
                 return True
-            if not shown.startswith(text):
+            if not listing.startswith(text):
                 break
     return False
 
@@ -460,7 +464,7 @@ def _spellings(path: str) -> list[str]:
 
 
 def _lists(frame: pl.LazyFrame) -> Iterator[list[str]]:
-    """Yield the files of each scan of the plan; nothing where this version of Polars does not show it."""
+    """Yield the files of each scan of the plan, or nothing where this version of Polars hides the plan."""
     try:
         plan: Any = frame._ldf.visit()
         open_nodes = [plan.get_node()]

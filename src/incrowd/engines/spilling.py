@@ -1,4 +1,4 @@
-"""Rows of files, grouped by a database that works within its share of the memory and spills to disk."""
+"""Rows of files, grouped by DuckDB within a share of the memory and spilling to disk."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _PLACE = "file_index::BIGINT * 1099511627776 + file_row_number"
 
 
 class _Packed(NamedTuple):
-    """How a column is grouped: by small integers where it can be, which take a fraction of the room.
+    """Grouping expression of a column, by small integers where possible to save memory.
 
     Attributes
     ----------
-    expression, given
+    expression, parameters
         The SQL, and the values of its parameters.
     texts
         The text of each integer, where the column has texts. The next integer stands for all other texts,
@@ -74,14 +74,14 @@ class _Packed(NamedTuple):
     """
 
     expression: str
-    given: list[Any]
+    parameters: list[Any]
     texts: pl.Series | None = None
     low: int | None = None
     failing: tuple[str, list[Any]] | None = None
 
     @property
     def plain(self) -> bool:
-        """Whether the column is grouped by its values as they are."""
+        """Whether the column is grouped by the values themselves."""
         return self.texts is None and self.low is None
 
 
@@ -100,7 +100,7 @@ def reads_alike(kind: pl.DataType, null_values: tuple[str, ...]) -> bool:
 
 
 class SpilledRows(GroupedRows):
-    """Rows of files, grouped by DuckDB; kept are the distinct keys, in the order of their first row.
+    """Rows of files grouped by DuckDB, reduced to the distinct keys in the order of the first row.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class SpilledRows(GroupedRows):
     def opened(
         cls, files: Files, values: Values, names: Sequence[str], progress: Progress
     ) -> Iterator[SpilledRows]:
-        """Open a database without tables of its own, which spills into a private folder."""
+        """Open an empty database that spills into a private folder."""
         from incrowd.core.io.scratch import PrivateFolder
         from incrowd.core.kernels.jit import thread_count
 
@@ -179,48 +179,48 @@ class SpilledRows(GroupedRows):
         self._database.interrupt()
 
     def grouped(self, names: Sequence[str]) -> pl.DataFrame:
-        """Count the keys, and keep them on the disk; see `GroupedRows.grouped`."""
+        """Count the keys, and store the counts on disk (see `GroupedRows.grouped`)."""
         keys = self._group("keys", names)
-        found = keys.select(pl.len()).collect().item()
-        self._check_room(found, found * (_KEY_BYTES + 8 * len(names)), "keys")
+        count = keys.select(pl.len()).collect().item()
+        self._check_room(count, count * (_KEY_BYTES + 8 * len(names)), "keys")
         return self._coded_values(keys, names)
 
     def keyed(self, columns: Sequence[str], keys: Keys) -> tuple[pl.DataFrame, NDArray[np.integer]]:
-        """Count columns per key, which alone are fetched; see `GroupedRows.keyed`."""
+        """Count columns per key, which alone are fetched (see `GroupedRows.keyed`)."""
         names = keys.names
         # Combinations of several attributes are numbered by their first row.
         grouped_by = list(dict.fromkeys((*names, *columns)))
         pairs = self._group("pairs", grouped_by, ordered=len(columns) > 1)
         same = " AND ".join(f"p.c{j} IS NOT DISTINCT FROM k.c{j}" for j in range(len(names)))
-        own = ", ".join(f"p.c{grouped_by.index(name)} AS c{j}" for j, name in enumerate(columns))
+        chosen = ", ".join(f"p.c{grouped_by.index(name)} AS c{j}" for j, name in enumerate(columns))
         order = "p.file_row_number" if len(columns) > 1 else f"key, p.c{grouped_by.index(columns[0])}"
-        counted = self._save(
+        triples = self._save(
             "counted",
-            f"SELECT {own}, p.n, CAST(k.file_row_number AS UINTEGER) AS key FROM {self._saved('pairs')} p "
+            f"SELECT {chosen}, p.n, CAST(k.file_row_number AS UINTEGER) AS key FROM {self._saved('pairs')} p "
             f"JOIN {self._saved('keys')} k ON {same} ORDER BY {order}",
         )
-        named = {f"c{j}": name for j, name in enumerate(columns)}
-        counted = counted.rename(named | {"n": ROWS, "key": KEY})
-        found = counted.select(pl.len()).collect().item()
-        self._check_room(found, found * _PAIR_BYTES, "pairs of a key and a sensitive value")
+        labels = {f"c{j}": name for j, name in enumerate(columns)}
+        triples = triples.rename(labels | {"n": ROWS, "key": KEY})
+        count = triples.select(pl.len()).collect().item()
+        self._check_room(count, count * _PAIR_BYTES, "pairs of a key and a sensitive value")
         saved = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
         totals = [frame.select(pl.last().sum()) for frame in (saved.select("n"), pairs.select(ROWS))]
-        sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(column_named(ROWS).sum())])}
+        sums = {frame.item() for frame in pl.collect_all([*totals, triples.select(column_named(ROWS).sum())])}
         if len(sums) > 1:
             raise TableError(_CHANGED)
-        grouped = self._coded_values(counted, columns)
+        grouped = self._coded_values(triples, columns)
         return grouped.drop(KEY), np.asarray(keys.numbers[grouped[KEY].to_numpy()])
 
-    def people(self, own: list[str], lists: list[list[str]], keys: Keys, schema: Schema) -> CodedPeople:
-        """Reduce the people on disk; see `GroupedRows.people`."""
+    def people(self, sensitive: list[str], lists: list[list[str]], keys: Keys, schema: Schema) -> CodedPeople:
+        """Reduce the people on disk (see `GroupedRows.people`)."""
         forms = [f"c{j}" for j in range(len(keys.names))]
-        values = [f"s{j}" for j in range(len(own))]
+        values = [f"s{j}" for j in range(len(sensitive))]
         person = [f"p{j}" for j in range(len(schema.person))]
         # Nobody looks for other texts afterwards.
-        packed = [self._packed[name] for name in (*keys.names, *own, *schema.person)]
-        read = [each.failing or (each.expression, each.given) for each in packed]
+        packed = [self._packed[name] for name in (*keys.names, *sensitive, *schema.person)]
+        expressions = [each.failing or (each.expression, each.parameters) for each in packed]
         columns = ", ".join(
-            f"{sql} AS {form}" for (sql, _), form in zip(read, forms + values + person, strict=True)
+            f"{sql} AS {form}" for (sql, _), form in zip(expressions, forms + values + person, strict=True)
         )
         same = " AND ".join(f"r.{form} IS NOT DISTINCT FROM k.{form}" for form in forms)
         rows = f"(SELECT {columns}, {_PLACE} AS place FROM {self._source()}) r"
@@ -231,37 +231,42 @@ class SpilledRows(GroupedRows):
             person,
             place="place",
         )
-        self._save("kinds", plan.kinds(), [value for _, given in read for value in given])
+        self._save("kinds", plan.kinds(), [value for _, parameters in expressions for value in parameters])
 
         def fetched(query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
-            found = self._save("people", query)
-            lines = found.select(pl.len()).collect().item()
-            each = _PAIR_BYTES + (_ENTRY_BYTES + _PAIR_BYTES * (len(own) - 1) if PERSON in counts else 0)
+            frame = self._save("people", query)
+            lines = frame.select(pl.len()).collect().item()
+            each = _PAIR_BYTES + (
+                _ENTRY_BYTES + _PAIR_BYTES * (len(sensitive) - 1) if PERSON in counts else 0
+            )
             self._check_room(lines, lines * each, "pairs of a person and a kind of row")
             labels = [KEY, *names, *counts]
-            found = found.rename(dict(zip(found.collect_schema().names(), labels, strict=True)))
-            return self._coded_values(found, names)
+            frame = frame.rename(dict(zip(frame.collect_schema().names(), labels, strict=True)))
+            return self._coded_values(frame, names)
 
-        listed, alike, (people, unnamed, all_rows) = plan.reduced(own, lists, self._saved("kinds"), fetched)
-        counted = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
-        if all_rows != counted.collect().item():
+        listed, alike, (people, unnamed, all_rows) = plan.reduced(
+            sensitive, lists, self._saved("kinds"), fetched
+        )
+        total = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
+        if all_rows != total.collect().item():
             raise TableError(_CHANGED)
 
-        def coded(found: pl.DataFrame) -> Lines:
-            return found.drop(KEY), np.asarray(keys.numbers[found[KEY].to_numpy()])
+        def coded(frame: pl.DataFrame) -> Lines:
+            return frame.drop(KEY), np.asarray(keys.numbers[frame[KEY].to_numpy()])
 
         return coded(listed), list(map(coded, alike)), (people, unnamed)
 
     def _group(self, table: str, names: Sequence[str], *, ordered: bool = True) -> pl.LazyFrame:
-        """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
+        """Count the rows by some columns, if need be in the order of the first row."""
         columns = [self._packed[name].expression for name in names]
-        values = [value for name in names for value in self._packed[name].given]
+        values = [value for name in names for value in self._packed[name].parameters]
         first = [f"min({_PLACE})"] if ordered else []
         keys, count = ", ".join(f"c{j}" for j in range(len(names))), len(names)
         groups = group_and_count(columns, self._source(), first)
         query = f"SELECT {keys}, c{count} AS n FROM ({groups}){f' ORDER BY c{count + 1}' if ordered else ''}"
-        made = self._save(table, query, values)
-        return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})
+        return self._save(table, query, values).rename(
+            {f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS}
+        )
 
     def _source(self) -> str:
         """Return SQL for all rows."""
@@ -271,19 +276,19 @@ class SpilledRows(GroupedRows):
 
     @cached_property
     def _packed(self) -> dict[str, _Packed]:
-        """The columns; those that have few texts or a small range by numbers of their values."""
+        """Grouping expressions by column, with small integers for few texts or a small range."""
         packed: dict[str, _Packed] = {}
         texts: list[str] = []
-        whole: list[str] = []
+        integers: list[str] = []
         for name in dict.fromkeys(self._names):
             packed[name] = _Packed(*self._expression(name))
             if _has_texts(self.values.types[name]):
                 texts.append(name)
             elif self.values.types[name].is_integer() or self.values.types[name] == pl.Date:
-                whole.append(name)
-        asked = [("approx_count_distinct({})", texts), ("min({})", whole), ("max({})", whole)]
-        found = self._ask(packed, [(form, name) for form, chosen in asked for name in chosen])
-        few = [name for name in texts if 0 < found["approx_count_distinct({})", name] <= _ENUMERATED]
+                integers.append(name)
+        questions = [("approx_count_distinct({})", texts), ("min({})", integers), ("max({})", integers)]
+        answers = self._ask(packed, [(form, name) for form, names in questions for name in names])
+        few = [name for name in texts if 0 < answers["approx_count_distinct({})", name] <= _ENUMERATED]
         lists = self._ask(packed, [("list(DISTINCT {})", name) for name in few])
         for number, name in enumerate(few):
             values = sorted(value for value in lists["list(DISTINCT {})", name] if value is not None)
@@ -291,23 +296,23 @@ class SpilledRows(GroupedRows):
             self._database.execute(
                 f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
             ).fetchall()
-            text, given, *_ = packed[name]
+            text, parameters, *_ = packed[name]
             kind = next(kind for kind, most in _INTEGERS if len(values) <= most)
             # What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for
             # each row.
-            known = f"CAST(enum_code(TRY_CAST({text} AS e{number})) AS {kind})"
-            other = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(values)} AS {kind}) END"
+            code = f"CAST(enum_code(TRY_CAST({text} AS e{number})) AS {kind})"
+            fallback = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(values)} AS {kind}) END"
             packed[name] = _Packed(
-                f"coalesce({known}, {other})",
-                [*given, *given],
+                f"coalesce({code}, {fallback})",
+                [*parameters, *parameters],
                 texts=pl.Series(values, dtype=pl.String),
-                failing=(f"enum_code(CAST({text} AS e{number}))", given),
+                failing=(f"enum_code(CAST({text} AS e{number}))", parameters),
             )
-        for name in whole:
-            low, high = found["min({})", name], found["max({})", name]
+        for name in integers:
+            low, high = answers["min({})", name], answers["max({})", name]
             if low is None:
                 continue
-            text, given, *_ = packed[name]
+            text, parameters, *_ = packed[name]
             if self.values.types[name] == pl.Date:
                 epoch = dt.date(1970, 1, 1)
                 low, high = (low - epoch).days, (high - epoch).days
@@ -315,30 +320,30 @@ class SpilledRows(GroupedRows):
             kinds = [kind for kind, most in _INTEGERS if high - low <= most]
             if kinds and abs(low) < 2**62 and abs(high) < 2**62:
                 packed[name] = _Packed(
-                    f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", given, low=low
+                    f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", parameters, low=low
                 )
         return packed
 
     def _ask(
         self, packed: Mapping[str, _Packed], questions: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], Any]:
-        """Answer questions about columns in one pass over the rows."""
+        """Compute aggregates of columns in one pass over the rows."""
         if not questions:
             return {}
         columns = [form.format(packed[name].expression) for form, name in questions]
-        values = [value for _, name in questions for value in packed[name].given]
-        asked = f"SELECT {', '.join(columns)} FROM {self._source()}"
-        answers = self._database.execute(asked, values).fetchall()[0]
+        values = [value for _, name in questions for value in packed[name].parameters]
+        statement = f"SELECT {', '.join(columns)} FROM {self._source()}"
+        answers = self._database.execute(statement, values).fetchall()[0]
         return dict(zip(questions, answers, strict=True))
 
     def _expression(self, name: str) -> tuple[str, list[Any]]:
-        """Write a column in SQL, so that equal values are the same and missing ones NULL."""
+        """Write a column in SQL, equal values being equal and missing ones NULL."""
         kind = self.values.types[name]
         if name in self._files.partitions:
             text = "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]"
-            given: list[Any] = [list(self._files.partitions[name])]
+            parameters: list[Any] = [list(self._files.partitions[name])]
         else:
-            text, given = DuckDB.quote(name), []
+            text, parameters = DuckDB.quote(name), []
         missing: list[str] = []
         listed: list[Any] = []
         nulls, texts = null_values_of(self.values.null_values), _has_texts(kind)
@@ -346,19 +351,19 @@ class SpilledRows(GroupedRows):
             # What is compared has the column's own width: 0.1 of 32 bits is not that of 64.
             mark = "CAST(? AS FLOAT)" if kind == pl.Float32 else "?"
             missing.append(f"{text} IN ({', '.join([mark] * len(values))})")
-            listed += [*given, *values]
+            listed += [*parameters, *values]
             if texts and nulls.pattern is not None:
                 missing.append(f"regexp_full_match({text}, ?)")
-                listed += [*given, nulls.pattern]
+                listed += [*parameters, nulls.pattern]
         if kind.is_float():
             missing = [f"isnan({text})", *missing]
             text = f"CASE WHEN {text} = 0 THEN 0 ELSE {text} END"
         if not missing:
-            return text, given
-        return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {text} END", [*listed, *given]
+            return text, parameters
+        return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {text} END", [*listed, *parameters]
 
     def _coded_values(self, frame: pl.LazyFrame, names: Sequence[str]) -> pl.DataFrame:
-        """Read saved combinations in their order as codes, learning the values of new columns."""
+        """Read saved combinations in order as codes, and record the values of new columns."""
         plain = [name for name in names if self._packed[name].plain]
         kinds = {name: self.values.types[name] for name in plain}
         frame = frame.with_columns(
@@ -369,7 +374,7 @@ class SpilledRows(GroupedRows):
         return coded.with_columns(self._unpacked(coded[name]) for name in names if name not in plain)
 
     def _unpacked(self, numbers: pl.Series) -> pl.Series:
-        """Turn the integers by which a column was grouped into places among its values."""
+        """Turn the grouping integers of a column into positions among the distinct values."""
         name, numbers = numbers.name, nameless(numbers)
         packed = self._packed[name]
         distinct = numbers.unique().sort(nulls_last=True)
@@ -382,24 +387,24 @@ class SpilledRows(GroupedRows):
             days = kind == pl.Date
             values = (distinct.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
         values = nameless(pl.DataFrame({name: values}).select(self.values.cleaned(name)).to_series())
-        known = self.values.learn(name, values.unique().sort())
-        order = pl.DataFrame([known.alias("value")]).with_row_index("place")
-        found = pl.DataFrame([values.alias("value")]).join(
+        dictionary = self.values.learn(name, values.unique().sort())
+        order = pl.DataFrame([dictionary.alias("value")]).with_row_index("place")
+        positions = pl.DataFrame([values.alias("value")]).join(
             order, on="value", how="left", nulls_equal=True, maintain_order="left"
         )["place"]
         # One entry for each integer, and the last for the missing value.
         size = int(distinct.drop_nulls().max() or 0) + 1 if len(distinct.drop_nulls()) else 0  # type: ignore[arg-type]
         place = np.zeros(size + 1, np.uint32)
-        place[distinct.cast(pl.Int64).fill_null(size).to_numpy()] = found.to_numpy()
+        place[distinct.cast(pl.Int64).fill_null(size).to_numpy()] = positions.to_numpy()
         codes = place[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
-        return pl.Series(name, codes, dtype=smallest(len(known)))
+        return pl.Series(name, codes, dtype=smallest(len(dictionary)))
 
-    def _check_room(self, found: int, need: int, what: str) -> None:
-        """Refuse keys or pairs that would not fit into memory, before they are fetched."""
+    def _check_room(self, count: int, need: int, kind: str) -> None:
+        """Raise where keys or pairs would not fit into memory, before fetching any."""
         room = int(self._files.memory * (1 - _DATABASE_SHARE))
         if need > room:
             raise TableError(
-                f"the table has {found:,} distinct {what}, which take about {need / 2**30:.1f} GiB where "
+                f"the table has {count:,} distinct {kind}, which take about {need / 2**30:.1f} GiB where "
                 f"{room / 2**30:.1f} GiB are left of the memory; allow more "
                 f"({setting('memory=', '--memory')}), name fewer "
                 "quasi-identifiers, or recode the finest of them before"
@@ -410,7 +415,7 @@ class SpilledRows(GroupedRows):
         return f"read_parquet({_literal(f'{self._folder / table}.parquet')})"
 
     def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
-        """Save the result of a query, report its progress, and let an interrupt through."""
+        """Save the result of a query, with progress reports and the chance to cancel."""
         database, path = self._database, self._folder / f"{table}.parquet"
         statement = f"COPY ({query}) TO {DuckDB.text(str(path))} (FORMAT parquet)"
         with ThreadPoolExecutor(1) as pool:
@@ -419,9 +424,9 @@ class SpilledRows(GroupedRows):
             try:
                 while not wait([job], _POLL).done:
                     check(self._progress)
-                    done = database.query_progress()
-                    if done > 0:
-                        self._progress.advance(int(done), 100)
+                    percent = database.query_progress()
+                    if percent > 0:
+                        self._progress.advance(int(percent), 100)
             except BaseException:
                 database.interrupt()
                 raise

@@ -20,19 +20,19 @@ Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
 """Rows that are grouped by some columns and their key: places of values, keys, and rows of each group."""
 
 
-def of_survey(schema: Schema) -> tuple[str, ...]:
-    """Return the columns that are read for it."""
+def survey_columns(schema: Schema) -> tuple[str, ...]:
+    """Return the weight and household columns of a schema."""
     return (*schema.household, *(() if schema.weights is None else (schema.weights,)))
 
 
-def of_rows(
+def with_survey_of_rows(
     frequency: FrequencyTable,
     schema: Schema,
     weights: pl.Series | None,
     home: NDArray[np.integer] | None,
     member: NDArray[np.integer] | None,
 ) -> FrequencyTable:
-    """Return a table, whose rows are in memory, that knows their weights and households.
+    """Add weights and households to a frequency table of rows in memory.
 
     Parameters
     ----------
@@ -53,22 +53,22 @@ def of_rows(
         values = as_text(weights)
         if schema.null_values:
             values = null_values_of(schema.null_values).without(values)
-        read = read_weights(values, schema[schema.weights])
-        frequency = frequency.with_sampling(Sampling.of(schema.weights, key, read, frequency.keys))
+        numbers = read_weights(values, schema[schema.weights])
+        frequency = frequency.with_sampling(Sampling.of(schema.weights, key, numbers, frequency.keys))
     if home is not None:
-        one = np.ones(len(key), np.int64)
-        found = Households.of(schema.household, key, home, one, member)
-        frequency = replace(frequency, survey=frequency.survey._replace(households=found))
+        ones = np.ones(len(key), np.int64)
+        households = Households.of(schema.household, key, home, ones, member)
+        frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 
 
-def of_groups(
+def with_survey_of_groups(
     frequency: FrequencyTable,
     schema: Schema,
     distinct: Callable[[str], pl.Series],
     grouped: Callable[[Sequence[str]], Grouped],
 ) -> FrequencyTable:
-    """Return a table, whose rows are grouped elsewhere, that knows their weights and households.
+    """Add weights and households to a frequency table of rows grouped elsewhere.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def of_groups(
     if schema.weights is not None:
         _refuse_several_rows(frequency, schema.weights)
         groups, key, rows = grouped([schema.weights])
-        place = groups[schema.weights].to_numpy()
+        codes = groups[schema.weights].to_numpy()
         values = as_text(distinct(schema.weights))
-        counts = np.bincount(place, rows, len(values)).astype(np.int64)
-        read = read_weights(values, schema[schema.weights], counts)[place]
-        found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
-        frequency = frequency.with_sampling(found)
+        counts = np.bincount(codes, rows, len(values)).astype(np.int64)
+        numbers = read_weights(values, schema[schema.weights], counts)[codes]
+        sampling = Sampling.of(schema.weights, key, numbers, frequency.keys, rows=rows)
+        frequency = frequency.with_sampling(sampling)
     if schema.household:
         groups, key, rows = grouped(list(dict.fromkeys((*schema.household, *schema.person))))
         home, member = (
@@ -119,15 +119,15 @@ def number_groups(
     missing = np.ones(len(groups), np.bool_)
     for column, values in zip(codes, distinct, strict=True):
         missing &= values.is_null().to_numpy()[column]
-    known = np.flatnonzero(~missing)
+    rows = np.flatnonzero(~missing)
     numbers = np.full(len(groups), -1, np.int64)
     sizes = [len(values) for values in distinct]
-    numbers[known], _ = group_columns([column[known] for column in codes], sizes, len(known))
+    numbers[rows], _ = group_columns([column[rows] for column in codes], sizes, len(rows))
     return numbers
 
 
 def _refuse_several_rows(frequency: FrequencyTable, column: str) -> None:
-    """Refuse weights of rows where a person has several: nobody knows for how many people those stand."""
+    """Raise for weights of rows where a person has several rows."""
     if frequency.people.table is not None:
         raise SchemaError(
             f"column {column!r} has the role weight, and some people have several rows, so adding up the "

@@ -23,11 +23,19 @@ from incrowd.engines.fetched import (
 from incrowd.engines.fold import PERSON, ROWS, added_up, refuse_uncountable
 from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark.errors import guarded
-from incrowd.engines.spark.fetching import HASHED, ask, fetch_compact, kept, person_of, row_count, to_polars
+from incrowd.engines.spark.fetching import (
+    HASHED,
+    ask,
+    cache_rows,
+    fetch_compact,
+    person_of,
+    row_count,
+    to_polars,
+)
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, CellWords, Packed
-from incrowd.engines.surveyed import of_survey
+from incrowd.engines.surveyed import survey_columns
 
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
@@ -52,7 +60,7 @@ _FEW = 200_000
 
 
 class SparkEngine(Engine):
-    """A Spark DataFrame; see `incrowd.engines.Engine`.
+    """A Spark DataFrame (see `incrowd.engines.Engine`).
 
     Rows stay where they are: the executors group them, and the distinct combinations come to the driver.
     A release is a DataFrame again, made when it is asked for. Columns are known by their position, since
@@ -86,36 +94,36 @@ class SparkEngine(Engine):
         return list(self._names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows, all groupings from one look at them; see `Engine.count`."""
+        """Count the rows, with all groupings from one pass (see `Engine.count`)."""
         refuse_uncountable(schema, self._names)
-        wanted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
-        wanted += [*schema.person, *of_survey(schema)]
+        columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+        columns += [*schema.person, *survey_columns(schema)]
         if target is not None:
-            wanted.append(schema.target(target, self._names).name)
-        wanted += [name for column in self.treated_columns for name in column.columns]
-        wanted = list(dict.fromkeys(wanted))
+            columns.append(schema.target(target, self._names).name)
+        columns += [name for column in self.treated_columns for name in column.columns]
+        columns = list(dict.fromkeys(columns))
         # All of them are fetched in any case, once.
-        once = len(wanted) <= len(schema.quasi) + 1 and not schema.person
-        self.check_types(wanted)
+        once = len(columns) <= len(schema.quasi) + 1 and not schema.person
+        self.check_types(columns)
         with guarded(self._frame.sparkSession):
-            base = _grouped(self._narrow(wanted))
-            base = base if once else kept(base)
+            base = _grouped(self._narrow(columns))
+            base = base if once else cache_rows(base)
             try:
-                looked_at = _Base.of(base, wanted, self.settings, once=once, few=not schema.person)
+                looked_at = _Base.of(base, columns, self.settings, once=once, few=not schema.person)
                 counting = Combinations(
                     looked_at.compact_combinations, self.treated_columns, looked_at.reduced
                 )
-                asked: dict[str, Any] = {"counting": counting, "joint": joint, "target": target}
-                return count_fetched(self, self.combinations, schema, self._release, **asked)
+                options: dict[str, Any] = {"counting": counting, "joint": joint, "target": target}
+                return count_fetched(self, self.combinations, schema, self._release, **options)
             finally:
                 base.unpersist()
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns where they are; see `Engine.values_of`."""
+        """Count the values of columns on Spark (see `Engine.values_of`)."""
         return self.combinations.values_of(columns)
 
     def treated(self, columns: Sequence[TreatedColumn]) -> SparkEngine:
-        """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`."""
+        """Treat combinations on fetching, and rows on release (see `Engine.treated`)."""
         return SparkEngine(self._frame, self.settings, columns)
 
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
@@ -124,8 +132,8 @@ class SparkEngine(Engine):
         with guarded(self._frame.sparkSession):
             return _fetch(_grouped(self._narrow(names)), names, self.settings)
 
-    def _release(self, counted: FetchedCount, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows where they are; see `Counted.apply`.
+    def _release(self, count: FetchedCount, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows on Spark (see `Counted.apply`).
 
         A DataFrame is made anew whenever Spark is asked for its rows. A row that was not there when the rows
         were counted, with a combination that nobody knows, is suppressed, or left out where such are.
@@ -133,37 +141,39 @@ class SparkEngine(Engine):
         from incrowd.core.recoding import FullDomain
 
         released = schema.released(self._names)
-        keys, texts = counted.numbered_keys(schema, recoding)
+        keys, texts = count.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
-            names, keyed = [attribute.name for attribute in schema.quasi], counted.keyed_by
-            found = CellWords.of(keyed, self._joined, keys, texts)
+            names, keyed = [attribute.name for attribute in schema.quasi], count.keyed_by
+            cell_words = CellWords.of(keyed, self._joined, keys, texts)
             frame, _ = positional(self._frame)
             by_value = isinstance(recoding, FullDomain) and keyed == names
-            frame, words = found.by_value(frame) if by_value else found.by_key(frame)
+            frame, words = cell_words.by_value(frame) if by_value else cell_words.by_key(frame)
             frame = frame.withColumns({WORD.format(place): word for place, word in enumerate(words)})
-            frame, cells = self._with_leaving(frame, counted.leaving, [*released, *keyed])
+            frame, cells = self._with_leaving(frame, count.leaving, [*released, *keyed])
             others = [name for name in released if name not in names]
-            rows = frame.select(*self._shown(others, cells), *(WORD.format(j) for j in range(len(words))))
+            rows = frame.select(
+                *self._output_columns(others, cells), *(WORD.format(j) for j in range(len(words)))
+            )
             if recoding.left_out:
-                rows = rows.filter(found.texts.leave)
-            packed = Packed(rows, found.texts, names, others, released)
+                rows = rows.filter(cell_words.texts.leave)
+            packed = Packed(rows, cell_words.texts, names, others, released)
             # Words take less than the texts to shuffle and to sort.
             return Released(packed.table, lambda _: packed.unpacked(in_random_order(packed.rows)))
 
     @property
     def native(self) -> Any:
-        """The DataFrame, in which columns are treated when Spark is asked for them."""
+        """The DataFrame, with columns treated lazily."""
         leaving = LeavingColumns(self.combinations.raw, columns=self.treated_columns)
         with guarded(self._frame.sparkSession):
             frame, cells = self._with_leaving(positional(self._frame)[0], leaving, self._names)
-            return frame.select(*self._shown(self._names, cells)).toDF(*self._names)
+            return frame.select(*self._output_columns(self._names, cells)).toDF(*self._names)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
-        """Refuse: Spark writes a folder; see `replace_folder`."""
+        """Refuse: Spark writes a folder (see `replace_folder`)."""
         raise TableError(f"{target}: a table on Spark is written as a folder of Parquet files")
 
     def place(self, folder: Path, name: str) -> str:
-        """Return the address of a folder of this machine; a session may keep its tables elsewhere."""
+        """Return the URI of a folder of this machine, since a session may default to another file system."""
         return folder.joinpath(name).as_uri()
 
     def write_checked(
@@ -175,7 +185,7 @@ class SparkEngine(Engine):
         force: bool,
         sources: object = None,
     ) -> None:
-        """Write the rows as a folder of Parquet files, all or nothing; see `replace_folder`."""
+        """Write the rows as a folder of Parquet files, all or nothing (see `replace_folder`)."""
         replace_folder(self._frame, path, check, force=force)
 
     # --- counting ------------------------------------------------------------------------------------
@@ -186,7 +196,7 @@ class SparkEngine(Engine):
         return positional(self._frame)[0].select(*columns)
 
     def check_types(self, names: Sequence[str]) -> None:
-        """Refuse the types that rows in memory are refused for, before Spark groups by them."""
+        """Raise for types that rows in memory are refused for, before Spark groups the rows."""
         countable = (
             st.StringType, st.BooleanType, st.NullType, st.ByteType, st.ShortType, st.IntegerType,
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
@@ -209,7 +219,7 @@ class SparkEngine(Engine):
     def _with_leaving(
         self, frame: Any, leaving: LeavingColumns, ordered: Sequence[str]
     ) -> tuple[Any, dict[str, Any]]:
-        """Join rows with the values of columns that are treated when rows leave; return the cells of each.
+        """Join rows with the values of columns treated on release, and return the cells of each column.
 
         That is computed where the key is, so no executor gets it. A value that was not there when the rows
         were counted becomes missing. Rows of the same values are numbered in the order of what is released of
@@ -221,8 +231,8 @@ class SparkEngine(Engine):
         cells = {}
         for place, column in enumerate(leaving.by_value):
             table = leaving.lookup(column)
-            own = self._type_of(column, table.schema[column.name])
-            frame = self._joined(frame, column.columns, table, f"t{place}", [own])
+            kind = self._type_of(column, table.schema[column.name])
+            frame = self._joined(frame, column.columns, table, f"t{place}", [kind])
             cells[column.name] = sf.col(CELL.format(f"t{place}_0"))
         if not (by_row := leaving.by_row):
             return frame, cells
@@ -245,14 +255,14 @@ class SparkEngine(Engine):
         return column.cast(st.StringType()) if isinstance(self.kind(name), st.StringType) else column
 
     def kind(self, name: str) -> Any:
-        """Return the type of a column; texts have no collation."""
+        """Return the type of a column, a text having no collation."""
         kind = self._frame.schema.fields[self._names.index(name)].dataType
         return st.StringType() if isinstance(kind, st.StringType) else kind
 
-    def _type_of(self, column: TreatedColumn, came: pl.DataType) -> Any:
+    def _type_of(self, column: TreatedColumn, dtype: pl.DataType) -> Any:
         """Return Spark's type of a treated column that came as another."""
-        kind = column.type_of(came)
-        if kind != came:
+        kind = column.type_of(dtype)
+        if kind != dtype:
             return st.LongType() if kind.is_integer() else st.StringType()
         return self.kind(column.name)
 
@@ -265,12 +275,12 @@ class SparkEngine(Engine):
         cells: Sequence[Any],
         further: Sequence[tuple[Any, Any]] = (),
     ) -> Any:
-        """Join rows with a table from the driver by some columns, and by further ones; see `joined`."""
+        """Join rows with a table from the driver by some columns and further ones (see `joined`)."""
         columns = [*((self.column(name), self.kind(name)) for name in names), *further]
         return joined(frame, columns, table, mark, cells)
 
-    def _shown(self, names: Sequence[str], cells: dict[str, Any]) -> list[Any]:
-        """Return columns as o0, o1, ... without the comments that the table has on them."""
+    def _output_columns(self, names: Sequence[str], cells: dict[str, Any]) -> list[Any]:
+        """Return columns as o0, o1, ... without the comments of the table."""
         columns = []
         for j, name in enumerate(names):
             column = cells.get(name)
@@ -282,7 +292,7 @@ class SparkEngine(Engine):
 
 
 class _Base(NamedTuple):
-    """The distinct rows of the columns that are counted, with their number, from which all else is grouped.
+    """Distinct rows of the counted columns with the row counts, the base of all further groupings.
 
     Attributes
     ----------
@@ -304,7 +314,7 @@ class _Base(NamedTuple):
 
     @classmethod
     def of(cls, base: Any, names: Sequence[str], settings: EngineSettings, *, once: bool, few: bool) -> _Base:
-        """Count the lines, and fetch them if that is wanted and they are not too many.
+        """Count the distinct rows, and fetch all if wanted and few enough.
 
         Parameters
         ----------
@@ -314,16 +324,16 @@ class _Base(NamedTuple):
             Whether to fetch them where they are few.
         """
         rows = row_count(base)
-        wanted = once or (few and rows <= _FEW)
-        fetched = _fetched(base, names) if wanted and rows <= settings.driver_keys else None
+        fetch = once or (few and rows <= _FEW)
+        fetched = _fetched(base, names) if fetch and rows <= settings.driver_keys else None
         return cls(base, names, settings, rows, fetched)
 
     def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns and fetch the combinations, texts as categories."""
-        known = list(names) == list(self.names)
+        same = list(names) == list(self.names)
         if self.fetched is not None:
-            return self.fetched if known else added_up(self.fetched, names)
-        if known:
+            return self.fetched if same else added_up(self.fetched, names)
+        if same:
             check_keys(self.rows, self.settings, names)
             return _fetched(self.base, names)
         places = [self.names.index(name) for name in names]
@@ -338,10 +348,10 @@ class _Base(NamedTuple):
         return _fetch(grouped, names, self.settings)
 
     def reduced(
-        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+        self, names: Sequence[str], sensitive: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
     ) -> ReducedPeople | None:
-        """Reduce the people where they are; see `Combinations.reduced`."""
-        place = {name: f"c{self.names.index(name)}" for name in [*names, *own, *schema.person]}
+        """Reduce the people on Spark (see `Combinations.reduced`)."""
+        place = {name: f"c{self.names.index(name)}" for name in [*names, *sensitive, *schema.person]}
         empty = as_arrow(self.base.select(*(place[name] for name in schema.person)))
         if empty is None:
             return None
@@ -351,16 +361,18 @@ class _Base(NamedTuple):
         ]
         if None in person:
             return None
-        keys, values = ([place[name] for name in listed] for listed in (names, own))
+        keys, values = ([place[name] for name in listed] for listed in (names, sensitive))
         plan = PeoplePlan("{rows}", keys, values, list(map(str, person)), weight=_COUNT, hashed=HASHED)
-        kinds = kept(ask(plan.kinds(), rows=self.base))
+        kinds = cache_rows(ask(plan.kinds(), rows=self.base))
 
-        def fetched(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
-            whose = schema.person if PERSON in counts else ()
-            return _fetch(ask(query, kinds=kinds), [*names, *asked], self.settings, counts, whose)
+        def fetched(query: str, attributes: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+            person_columns = schema.person if PERSON in counts else ()
+            return _fetch(
+                ask(query, kinds=kinds), [*names, *attributes], self.settings, counts, person_columns
+            )
 
         try:
-            return plan.reduced(own, lists, "{kinds}", fetched)
+            return plan.reduced(sensitive, lists, "{kinds}", fetched)
         finally:
             kinds.unpersist()
 
@@ -372,7 +384,7 @@ def _fetch(
     counts: Sequence[str] = (ROWS,),
     person: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Bring combinations to the driver, unless they are too many."""
+    """Fetch combinations to the driver, or raise if too many."""
     check_keys(row_count(grouped), settings, [*names, *person])
     return _fetched(grouped, names, counts)
 
@@ -384,7 +396,7 @@ def _fetched(grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)
 
 
 def in_random_order(frame: Any) -> Any:
-    """Put the rows of a DataFrame in a random order, the same whenever they are asked for."""
+    """Put the rows of a DataFrame in a random order that stays the same on each evaluation."""
     # Sorting all rows would first make them once more, to see where the parts are to begin and end.
     number = "\0number"
     numbered = frame.withColumn(number, sf.rand(secrets.randbits(63)))
@@ -397,23 +409,23 @@ def _grouped(frame: Any) -> Any:
 
 
 def positional(frame: Any) -> tuple[Any, Any]:
-    """Name the columns of a DataFrame c0, c1, ... and return it with its own schema."""
+    """Name the columns of a DataFrame c0, c1, ... and return also the schema before."""
     schema = frame.schema
     return frame.toDF(*(f"c{place}" for place in range(len(schema)))), schema
 
 
 def all_suppressed(names: Sequence[str]) -> Any:
-    """Say of a row whether it has ``*`` in every one of some columns of texts."""
+    """Return a column that says whether a row has ``*`` in all of some text columns."""
     from incrowd.core.recoding import SUPPRESSED
 
-    gone = sf.lit(True)
+    suppressed = sf.lit(True)
     for name in names:
-        gone = gone & sf.coalesce(sf.col(name) == sf.lit(SUPPRESSED), sf.lit(False))
-    return gone
+        suppressed = suppressed & sf.coalesce(sf.col(name) == sf.lit(SUPPRESSED), sf.lit(False))
+    return suppressed
 
 
 def without_comments(column: Any, kind: Any) -> Any:
-    """Return a column without the metadata of the column that it was made from, and of its parts."""
+    """Return a column without the metadata of the source column and of nested fields."""
     bare = _bare(kind)
     # An expression, unlike a column, has no metadata.
     return sf.coalesce(column if bare == kind else column.cast(bare))
@@ -430,7 +442,9 @@ def _bare(kind: Any) -> Any:
 
 
 def as_arrow(frame: Any) -> pl.DataFrame | None:
-    """Return the columns of a DataFrame without rows as they would be fetched; None where they cannot be."""
+    """Return the columns of a DataFrame without rows as fetched types, or None where a type cannot be
+    fetched.
+    """
     try:
         # Nothing runs for this.
         return to_polars(frame.limit(0))

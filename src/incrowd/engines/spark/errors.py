@@ -1,4 +1,4 @@
-"""Calls of Spark: errors without the cells that its messages quote, and jobs that are given up."""
+"""Guarded calls of Spark: errors without the cells that Spark's messages quote, and cancellable jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BETWEEN = 0.2
 
 @contextlib.contextmanager
 def guarded(session: Any) -> Iterator[None]:
-    """Call Spark: its errors become errors that quote no cell of the table, as its own messages may.
+    """Call Spark with errors translated so that no cell of the table is quoted.
 
     When the job of this thread is cancelled, so are the jobs of Spark that begin in this block, and no others
     of the session. Workers on the driver's machine run the driver's Python, unless `PYSPARK_PYTHON` is set.
@@ -41,7 +41,7 @@ def guarded(session: Any) -> Iterator[None]:
     try:
         # Of pandas only Arrow's part is used.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        with _given_up(session), _drivers_python(session), _without_bars(session):
+        with _cancellable(session), _drivers_python(session), _without_bars(session):
             yield
     except IncrowdError:
         raise
@@ -50,8 +50,8 @@ def guarded(session: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _given_up(session: Any) -> Iterator[None]:
-    """Tag the jobs of Spark in this block, so that another thread can cancel them."""
+def _cancellable(session: Any) -> Iterator[None]:
+    """Tag the Spark jobs of this block, so that another thread can cancel these jobs."""
     if current() is None:
         yield
         return
@@ -72,7 +72,7 @@ def _given_up(session: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_bars(session: Any) -> Iterator[None]:
-    """Keep Spark's own bars of progress away in this block, if one of ours is shown."""
+    """Hide Spark's progress bars in this block while our own bar is shown."""
     bar = session._jsc.sc().progressBar() if shown() and getattr(session, "_jvm", None) is not None else None
     if bar is None or not bar.isDefined():
         yield
@@ -108,7 +108,7 @@ def _drivers_python(session: Any) -> Iterator[None]:
 
 
 def translated(error: Exception) -> Exception:
-    """Return our error for one of Spark's, and any other as it is."""
+    """Return our error for a Spark error, and any other error unchanged."""
     if OTHER_VALUES in str(error):
         return TableError(CHANGED)
     if READS_AS_MISSING in str(error):
@@ -131,5 +131,7 @@ def translated(error: Exception) -> Exception:
             "(spark.archives, or the archives of spark-submit), and set PYSPARK_PYTHON to its python before "
             "the session starts; nothing was released"
         )
-    named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
-    return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
+    description = f"{type(error).__name__}{f', {condition}' if condition else ''}"
+    return TableError(
+        f"Spark could not finish the work ({description}); its log says why; nothing was released"
+    )

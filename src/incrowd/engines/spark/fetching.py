@@ -12,7 +12,7 @@ from incrowd.engines.plan import named_person
 _RESIZED = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 
 
-def kept(frame: Any) -> Any:
+def cache_rows(frame: Any) -> Any:
     """Keep the rows of a DataFrame on the executors, in as many parts as there are rows for.
 
     By itself Spark keeps the parts of a shuffle, 200 of them, however few rows there are. The setting is read
@@ -28,22 +28,22 @@ def kept(frame: Any) -> Any:
 
 
 def row_count(frame: Any) -> int:
-    """Count the rows of a DataFrame. Its shuffle is kept for fetching the rows."""
+    """Count the rows of a DataFrame and keep the shuffle for fetching the rows."""
     classic = getattr(frame, "_jdf", None)
     # `frame.count()` would be a query of its own, which shuffles once more.
     return int(frame.count() if classic is None else classic.queryExecution().toRdd().count())
 
 
 def fetched_within(frame: Any, limit: int, refused: Callable[[int], Exception]) -> pl.DataFrame:
-    """Fetch a DataFrame, unless it has more rows than may come to the driver."""
-    found = row_count(frame)
-    if found > limit:
-        raise refused(found)
+    """Fetch a DataFrame, or raise if longer than the limit."""
+    count = row_count(frame)
+    if count > limit:
+        raise refused(count)
     return to_polars(frame)
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
-    """Fetch a DataFrame; points of time are those of UTC, whatever the session's time zone."""
+    """Fetch a DataFrame as Polars, with points of time in UTC whatever the session's time zone."""
     return _in_utc(pl.DataFrame(pl.from_arrow(frame.toArrow())))
 
 
@@ -55,14 +55,14 @@ def fetch_compact(frame: Any) -> pl.DataFrame:
     table = frame.toArrow()
     empty = pl.DataFrame(pl.from_arrow(table.slice(0, 0)))
     texts = [name for name, kind in empty.schema.items() if kind == pl.String]
-    held = [column_named(name).cast(pl.Categorical(pl.Categories.random())) for name in texts]
+    categories = [column_named(name).cast(pl.Categorical(pl.Categories.random())) for name in texts]
     batches = table.to_batches()
     del table
     batches.reverse()
-    made = [empty.with_columns(held)]
+    frames = [empty.with_columns(categories)]
     while batches:
-        made.append(pl.DataFrame(pl.from_arrow(batches.pop())).with_columns(held))
-    return _in_utc(pl.concat(made, rechunk=True))
+        frames.append(pl.DataFrame(pl.from_arrow(batches.pop())).with_columns(categories))
+    return _in_utc(pl.concat(frames, rechunk=True))
 
 
 def _in_utc(fetched: pl.DataFrame) -> pl.DataFrame:
@@ -81,13 +81,13 @@ HASHED = "xxhash64({})"
 
 
 def ask(query: str, **frames: Any) -> Any:
-    """Return the result of a query as a DataFrame; the frames are named in braces in it."""
+    """Return the result of a query as a DataFrame, where braces in the query name the frames."""
     session = next(iter(frames.values())).sparkSession
     return session.sql(query, **frames)
 
 
 def person_of(frame: Any, place: str, kind: pl.DataType, null_values: tuple[str, ...]) -> str | None:
-    """Write a column that names a person in SQL, with NULL for missing values; None if that cannot be.
+    """Write a person column in Spark SQL with NULL for missing, or None where SQL cannot express that.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def person_of(frame: Any, place: str, kind: pl.DataType, null_values: tuple[str,
 
 
 class _Writer:
-    """Writes texts by their bytes, since the meaning of a backslash is a setting of the session."""
+    """Writer of texts as hexadecimal bytes, since the meaning of a backslash is a session setting."""
 
     @staticmethod
     def text(text: str) -> str:
@@ -112,5 +112,5 @@ class _Writer:
     @classmethod
     def matches(cls, key: str, pattern: str) -> str:
         # In Java a dollar sign is also the place before the last line break.
-        whole = rf"\A{pattern[1:-1]}\z"
-        return f"{key} RLIKE {cls.text(whole)}"
+        anchored = rf"\A{pattern[1:-1]}\z"
+        return f"{key} RLIKE {cls.text(anchored)}"

@@ -1,4 +1,4 @@
-"""A folder of Parquet files that Spark writes, all or nothing, wherever its file systems reach."""
+"""Write Spark output as a folder of Parquet files, all or nothing, on any file system of Spark."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def replace_folder(
         When the target exists (unless `force`), is read by the table itself, or cannot be written.
     """
     target = os.fspath(path)
-    _refuse(frame, target)
+    _refuse_unwritable(frame, target)
     with guarded(frame.sparkSession):
-        read = (frame if source is None else source).inputFiles()
+        inputs = (frame if source is None else source).inputFiles()
         folder = _Folder(frame, target)
         local = folder.local
         if local is None:
-            folder.replace(check, read, force=force)
+            folder.replace(check, inputs, force=force)
             return
-        files = [unquote(urlsplit(file).path) for file in read if file.startswith("file:")]
+        files = [unquote(urlsplit(file).path) for file in inputs if file.startswith("file:")]
         with writing(local, force=force, folder=True, sources=files) as place:
-            check(_written(frame, place.as_uri(), str(local)))
+            check(_write_and_open(frame, place.as_uri(), str(local)))
 
 
-def _refuse(frame: Any, target: str) -> None:
+def _refuse_unwritable(frame: Any, target: str) -> None:
     """Refuse tables and targets that Spark cannot write as a folder of Parquet files."""
     session = frame.sparkSession
     if getattr(session, "_jvm", None) is None:
@@ -78,13 +78,13 @@ def _refuse(frame: Any, target: str) -> None:
         )
 
 
-def _written(frame: Any, place: str, target: str) -> Any:
-    """Write a DataFrame into a folder and open it."""
+def _write_and_open(frame: Any, place: str, target: str) -> Any:
+    """Write a DataFrame into a folder and open the copy."""
     frame.write.mode("append").parquet(place)
-    written = frame.sparkSession.read.parquet(place)
-    if written.columns != frame.columns:
+    copy = frame.sparkSession.read.parquet(place)
+    if copy.columns != frame.columns:
         raise TableError(f"{target}: {NOT_THE_SAME}")
-    return written
+    return copy
 
 
 class _Folder:
@@ -101,37 +101,37 @@ class _Folder:
 
     @property
     def local(self) -> Path | None:
-        """Where it is on this machine; None where it is elsewhere."""
+        """The path on this machine, or None for a folder elsewhere."""
         uri = self.path.toUri()
         return Path(uri.getPath()) if uri.getScheme() == "file" else None
 
-    def replace(self, check: Callable[[Any], object], read: list[str], *, force: bool) -> None:
-        """Write the DataFrame beside the folder, check it, and put it into its place."""
-        there = self._look(read, force)
+    def replace(self, check: Callable[[Any], object], inputs: list[str], *, force: bool) -> None:
+        """Write the DataFrame beside the folder, check the copy, and move the copy into place."""
+        exists = self._check_target(inputs, force)
         temporary = self._beside("tmp")
         try:
             # Private from the start, so that nobody else reads what was not checked.
             permission = self.hadoop.permission.FsPermission
             self.files.mkdirs(temporary, permission("700"))
-            check(_written(self.frame, temporary.toString(), self.target))
+            check(_write_and_open(self.frame, temporary.toString(), self.target))
             seal = self.hadoop.Path(temporary, seal_of(self._files_in(temporary)))
             self.files.create(seal).close()
             umask = permission.getUMask(self.configuration)
             self.files.setPermission(temporary, permission.getDirDefault().applyUMask(umask))
-            self._put(temporary, there)
+            self._move_into_place(temporary, exists)
         finally:
             if self.files.exists(temporary):
                 self.files.delete(temporary, True)
 
-    def _look(self, read: list[str], force: bool) -> bool:
-        """Say whether the folder is there; refuse one that must not be replaced."""
-        there = bool(self.files.exists(self.path))
-        if there and not force:
+    def _check_target(self, inputs: list[str], force: bool) -> bool:
+        """Say whether the folder exists, and raise if the folder must not be replaced."""
+        exists = bool(self.files.exists(self.path))
+        if exists and not force:
             raise TableError(f"{self.target}: {exists_already()}")
         parent = self.path.getParent()
         if parent is None or not self.files.exists(parent):
             raise TableError(f"{self.target}: the folder to write it into does not exist")
-        for file in read:
+        for file in inputs:
             place = self.hadoop.Path(file)
             while place is not None:
                 if place.toString() == self.path.toString():
@@ -139,16 +139,16 @@ class _Folder:
                         f"{self.target}: the output would replace the input; choose another name"
                     )
                 place = place.getParent()
-        if there:
+        if exists:
             refuse_other_files(self._files_in(self.path), self.target)
-        return there
+        return exists
 
-    def _put(self, temporary: Any, there: bool) -> None:
-        """Rename the written folder; the one before comes back where that fails."""
+    def _move_into_place(self, temporary: Any, exists: bool) -> None:
+        """Rename the written folder into place, and restore the old folder if that fails."""
         if not self.files.exists(self.path):
             self._rename(temporary, self.path)
             return
-        if not there:
+        if not exists:
             raise TableError(f"{self.target}: was made by somebody else meanwhile; nothing was written")
         refuse_other_files(self._files_in(self.path), self.target)
         before = self._beside("old")
@@ -164,16 +164,16 @@ class _Folder:
         name = f".{self.path.getName()}.{secrets.token_hex(4)}.{ending}"
         return self.hadoop.Path(self.path.getParent(), name)
 
-    def _rename(self, one: Any, other: Any) -> None:
-        if not self.files.rename(one, other):
+    def _rename(self, source: Any, target: Any) -> None:
+        if not self.files.rename(source, target):
             raise TableError(f"{self.target}: cannot be written (the file system refuses to rename a folder)")
 
     def _files_in(self, folder: Any) -> list[tuple[str, int]]:
-        """List the files of a folder at any depth, with their sizes."""
+        """List the files of a folder at any depth, with sizes."""
         base = f"{folder.toUri().getPath()}/"
         entries = self.files.listFiles(folder, True)
-        found = []
+        files = []
         while entries.hasNext():
             status = entries.next()
-            found.append((status.getPath().toUri().getPath().removeprefix(base), int(status.getLen())))
-        return found
+            files.append((status.getPath().toUri().getPath().removeprefix(base), int(status.getLen())))
+        return files

@@ -59,22 +59,22 @@ def joined(
     local.columns = fields.names
     session = frame.sparkSession
     if len(local) <= BROADCAST_KEYS:
-        other = sf.broadcast(session.createDataFrame(local.to_arrow(), schema=fields))
+        right = sf.broadcast(session.createDataFrame(local.to_arrow(), schema=fields))
     else:
-        other = _spread(session, local.to_arrow(), fields)
+        right = _spread(session, local.to_arrow(), fields)
         if len(local) <= BROADCAST_KEYS * int(session.conf.get("spark.sql.shuffle.partitions")):
             # A part of it fits into memory, and nothing needs to be sorted.
-            other = other.hint("shuffle_hash")
+            right = right.hint("shuffle_hash")
     pairs = [(column, sf.col(key)) for key, (column, _) in zip(keys, columns, strict=True)]
     if with_missing:
         on = _same(pairs, [kind for _, kind in columns])
     else:
         on = reduce(and_, (column == key for column, key in pairs))
-    return frame.join(other, on, "left").drop(*keys)
+    return frame.join(right, on, "left").drop(*keys)
 
 
 def _spread(session: Any, table: Any, fields: Any) -> Any:
-    """Make a DataFrame of a large Arrow table, whose rows are read by tasks.
+    """Create a DataFrame from a large Arrow table, with rows read by tasks.
 
     By itself Spark turns a table of some size into objects of the driver, and starts a task for every ten
     thousand rows of a larger one.
@@ -83,10 +83,10 @@ def _spread(session: Any, table: Any, fields: Any) -> Any:
     if not plain or getattr(session, "_jvm", None) is None:
         return session.createDataFrame(table, schema=fields)
     # The settings of the user's session are the user's; what is made here does not depend on them.
-    own = session.newSession()
-    own.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
-    own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_TASK_ROWS))
-    return own.createDataFrame(table, schema=fields)
+    fresh = session.newSession()
+    fresh.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
+    fresh.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_TASK_ROWS))
+    return fresh.createDataFrame(table, schema=fields)
 
 
 def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:

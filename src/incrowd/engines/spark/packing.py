@@ -1,4 +1,4 @@
-"""Cells of rows on Spark as numbers in words of 64 bits, whose texts are looked up when rows leave.
+"""Cells of rows on Spark as numbers packed in 64-bit words, with texts looked up on release.
 
 A row with eight texts takes several times the memory of one with a word, and as much longer to shuffle and
 to sort.
@@ -36,7 +36,7 @@ class _Place(NamedTuple):
 
 
 class Words:
-    """Numbers below known sizes, side by side in as few words as hold them.
+    """Numbers below known sizes, packed side by side in as few words as possible.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Words:
         return 1 + max((place.word for place in self._places), default=-1)
 
     def of(self, numbers: dict[int, pl.Expr]) -> dict[int, pl.Expr]:
-        """Write some of the numbers, by their place in the list: the words that hold them, by theirs."""
+        """Pack some of the numbers, given by position, into words, returned by position."""
         words: dict[int, pl.Expr] = {}
         for number, value in numbers.items():
             place = self._places[number]
@@ -69,14 +69,14 @@ class Words:
         return words
 
     def read(self, words: Sequence[Any], number: int) -> Any:
-        """Read one of the numbers from words, which are columns of Spark."""
+        """Read a number from words, which are columns of Spark."""
         place = self._places[number]
         shifted = sf.shiftright(words[place.word], place.shift)
         return shifted.bitwiseAND(sf.lit((1 << place.bits) - 1)).cast("int")
 
 
 class CellTexts:
-    """The texts of cells whose numbers stand in words.
+    """Texts of cells whose numbers are packed in words.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class CellTexts:
 
     @property
     def stars(self) -> list[list[int]]:
-        """Per column the numbers of ``*``, of which there is one at least."""
+        """Per column the numbers of ``*``, at least one per column."""
         from incrowd.core.recoding import SUPPRESSED
 
         return [(texts == SUPPRESSED).arg_true().to_list() for texts in self._texts]
@@ -98,22 +98,22 @@ class CellTexts:
     @property
     def leave(self) -> Any:
         """A column that says of rows that have the words whether a cell of theirs is not ``*``."""
-        words, known = self._words_of_rows()
+        words, has_words = self._words_of_rows()
         starred = sf.lit(True)
         for number, stars in enumerate(self.stars):
             starred = starred & self.words.read(words, number).isin(stars)
-        return known & ~starred
+        return has_words & ~starred
 
     def _words_of_rows(self) -> tuple[list[Any], Any]:
-        """Return the words of rows, and a column that says whether a row has them."""
+        """Return the word columns of rows, and a column that says whether a row has all words."""
         words = [sf.col(WORD.format(word)) for word in range(self.words.count)]
-        known = sf.lit(True)
+        has_words = sf.lit(True)
         for word in words:
-            known = known & word.isNotNull()
-        return words, known
+            has_words = has_words & word.isNotNull()
+        return words, has_words
 
     def looked_up(self, session: Any) -> list[Any]:
-        """Return a column for each cell of rows that have the words; one without is suppressed.
+        """Return a text column for each cell (rows without words: suppressed).
 
         The texts are asked of another table, as a plan would show what it is told. It is not joined: Spark
         removes a sort of rows that are joined.
@@ -127,17 +127,17 @@ class CellTexts:
         kind = st.ArrayType(st.StringType())
         fields = st.StructType([st.StructField(name, kind) for name in names])
         only = session.createDataFrame(row.to_arrow(), schema=fields)
-        words, known = self._words_of_rows()
+        words, has_words = self._words_of_rows()
         cells = []
         for number, texts in enumerate(names):
             text = sf.get(only.select(texts).scalar(), self.words.read(words, number))
-            cells.append(sf.when(known, text).otherwise(sf.lit(SUPPRESSED)))
+            cells.append(sf.when(has_words, text).otherwise(sf.lit(SUPPRESSED)))
         return cells
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Released rows whose cells are in words.
+    """Released rows with the cells packed in words.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Packed:
 
     @cached_property
     def table(self) -> Any:
-        """The rows with the texts of their cells."""
+        """The rows with the cells as texts."""
         return self.unpacked(self.rows)
 
     def unpacked(self, rows: Any) -> Any:
@@ -193,7 +193,7 @@ def column_groups(sizes: Sequence[int], most: int) -> list[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class CellWords:
-    """Gives rows the words of their cells.
+    """Lookup from a row to the packed cells of the row.
 
     Attributes
     ----------
@@ -219,14 +219,14 @@ class CellWords:
     def of(
         cls, names: Sequence[str], join: Callable[..., Any], keys: pl.DataFrame, texts: Sequence[pl.Series]
     ) -> CellWords:
-        """Take combinations and the numbers of their cells, in one frame."""
+        """Build the lookup from one frame of combinations and cell numbers."""
         values, numbers = keys[:, : len(names)], keys[:, len(names) :]
         values.columns = [_VALUE.format(place) for place in range(values.width)]
         numbers.columns = [_NUMBER.format(place) for place in range(numbers.width)]
         return cls(names, join, values, numbers, CellTexts(texts))
 
     def by_key(self, frame: Any) -> tuple[Any, list[Any]]:
-        """Join every row with the words of its combination; return the rows and the columns of words."""
+        """Join every row with the words of the row's key, and return the rows and the word columns."""
         words = self.texts.words
         table = _words(words, self.numbers, "c{}")
         if len(self.values) <= joins.BROADCAST_KEYS or max(self._sizes) > joins.BROADCAST_KEYS:
@@ -238,18 +238,18 @@ class CellWords:
         return frame, [sf.col(joins.CELL.format(place)) for place in range(words.count)]
 
     def by_value(self, frame: Any) -> tuple[Any, list[Any]]:
-        """Join rows with the words of their values' cells; combinations that deviate are suppressed.
+        """Join rows with the words of cells looked up value by value, except for deviating combinations.
 
         That they are is all that is known of them, so their rows have no words.
         """
-        of_value = [self._of_value(place) for place in range(self.numbers.width)]
+        of_value = [self._cells_of_values(place) for place in range(self.numbers.width)]
         frame, words = self._with_words(frame, "v", self.texts.words, of_value)
-        apart = self._apart(of_value)
+        apart = self._deviating(of_value)
         if len(apart):
             frame, of_rows = self._with_words(frame, "k", self._key_words, self._ranked)
             frame = _joined_by_words(frame, of_rows, apart, [])
-            known = sf.col(joins.KNOWN.format("")).isNull()
-            words = [sf.when(known, word) for word in words]
+            regular = sf.col(joins.KNOWN.format("")).isNull()
+            words = [sf.when(regular, word) for word in words]
         return frame, words
 
     # --- words of rows --------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class CellWords:
     def _with_words(
         self, frame: Any, mark: str, words: Words, of_value: Sequence[pl.DataFrame]
     ) -> tuple[Any, list[Any]]:
-        """Join rows with the words of their columns' values; an unknown value has none.
+        """Join rows with the words of the columns' values (unknown value: no word).
 
         Parameters
         ----------
@@ -269,15 +269,15 @@ class CellWords:
             table = of_value[places[0]]
             for place in places[1:]:
                 table = table.join(of_value[place], how="cross")
-            found = words.of({place: column_named(_NUMBER.format(place)) for place in places})
+            columns = words.of({place: column_named(_NUMBER.format(place)) for place in places})
             values = [_VALUE.format(place) for place in places]
-            table = table.select(*values, *(part.alias(f"w{word}") for word, part in found.items()))
-            own = f"{mark}{group}"
+            table = table.select(*values, *(part.alias(f"w{word}") for word, part in columns.items()))
+            label = f"{mark}{group}"
             frame = self.join(
-                frame, [self.names[j] for j in places], table, own, [st.LongType()] * len(found)
+                frame, [self.names[j] for j in places], table, label, [st.LongType()] * len(columns)
             )
-            for place, word in enumerate(found):
-                part = sf.col(joins.CELL.format(f"{own}_{place}"))
+            for place, word in enumerate(columns):
+                part = sf.col(joins.CELL.format(f"{label}_{place}"))
                 parts[word] = parts[word].bitwiseOR(part) if word in parts else part
         return frame, [parts[word] for word in range(words.count)]
 
@@ -285,7 +285,7 @@ class CellWords:
 
     @cached_property
     def _ranked(self) -> list[pl.DataFrame]:
-        """Per column its values and a number of each."""
+        """Per column a frame of the distinct values and a number for each."""
         return [
             column.unique().to_frame().with_columns(pl.int_range(pl.len()).alias(_NUMBER.format(place)))
             for place, column in enumerate(self.values)
@@ -305,15 +305,15 @@ class CellWords:
         return self._looked_up(self._ranked)
 
     def _looked_up(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Give each combination the numbers of its values."""
-        found = []
+        """Look up the numbers of the values of each combination."""
+        numbers = []
         for place, table in enumerate(of_value):
             value, number = _VALUE.format(place), _NUMBER.format(place)
             looked_up = self.values.select(value).join(
                 table, on=value, how="left", nulls_equal=True, maintain_order="left"
             )
-            found.append(looked_up[number])
-        return pl.DataFrame(found)
+            numbers.append(looked_up[number])
+        return pl.DataFrame(numbers)
 
     # --- by value -------------------------------------------------------------------------------------
 
@@ -324,31 +324,31 @@ class CellWords:
             column_named(_NUMBER.format(place)).is_in(stars) for place, stars in enumerate(self.texts.stars)
         )
 
-    def _of_value(self, place: int) -> pl.DataFrame:
-        """Return the number of each value's cell; one that only suppressed combinations have gets ``*``."""
+    def _cells_of_values(self, place: int) -> pl.DataFrame:
+        """Return the cell number of each value, ``*`` where only suppressed combinations have the value."""
         value, number = _VALUE.format(place), _NUMBER.format(place)
         both = self.values.select(value).hstack(self.numbers)
-        found = both.filter(~self._suppressed).select(value, number).unique()
-        others = self._ranked[place].select(value).join(found, on=value, how="anti", nulls_equal=True)
+        cells = both.filter(~self._suppressed).select(value, number).unique()
+        rest = self._ranked[place].select(value).join(cells, on=value, how="anti", nulls_equal=True)
         # A row with such a value is suppressed by its combination.
-        star = pl.lit(self.texts.stars[place][-1], dtype=found.schema[number])
-        return pl.concat([found, others.with_columns(star.alias(number))])
+        star = pl.lit(self.texts.stars[place][-1], dtype=cells.schema[number])
+        return pl.concat([cells, rest.with_columns(star.alias(number))])
 
-    def _apart(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        """Return the words of the combinations whose cells do not follow from the values one by one."""
-        meant = self._looked_up(of_value)
-        deviates = [meant[name] != self.numbers[name] for name in meant.columns]
-        found = pl.DataFrame(deviates).select(pl.any_horizontal(pl.all())).to_series()
-        return _words(self._key_words, self._ranks.filter(found), "k{}")
+    def _deviating(self, of_value: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Return the words of the combinations whose cells do not follow from single values."""
+        from_values = self._looked_up(of_value)
+        deviates = [from_values[name] != self.numbers[name] for name in from_values.columns]
+        rows = pl.DataFrame(deviates).select(pl.any_horizontal(pl.all())).to_series()
+        return _words(self._key_words, self._ranks.filter(rows), "k{}")
 
 
 def _words(words: Words, numbers: pl.DataFrame, form: str) -> pl.DataFrame:
-    """Write the numbers of each row (``n0``, ...) as words, whose columns get names of a form."""
-    found = words.of({place: column_named(name) for place, name in enumerate(numbers.columns)})
-    return numbers.select(found[word].alias(form.format(word)) for word in range(words.count))
+    """Pack the numbers of each row (``n0``, ...) into words, with columns named by `form`."""
+    columns = words.of({place: column_named(name) for place, name in enumerate(numbers.columns)})
+    return numbers.select(columns[word].alias(form.format(word)) for word in range(words.count))
 
 
 def _joined_by_words(frame: Any, words: Sequence[Any], table: pl.DataFrame, cells: Sequence[Any]) -> Any:
-    """Join rows with a table by words; a row that lacks one is not found."""
+    """Join rows with a table by words (a row without a word: no match)."""
     columns = [(word, st.LongType()) for word in words]
     return joins.joined(frame, columns, table, "", cells, with_missing=False)

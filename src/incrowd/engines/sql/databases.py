@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Database:
-    """A connection to a database, in which tables are read from one snapshot.
+    """A connection to a database, with all tables read from one snapshot.
 
     Everything is read from one snapshot, from the first question on. What others write meanwhile does not
     matter. The snapshot ends with `refresh`, with `Release.into`, and when the session is closed.
@@ -107,7 +107,7 @@ class Database:
         return table
 
     def interrupt(self) -> None:
-        """Stop the query that another thread waits for; without one, nothing happens."""
+        """Stop the query that another thread waits for, if any."""
         dialect = self._dialect
         if dialect is not None:
             dialect.interrupt()
@@ -128,7 +128,7 @@ class Database:
         return self._dialect
 
     def reading(self) -> int:
-        """Return the number of the snapshot that questions are answered from; one begins if there is none."""
+        """Return the number of the current snapshot, beginning a snapshot if there is none."""
         if not self._reading:
             self._run(self.dialect.begin)
             self._snapshot += 1
@@ -136,7 +136,7 @@ class Database:
         return self._snapshot
 
     def ask(self, question: Callable[[Dialect], T]) -> T:
-        """Ask within the snapshot; an error of the driver ends it and is told in our words.
+        """Run a query within the snapshot, which a driver error ends, and translate the error.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Database:
         return self._run(lambda: question(self.dialect))
 
     def batches(self, sql: str) -> Generator[pl.DataFrame]:
-        """Ask a query whose rows stream; see `ask`."""
+        """Stream the rows of a query (see `ask`)."""
         rows = self.ask(lambda dialect: dialect.batches(sql))
         try:
             while (batch := self._run(lambda: next(rows, None))) is not None:
@@ -158,7 +158,7 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Dialect]:
-        """Write in the transaction that has read, and commit at the end; if anything fails all is undone."""
+        """Write in the reading transaction, with commit at the end and rollback on any error."""
         self.reading()
         try:
             yield self.dialect
@@ -193,7 +193,7 @@ class Database:
 
 
 class DatabaseTable:
-    """A table or view of a database; made by `Database.table`."""
+    """A table or view of a database, opened by `Database.table`."""
 
     def __init__(self, database: Database, name: Name) -> None:
         self.database = database
@@ -218,12 +218,12 @@ class DatabaseTable:
 
     @property
     def dialect(self) -> Dialect:
-        """How its SQL is written."""
+        """The dialect that the SQL is written in."""
         return self.database.dialect
 
     @property
     def source(self) -> str:
-        """SQL: the table as it stands behind FROM; its columns are ``t.``'s."""
+        """SQL of the table behind FROM, with ``t`` as the alias."""
         return self.dialect.source(self.place)
 
     def reading(self) -> int:
@@ -247,7 +247,7 @@ class DatabaseTable:
         return self.database.batches(sql)
 
     def rows(self) -> Iterator[pl.DataFrame]:
-        """Fetch all rows, some at a time, with their values as they are."""
+        """Fetch all rows in batches, with unchanged values."""
         names = self.columns
         columns = self.read(names)
         listed = ", ".join(f"{columns[name].plain} AS c{place}" for place, name in enumerate(names))
@@ -257,8 +257,7 @@ class DatabaseTable:
                 yield cast_all(batch, names, kinds)
 
     def place_for(self, target: str, *, force: bool) -> tuple[Name, str | None]:
-        """Return the place of a new table of this one's rows, and the kind of object that has the name now,
-        if any.
+        """Return the full name for a new table, and the kind of object of that name, if any.
 
         Raises
         ------
@@ -293,8 +292,8 @@ def parts(name: str) -> Name:
     TableError
         When a part is empty or a quote is not closed.
     """
-    found = re.fullmatch(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*', name, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*', name, re.DOTALL)
+    if match is None:
         raise TableError(
             f"{name!r} is no name of a table; write people, schema.people, or quotes around a part "
             "with dots or quotes"

@@ -1,4 +1,4 @@
-"""Tables of databases: counted by GROUP BY where they are, recoded into a new table or a file."""
+"""Engine for databases: counted by GROUP BY in place, recoded into a new table or a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SqlEngine(Engine):
-    """A table or view of a database, or the released rows of one; see `incrowd.engines.Engine`.
+    """A table or view of a database, or the released rows of such a table (see `incrowd.engines.Engine`).
 
     One GROUP BY per question brings the distinct combinations; rows stay where they are. All questions are
     answered from the snapshot that there is when the engine is made. Released rows that are not written yet
@@ -62,7 +62,7 @@ class SqlEngine(Engine):
 
     @property
     def sources(self) -> Sequence[object]:
-        """The database, where it is not a connection of the caller's."""
+        """The database, unless the caller opened the connection."""
         return self.rows.sources
 
     def interrupt(self) -> None:
@@ -70,7 +70,7 @@ class SqlEngine(Engine):
         self.rows.table.interrupt()
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> Counted:
-        """Count the rows; see `Engine.count`."""
+        """Count the rows (see `Engine.count`)."""
         if isinstance(self.rows, TableRows):
             return count_fetched(self, self.combinations, schema, self._release, joint=joint, target=target)
         rows = FetchedRows(self.combinations, schema.null_values)
@@ -80,22 +80,22 @@ class SqlEngine(Engine):
         return Unwritten(self, schema, frequency)
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Count the values of columns where they are; see `Engine.values_of`."""
+        """Count the values of columns in the database (see `Engine.values_of`)."""
         return self.combinations.values_of(columns)
 
     def treated(self, columns: Sequence[TreatedColumn]) -> SqlEngine:
-        """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`."""
+        """Treat combinations on fetching, and rows on release (see `Engine.treated`)."""
         return SqlEngine(self.rows, self.settings, columns)
 
-    def _release(self, counted: FetchedCount, schema: Schema, recoding: Recoding) -> Released:
-        """Recode the rows when they are written, or give a relation for one; see `Counted.apply`."""
+    def _release(self, count: FetchedCount, schema: Schema, recoding: Recoding) -> Released:
+        """Recode the rows on writing, or for DuckDB return a relation (see `Counted.apply`)."""
         assert isinstance(self.rows, TableRows)
         recoded = RecodedTable(
             self.rows,
             [attribute.name for attribute in schema.quasi],
             schema.released(self.columns),
-            counted.recoded_keys(schema, recoding),
-            counted,
+            count.recoded_keys(schema, recoding),
+            count,
             left_out=recoding.left_out,
         )
         of = self.rows.table
@@ -104,13 +104,13 @@ class SqlEngine(Engine):
         return Released(table, lambda _: table)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows where they are, those of treated columns here; see `Engine.lone_rows`."""
+        """Count the unique rows in the database, or here with treated columns (see `Engine.lone_rows`)."""
         if self.combinations.treated_of(columns):
             return int((self.values_of(columns)[1] == 1).sum())
         return self.rows.lone_rows(columns) if isinstance(self.rows, TableRows) else None
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
-        """Write the rows while they stream; see `Engine.write`."""
+        """Write the rows while streaming (see `Engine.write`)."""
         from incrowd.core.io.streams import scan, stream_batches
 
         rows = self.rows
@@ -120,13 +120,13 @@ class SqlEngine(Engine):
         return scan(path, csv_format, written=True)
 
     def into(self, name: str, *, force: bool = False) -> AbstractContextManager[DatabaseTable]:
-        """Make a new table of released rows; see `Engine.into`."""
+        """Make a new table of released rows (see `Engine.into`)."""
         return (
             self.rows.into(name, force=force) if isinstance(self.rows, RecodedTable) else super().into(name)
         )
 
 
 def _is_relation(table: Any) -> bool:
-    """Say whether this is a relation of DuckDB, which is not loaded for it."""
+    """Say whether `table` is a relation of DuckDB, without importing DuckDB."""
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation)

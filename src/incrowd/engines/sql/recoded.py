@@ -1,4 +1,4 @@
-"""The rows of a table in a database as they are in one snapshot, and as they are released."""
+"""Rows of a database table as read in one snapshot, and as released."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _READ = "\0read {}"
 
 
 class TableRows:
-    """Answers questions about the rows of a table, all of them from the snapshot that there is now."""
+    """Queries about the rows of a table, all answered from the snapshot current at creation."""
 
     def __init__(self, table: DatabaseTable | RelationTable) -> None:
         self.table = table
@@ -42,42 +42,42 @@ class TableRows:
 
     @property
     def sources(self) -> Sequence[object]:
-        """The database, where it is not a connection of the caller's."""
+        """The database, unless the caller opened the connection."""
         return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows where they are; see `Combinations.raw`."""
+        """Group the rows in the database (see `Combinations.raw`)."""
         return self.grouped(names, str(self.table.source))
 
     def grouped(self, names: Sequence[str], source: str, number: Sequence[str] = ()) -> pl.DataFrame:
-        """Group the rows of a source by some columns, and by their number where one is named (`NUMBER`)."""
+        """Group the rows of a source by some columns, and by the row number if given (`NUMBER`)."""
         self.check_snapshot()
         columns = self._countable(names)
         keys, checks = [*(columns[name].key for name in names), *number], _checks(columns)
-        found = self.table.fetch(group_and_count(list(map(str, keys)), source, list(checks.values())))
-        _refuse_wrong(columns, checks, found[:, len(keys) + 1 :])
+        groups = self.table.fetch(group_and_count(list(map(str, keys)), source, list(checks.values())))
+        _refuse_wrong(columns, checks, groups[:, len(keys) + 1 :])
         kinds = [columns[name].dtype for name in names] + [pl.Int64()] * (len(number) + 1)
         labels = [*names, *([NUMBER] if number else []), ROWS]
-        return cast_all(found[:, : len(labels)], labels, kinds)
+        return cast_all(groups[:, : len(labels)], labels, kinds)
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
-        """Count the rows where they are; see `Engine.lone_rows`."""
+        """Count the unique rows in the database (see `Engine.lone_rows`)."""
         self.check_snapshot()
-        read = self.table.read(columns)
-        keys = [read[name].key for name in columns]
+        sql_columns = self.table.read(columns)
+        keys = [sql_columns[name].key for name in columns]
         if None in keys:
             # Values of a type that is neither text, number nor date are not compared.
             return None
         groups = group_and_count(list(map(str, keys)), str(self.table.source))
-        found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS g WHERE c{len(keys)} = 1")
-        return int(found.to_series().item())
+        count = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS g WHERE c{len(keys)} = 1")
+        return int(count.to_series().item())
 
     def reduced(
-        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+        self, names: Sequence[str], sensitive: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
     ) -> ReducedPeople | None:
-        """Reduce the people where they are; see `Combinations.reduced`."""
+        """Reduce the people in the database (see `Combinations.reduced`)."""
         self.check_snapshot()
-        columns = self._countable([*names, *own, *schema.person])
+        columns = self._countable([*names, *sensitive, *schema.person])
         self.check_finite(schema.person)
         dialect, source = self.table.dialect, self.table.source
         kinds: list[pl.DataType] = [pl.Null()] * len(schema.person)
@@ -90,10 +90,10 @@ class TableRows:
         ]
         if None in person:
             return None
-        keys, values = ([str(columns[name].key) for name in listed] for listed in (names, own))
-        plan = PeoplePlan(source, keys, values, list(map(str, person)), whole=dialect.whole)
+        keys, values = ([str(columns[name].key) for name in listed] for listed in (names, sensitive))
+        plan = PeoplePlan(source, keys, values, list(map(str, person)), integer=dialect.whole)
         return plan.reduced(
-            own,
+            sensitive,
             lists,
             f"({plan.kinds()}) AS y",
             lambda query, asked, counts: self._fetched_as(query, [*names, *asked], counts),
@@ -114,8 +114,8 @@ class TableRows:
         """
         columns = self.table.read(names)
         if checks := _checks(columns):
-            found = self.table.fetch(f"SELECT {as_columns(checks.values())} FROM {self.table.source}")
-            _refuse_wrong(columns, checks, found)
+            results = self.table.fetch(f"SELECT {as_columns(checks.values())} FROM {self.table.source}")
+            _refuse_wrong(columns, checks, results)
 
     def check_snapshot(self) -> None:
         """Refuse to go on where another snapshot began since the rows were counted.
@@ -151,15 +151,15 @@ def _checks(columns: Mapping[str, Column]) -> dict[str, str]:
     }
 
 
-def _refuse_wrong(columns: Mapping[str, Column], checks: Mapping[str, str], found: pl.DataFrame) -> None:
+def _refuse_wrong(columns: Mapping[str, Column], checks: Mapping[str, str], results: pl.DataFrame) -> None:
     """Refuse a table of which a check found a wrong value."""
-    for name, series in zip(checks, found.get_columns(), strict=True):
+    for name, series in zip(checks, results.get_columns(), strict=True):
         if len(series) and series.max():
             raise SchemaError(f"column {name!r} has {columns[name].why}")
 
 
 class RecodedTable:
-    """The released rows of a table in a database, before they are written anywhere.
+    """The released rows of a database table, not written anywhere yet.
 
     Attributes
     ----------
@@ -189,17 +189,17 @@ class RecodedTable:
         names: Sequence[str],
         columns: Sequence[str],
         keys: pl.DataFrame,
-        counted: FetchedCount | None = None,
+        count: FetchedCount | None = None,
         *,
         left_out: bool = False,
     ) -> None:
         self.left_out = left_out
         self.rows, self.table, self.sources = rows, rows.table, rows.sources
-        self.combinations = Combinations(rows.raw_combinations) if counted is None else counted.combinations
-        self.leaving = LeavingColumns(rows.raw_combinations) if counted is None else counted.leaving
+        self.combinations = Combinations(rows.raw_combinations) if count is None else count.combinations
+        self.leaving = LeavingColumns(rows.raw_combinations) if count is None else count.leaving
         self.drawn = self.leaving.drawn if self.leaving.by_row else None
         self.quasi = list(names)
-        self.keyed = [] if counted is None else counted.keyed_by
+        self.keyed = [] if count is None else count.keyed_by
         self.columns = list(columns)
         self.keys = keys
 
@@ -207,26 +207,28 @@ class RecodedTable:
         return f"RecodedTable({self.table.title!r}, columns={self.columns!r})"
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Recode the combinations of the rows before; see `Combinations.raw`."""
+        """Recode the combinations of the rows before (see `Combinations.raw`)."""
         quasi = [name for name in names if name in self.quasi]
-        passed = [name for name in names if name not in self.quasi]
+        others = [name for name in names if name not in self.quasi]
         if self.left_out:
             # All of a row's texts say whether it leaves.
             quasi = self.quasi
-        raw, made = self.beside(self.keyed if quasi else [], passed)
+        raw, values = self.beside(self.keyed if quasi else [], others)
         cells = [self.recoded(raw, quasi)] if quasi else []
-        return added_up(self._leaving(pl.concat([made, *cells], how="horizontal")), names)
+        return added_up(self._drop_suppressed(pl.concat([values, *cells], how="horizontal")), names)
 
-    def _leaving(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Leave out the rows whose texts are all ``*``, where such do not leave."""
+    def _drop_suppressed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Drop the rows whose texts are all ``*`` if suppressed records are left out."""
         if not self.left_out:
             return rows
-        gone = pl.all_horizontal(column_named(name).eq_missing(pl.lit(SUPPRESSED)) for name in self.quasi)
-        return rows.filter(~gone)
+        suppressed = pl.all_horizontal(
+            column_named(name).eq_missing(pl.lit(SUPPRESSED)) for name in self.quasi
+        )
+        return rows.filter(~suppressed)
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-        """Give rows the released texts of some quasi-identifiers; rows without a key are suppressed."""
-        known = self.keys.with_columns(pl.lit(value=True).alias(_KNOWN))
+        """Look up the released texts of some quasi-identifiers (rows without a key: suppressed)."""
+        keys = self.keys.with_columns(pl.lit(value=True).alias(_KNOWN))
         # A released text may be missing itself.
         texts = [
             pl.when(column_named(_KNOWN))
@@ -235,14 +237,14 @@ class RecodedTable:
             .alias(name)
             for name in names
         ]
-        return joined_by(rows, known, self.keyed).select(texts)
+        return joined_by(rows, keys, self.keyed).select(texts)
 
     def fetch(self) -> pl.DataFrame:
         """Fetch all released rows into memory, as a Polars frame."""
         return pl.concat(list(self.batches()))
 
     def batches(self) -> Iterator[pl.DataFrame]:
-        """Fetch the released rows some at a time; at least one batch, which may be empty.
+        """Fetch the released rows in one or more batches, possibly empty.
 
         Raises
         ------
@@ -252,63 +254,70 @@ class RecodedTable:
         self.rows.check_snapshot()
         by_row = [column.name for column in self.leaving.by_row]
         treated = {*by_row, *(column.name for column in self.leaving.by_value)}
-        passed = [name for name in self.columns if name not in self.quasi and name not in treated]
+        others = [name for name in self.columns if name not in self.quasi and name not in treated]
         # By key, columns are read as they were counted; what a treatment looks at need not be released.
         beside = [name for column in self.leaving.by_value for name in column.columns]
-        read = list(dict.fromkeys([*self.keyed, *beside, *self.leaving.drawn_from]))
-        columns = self.table.read([*read, *passed])
-        self.rows.check_finite(passed)
-        shown = [columns[name].key for name in read] + [columns[name].plain for name in passed]
-        kinds = [columns[name].dtype for name in read] + [columns[name].plain_dtype for name in passed]
-        places = [_READ.format(place) for place in range(len(read))]
+        inputs = list(dict.fromkeys([*self.keyed, *beside, *self.leaving.drawn_from]))
+        columns = self.table.read([*inputs, *others])
+        self.rows.check_finite(others)
+        expressions = [columns[name].key for name in inputs] + [columns[name].plain for name in others]
+        kinds = [columns[name].dtype for name in inputs] + [columns[name].plain_dtype for name in others]
+        places = [_READ.format(place) for place in range(len(inputs))]
         if self.drawn is not None:
-            shown.append(self._number)
+            expressions.append(self._number)
             kinds.append(pl.Int64())
-        names = [*places, *passed, *([NUMBER] if self.drawn is not None else [])]
-        listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
+        names = [*places, *others, *([NUMBER] if self.drawn is not None else [])]
+        listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions))
         query = f"SELECT {listed} FROM {self._source()} ORDER BY {self.table.dialect.random}"
         for rows in self.table.batches(query):
             batch = cast_all(rows, names, kinds)
-            came = batch.select(column_named(place) for place in places)
-            came.columns = read
-            made = [batch.select(columns_named(passed))]
+            values = batch.select(column_named(place) for place in places)
+            values.columns = inputs
+            parts = [batch.select(columns_named(others))]
             if self.quasi:
-                made.append(self.recoded(came.select(columns_named(self.keyed)), self.quasi))
+                parts.append(self.recoded(values.select(columns_named(self.keyed)), self.quasi))
             if self.leaving.by_value:
-                made.append(pl.DataFrame([column.of(came) for column in self.leaving.by_value]))
+                parts.append(pl.DataFrame([column.of(values) for column in self.leaving.by_value]))
             if self.drawn is not None:
-                numbered = came.select(columns_named(self.leaving.drawn_from)).with_columns(batch[NUMBER])
-                made.append(self._drawn_for(numbered, by_row))
-            yield self._leaving(pl.concat(made, how="horizontal")).select(columns_named(self.columns))
+                numbered = values.select(columns_named(self.leaving.drawn_from)).with_columns(batch[NUMBER])
+                parts.append(self._draws_of(numbered, by_row))
+            yield self._drop_suppressed(pl.concat(parts, how="horizontal")).select(
+                columns_named(self.columns)
+            )
 
-    def _drawn_for(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-        """Return the drawn values of some columns for rows, which have the columns they depend on and a
-        number.
-        """
+    def _draws_of(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Return the drawn values of some columns for numbered rows."""
         assert self.drawn is not None
         joined = joined_by(numbered, self.drawn, numbered.columns)
         return joined.select(column_named(CELL.format(name)).alias(name) for name in names)
 
     def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Group rows as `Combinations.beside` does; some columns may be drawn."""
+        """Group rows as `Combinations.beside` does, with drawn columns among the treated."""
         by_row = [column.name for column in self.leaving.by_row]
         if self.drawn is None or not set(by_row) & set(names):
             return self.combinations.beside(raw, names)
         plain = [name for name in names if name not in by_row]
         treated = self.combinations.treated_of(plain)
-        read = [*raw, *plain, *self.leaving.drawn_from, *(name for each in treated for name in each.columns)]
-        found = self.rows.grouped(list(dict.fromkeys(read)), self._source(), [self._number])
-        made = found.select(columns_named([*plain, ROWS])).with_columns(each.of(found) for each in treated)
-        drawn = self._drawn_for(found.select(columns_named([*self.leaving.drawn_from, NUMBER])), by_row)
-        return found.select(columns_named(raw)), pl.concat([made, drawn], how="horizontal")
+        inputs = [
+            *raw,
+            *plain,
+            *self.leaving.drawn_from,
+            *(name for each in treated for name in each.columns),
+        ]
+        groups = self.rows.grouped(list(dict.fromkeys(inputs)), self._source(), [self._number])
+        values = groups.select(columns_named([*plain, ROWS])).with_columns(
+            each.of(groups) for each in treated
+        )
+        draws = self._draws_of(groups.select(columns_named([*self.leaving.drawn_from, NUMBER])), by_row)
+        return groups.select(columns_named(raw)), pl.concat([values, draws], how="horizontal")
 
     @property
     def _number(self) -> str:
-        """SQL: the number of a row among those of the same values, see `LeavingColumns.drawn`."""
+        """SQL of the number of a row among those of the same values (see `LeavingColumns.drawn`)."""
         return f"t.{Dialect.quote(_NUMBER)}"
 
     def _source(self) -> str:
-        """Return the SQL that stands behind FROM; rows have a number where something is drawn.
+        """Return the SQL behind FROM, with row numbers if some column is drawn.
 
         They are numbered in the order of what is released of them: the same whenever they are asked for,
         but for rows of which nobody could say which is which.
@@ -326,7 +335,7 @@ class RecodedTable:
 
     @contextlib.contextmanager
     def into(self, target: str, *, force: bool = False) -> Iterator[DatabaseTable]:
-        """Make a new table of the rows in the same database, and keep it if nothing fails until the end.
+        """Write the rows into a new table of the same database, kept only if the block ends without an error.
 
         Raises
         ------
@@ -338,16 +347,16 @@ class RecodedTable:
         uploads, query = self.join(self.table.dialect)
         database = self.table.database
         name, kind = self.table.place_for(target, force=force)
-        made = DatabaseTable(database, name)
+        table = DatabaseTable(database, name)
         with database.writing():
-            made.place = database.ask(
+            table.place = database.ask(
                 lambda d: d.make(name, uploads, query, self.columns, replace=kind is not None)
             )
-            yield made
-        made.place = name
+            yield table
+        table.place = name
 
     def relation(self, table: RelationTable) -> Any:
-        """Return the rows as a relation of the connection that those before recoding come from."""
+        """Return the released rows as a DuckDB relation of the source's connection."""
         from incrowd.core.dialects.duckdb import KEYS, DuckDB
 
         if self.leaving.by_value or self.drawn is not None:
@@ -359,7 +368,7 @@ class RecodedTable:
     def join(
         self, dialect: Dialect | type[Dialect], name: str = "incrowd keys", *, by_column: bool = True
     ) -> tuple[dict[str, Upload], str]:
-        """Return the tables that the rows are joined with, and the query that does it.
+        """Return the tables to join the rows with, and the query of the join.
 
         Rows are joined with the keys at once; or, where each released text follows from the one value alone
         as full-domain recoding has it, with a short table per column and the keys that are suppressed.
@@ -410,40 +419,40 @@ class RecodedTable:
         )
         rows = f"{self._source()} {' '.join(clauses)}"
         if self.left_out:
-            gone = " AND ".join(f"{texts[name]} = '{SUPPRESSED}'" for name in self.quasi)
+            suppressed = " AND ".join(f"{texts[name]} = '{SUPPRESSED}'" for name in self.quasi)
             # A text may be missing, and a comparison with it is neither true nor false.
-            rows += f" WHERE CASE WHEN {gone} THEN 0 ELSE 1 END = 1"
+            rows += f" WHERE CASE WHEN {suppressed} THEN 0 ELSE 1 END = 1"
         # A table has no order, but its rows lie in that in which they were written.
         return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
 
     def _join_keys(self, add: Callable[..., None], name: str, *, by_column: bool) -> dict[str, str]:
-        """Join the keys, at once or by column; return the released text of each quasi-identifier."""
+        """Join the keys, at once or by column, and return the SQL of each released text."""
         cells = [CELL.format(each) for each in self.quasi]
         keys = self.keys.with_columns(pl.lit(1, pl.Int32).alias(_KNOWN))
-        known = {"known": "integer"}
+        marker = {"known": "integer"}
         # Where a treatment looks at further columns, a text does not follow from one value.
         parted = split_by_column(keys, self.quasi, cells) if by_column and self.keyed == self.quasi else None
         if parted is None:
-            add(name, "k", keys, self.keyed, {f"c{i}": "text" for i in range(len(cells))} | known)
+            add(name, "k", keys, self.keyed, {f"c{i}": "text" for i in range(len(cells))} | marker)
             cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
         else:
-            gone, tables = parted
+            suppressed, tables = parted
             for i, table in enumerate(tables):
-                add(f"{name} {i}", f"k{i}", table, [self.quasi[i]], {"c0": "text"} | known)
-            add(name, "k", gone, self.keyed, known)
+                add(f"{name} {i}", f"k{i}", table, [self.quasi[i]], {"c0": "text"} | marker)
+            add(name, "k", suppressed, self.keyed, marker)
             cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c0 ELSE '" + SUPPRESSED + "' END"
         return {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
 
-    def _types_of(self, frame: pl.DataFrame, made: Sequence[TreatedColumn]) -> _Types:
-        """Return the SQL types of treated columns, whose values before a frame has."""
-        columns = self.table.read([column.name for column in made])
+    def _types_of(self, frame: pl.DataFrame, treated: Sequence[TreatedColumn]) -> _Types:
+        """Return the SQL types of treated columns, given a frame of untreated values."""
+        columns = self.table.read([column.name for column in treated])
         types = {}
-        for place, column in enumerate(made):
-            came = frame.schema[column.name]
-            kind = column.type_of(came)
+        for place, column in enumerate(treated):
+            dtype = frame.schema[column.name]
+            kind = column.type_of(dtype)
             number = "bigint" if kind.is_integer() else "double precision"
-            own = number if kind.is_numeric() else "text"
-            types[f"c{place}"] = columns[column.name].wire if kind == came else own
+            fallback = number if kind.is_numeric() else "text"
+            types[f"c{place}"] = columns[column.name].wire if kind == dtype else fallback
         return types
 
 
@@ -454,18 +463,18 @@ _Types = dict[str, str]
 def split_by_column(
     frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
 ) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
-    """Part keys into the suppressed and a table per column, where a text follows from the one value.
+    """Split keys into the suppressed ones and one table per column, if each text follows from one value.
 
     Returns
     -------
     None where a text depends on other values, too.
     """
-    gone = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
-    kept = frame.filter(~gone)
+    suppressed = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
+    live = frame.filter(~suppressed)
     tables = [
-        kept.select(columns_named([key, cell, _KNOWN])).unique(maintain_order=True)
+        live.select(columns_named([key, cell, _KNOWN])).unique(maintain_order=True)
         for key, cell in zip(keys, cells, strict=True)
     ]
     if any(table.to_series(0).n_unique() < len(table) for table in tables):
         return None
-    return frame.filter(gone).select(columns_named([*keys, _KNOWN])), tables
+    return frame.filter(suppressed).select(columns_named([*keys, _KNOWN])), tables

@@ -122,12 +122,12 @@ def _part(batch: Batch, recoding: Recoding) -> tuple[Part, NDArray[np.int64] | N
 
 def _people_of_parts(parts: Sequence[Part], schema: Schema, both: Both) -> tuple[FrequencyTable, Recoding]:
     """Count the people of a batch and of the earlier release, whose cells stay unchanged."""
-    from incrowd.engines.surveyed import of_rows
+    from incrowd.engines.surveyed import with_survey_of_rows
 
     counted, keys = together(parts, schema, both.people_of_each)
     if is_surveyed(schema):
         rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
-        counted = of_rows(rows, schema, both.weights, both.homes, both.people)
+        counted = with_survey_of_rows(rows, schema, both.weights, both.homes, both.people)
     return counted, RecodedBatch.as_it_is(counted)
 
 

@@ -15,7 +15,7 @@ from incrowd.core.table.sensitive import SensitiveCounts
 from incrowd.engines.fold import PERSON, ROWS
 from incrowd.engines.plan import PeoplePlan
 from incrowd.engines.spark import as_arrow, to_polars
-from incrowd.engines.spark.fetching import HASHED, ask, fetched_within, kept, person_of
+from incrowd.engines.spark.fetching import HASHED, ask, cache_rows, fetched_within, person_of
 from incrowd.release.jobs.distributed.cuts import BLOCK
 
 _AMOUNT = "a0"
@@ -145,7 +145,7 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     """
     forms = [f"s{j}" for j in range(len(table.sensitive))]
     plan = _plan_of(whole.columns, forms)
-    kinds = kept(ask(plan.kinds(), rows=live))
+    kinds = cache_rows(ask(plan.kinds(), rows=live))
 
     def limit_error(found: int) -> TableError:
         return TableError(
