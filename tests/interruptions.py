@@ -224,7 +224,7 @@ def _begin_stopping(folder: str, at: int | None, way: str, told: int) -> None:
         return call
 
     os.fsync = with_notice(os.fsync, "os.fsync")
-    placing._exchanged = with_notice(placing._exchanged, "exchange")
+    placing._exchange = with_notice(placing._exchange, "exchange")
     sys.addaudithook(hook)
 
 

@@ -184,7 +184,7 @@ def test_a_file_that_another_program_holds_open_is_said(folder, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(placing, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(placing, "_exchange", lambda *_: False)
     monkeypatch.setattr(placing.os, "rename", refuse)
     (folder / "out.csv").write_text("old")
     with (

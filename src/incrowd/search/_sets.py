@@ -42,7 +42,7 @@ class PricedKeys(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """A column of a search, and the costs of its intervals; see `Costs`."""
+    """A column of a search, and the costs of its intervals (see `Costs`)."""
 
     ranks: NDArray[np.int64]
     missing: int

@@ -26,7 +26,7 @@ class TargetAlgorithm(Algorithm):
     weighted: ClassVar[bool] = False
 
     def search(self, problem: SearchProblem) -> Solution:
-        """Find the cells of all values; see `Algorithm.search`."""
+        """Find the cells of all values (see `Algorithm.search`)."""
         from incrowd.core.recoding import SingleDimensional
 
         frequency = problem.frequency

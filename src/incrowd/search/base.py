@@ -111,7 +111,7 @@ class SearchProblem:
         return max((model.least_size for model in self.open_models), default=1) * most_rows
 
     def monotone(self, model: PrivacyModel) -> Monotone:
-        """Return the changes to classes after which a model still holds; see `PrivacyModel.monotone_for`."""
+        """Return the changes to classes after which a model still holds (see `PrivacyModel.monotone_for`)."""
         return model.monotone_for(self.frequency)
 
 

@@ -60,7 +60,7 @@ class CellSuppression(LocalAlgorithm):
     wildcards: ClassVar[Sequence[Wildcards]] = ("value", "matches-any")
 
     def search(self, problem: SearchProblem) -> Solution:
-        """Search by value, then for fewer cells where ``*`` matches any; see `Algorithm.search`."""
+        """Search by value, then for fewer cells where ``*`` matches any (see `Algorithm.search`)."""
         from incrowd.search._stars import with_fewer_stars
 
         solution = super().search(problem)

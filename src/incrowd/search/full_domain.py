@@ -91,7 +91,7 @@ class FullDomainAlgorithm(Algorithm):
     tags: ClassVar[bool] = False
 
     def search(self, problem: SearchProblem) -> Solution:
-        """Choose a node of the lattice; see `Algorithm.search`."""
+        """Choose a node of the lattice (see `Algorithm.search`)."""
         from incrowd.core.recoding import FullDomain
         from incrowd.search.lattice import SharedBudget
 

@@ -38,7 +38,7 @@ class LocalAlgorithm(Algorithm):
     by_record: ClassVar[bool] = True
 
     def search(self, problem: SearchProblem) -> Solution:
-        """Assign classes, and join those that fail; see `Algorithm.search`."""
+        """Assign classes, and join those that fail (see `Algorithm.search`)."""
         from incrowd.core.recoding import Local
         from incrowd.search._joining import join_failing
 

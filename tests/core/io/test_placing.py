@@ -45,7 +45,7 @@ def test_an_output_may_have_the_name_of_anything_that_is_made_beside_it(
     tmp_path, monkeypatch, name, exchange
 ):
     if not exchange:
-        monkeypatch.setattr(placing, "_renamed", lambda *_: False)
+        monkeypatch.setattr(placing, "_rename", lambda *_: False)
     folder = name in ("before", "undone", "lock", "1", "rights")
     for text in ("old", "new"):
         with writing(tmp_path / name, folder=folder, force=True) as made:
@@ -61,7 +61,7 @@ def test_a_file_system_without_links_is_left_clean(tmp_path, monkeypatch, names)
 
     monkeypatch.setattr(placing.os, "link", refuse)
     if not names:
-        monkeypatch.setattr(placing, "_renamed", lambda *_: False)
+        monkeypatch.setattr(placing, "_rename", lambda *_: False)
     write(tmp_path / "new.csv", "new")
     assert (tmp_path / "new.csv").read_text() == "new"
     with pytest.raises(Exception, match=r"new\.csv: exists already"):
@@ -127,7 +127,7 @@ def test_notes_that_nobody_can_read_change_nothing(left, content):
         (folder / name).write_text(content, encoding="latin-1")
     undo_unfinished(folder)
     assert len(chain.read().records) == 1
-    assert step.made.exists()
+    assert step.source.exists()
 
 
 def test_a_ledger_that_is_gone_keeps_nobody_from_cleaning_up(left):

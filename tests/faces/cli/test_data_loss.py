@@ -278,7 +278,7 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
     from incrowd.release.jobs import release
 
     if not exchange:
-        monkeypatch.setattr("incrowd.core.io.placing._exchanged", lambda one, other: False)
+        monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
     before = content(work)
     judge = release.judge
 
@@ -309,7 +309,7 @@ def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatc
     monkeypatch.setattr(release, "judge", slow)
     for exchanged in (True, False):
         if not exchanged:
-            monkeypatch.setattr("incrowd.core.io.placing._exchanged", lambda one, other: False)
+            monkeypatch.setattr("incrowd.core.io.placing._exchange", lambda one, other: False)
         (work / "out" / "mine.txt").unlink(missing_ok=True)
         result = run(*call)
         assert (result.status, "it holds mine.txt" in result.err) == (2, True), result.err

@@ -1,4 +1,4 @@
-"""Databases: one file and one line each.
+"""Databases, a file and a line each.
 
 A line below is all that a new database needs: addresses, `--help`, the studio, the verifier and the contract
 tests read the rest from its class.

@@ -1,4 +1,4 @@
-"""Addresses of databases: told from files' paths, and kept out of messages."""
+"""Addresses of databases, distinguished from paths of files and kept out of messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a database is. Printed, it has neither user nor password nor options.
+    """Address of a database, printed without user, password and options.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Address:
 
     @property
     def scheme(self) -> str:
-        """``postgresql``, ``sqlite``, ..., whatever other word for it stands in the address."""
+        """Canonical scheme, such as ``postgresql`` or ``sqlite``, with aliases mapped to the same name."""
         return self.dialect.scheme
 
     @property
@@ -81,7 +81,7 @@ class Address:
         return Path(rest[1:])
 
     def _parts(self) -> tuple[str, str, str]:
-        """Return the user, the part that may be shown, and the options, where these are clear."""
+        """Return the user, the public part and the options, where these are clear."""
         rest = self.url.partition("://")[2]
         if not self.dialect.server:
             # All of it is a path; who writes options behind it takes them for such.
@@ -94,10 +94,10 @@ class Address:
 
     @property
     def has_secret(self) -> bool:
-        """Whether it holds a password, or is written so that one may be anywhere in it."""
-        user, shown, options = self._parts()
+        """Whether the address holds a password, or is unclear, so that a password may be anywhere."""
+        user, public, options = self._parts()
         names = (each.partition("=")[0] for each in re.split(r"[&;?\s+]", unquote(options)) if "=" in each)
-        return shown == "..." or ":" in unquote(user) or any(map(_SECRET.search, names))
+        return public == "..." or ":" in unquote(user) or any(map(_SECRET.search, names))
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self._parts()[1]}"

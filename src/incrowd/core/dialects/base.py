@@ -22,7 +22,7 @@ BATCH = 100_000
 
 @dataclass(frozen=True)
 class Column:
-    """How one column is read.
+    """SQL and types for reading a column.
 
     Attributes
     ----------
@@ -62,14 +62,14 @@ class Column:
 
 
 class Upload(NamedTuple):
-    """A frame that becomes a temporary table, and the SQL type of each column."""
+    """A frame to be uploaded as a temporary table, and the SQL type of each column."""
 
     frame: pl.DataFrame
     types: dict[str, str]
 
 
 class Dialect(ABC):
-    """One session of a database, and how its SQL is written.
+    """A session of a database, and the SQL of the database.
 
     Methods let the driver's errors through; `Database` has them translated, since a driver's message may
     quote cells or the address with its password.
@@ -109,12 +109,12 @@ class Dialect(ABC):
 
     @abstractmethod
     def __init__(self, where: Any) -> None:
-        """Open a session: of an address, where it names a server, else of a file."""
+        """Open a session by an address that names a server, or else by the path of a file."""
 
     @classmethod
     @final
     def parts_of(cls, where: str) -> SplitResult:
-        """Take an address apart.
+        """Split an address into parts.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Dialect(ABC):
 
     @classmethod
     def imported(cls, *modules: str) -> Any:
-        """Import the modules that the driver needs, and return the first.
+        """Import the modules of the driver, and return the first.
 
         Raises
         ------
@@ -150,22 +150,22 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def connect(cls, where: Any) -> Any:
-        """Return a connection of the driver as DB-API 2.0 has it; the verifier reads whole tables by one."""
+        """Return a connection by DB-API 2.0, which the verifier reads whole tables with."""
 
     @abstractmethod
     def begin(self) -> None:
         """Begin a transaction whose reads all see one snapshot."""
 
     def commit(self) -> None:
-        """End the transaction and keep its changes."""
+        """End the transaction and keep the changes."""
         self.execute("COMMIT")
 
     def rollback(self) -> None:
-        """End the transaction and undo its changes."""
+        """End the transaction and undo the changes."""
         self.execute("ROLLBACK")
 
     def interrupt(self) -> None:  # noqa: B027
-        """Give up the query that another thread waits for, which gets an error of the driver.
+        """Cancel the query of another thread, which then gets an error of the driver.
 
         A driver that cannot lets the query go on.
         """
@@ -177,14 +177,14 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Return our error for an error of the driver; None for other errors."""
+        """Return our error for an error of the driver, or None for other errors."""
 
     # --- Its SQL -------------------------------------------------------------------------------------
 
     @classmethod
     @final
     def quote(cls, name: str) -> str:
-        """Quote an identifier, whatever is in it."""
+        """Quote an identifier of any characters."""
         if "\0" in name:
             raise TableError(f"{cls.title}: a name cannot have the character NUL")
         return '"' + name.replace('"', '""') + '"'
@@ -195,7 +195,7 @@ class Dialect(ABC):
         return ".".join(map(self.quote, name))
 
     def source(self, table: Name) -> str:
-        """Write a table as it stands behind FROM, so that its columns are those of ``t``."""
+        """Write a table as a FROM item with the alias ``t``."""
         return f"{self.qualified(table)} AS t"
 
     @classmethod
@@ -205,17 +205,17 @@ class Dialect(ABC):
 
     @classmethod
     def text(cls, text: str) -> str:
-        """Write a text as a literal; it must not have the character NUL."""
+        """Write a text without NUL as a literal."""
         return "'" + text.replace("'", "''") + "'"
 
     @classmethod
     def as_text(cls, expression: str) -> str:
-        """Write a value as a text, by which rows are ordered."""
+        """Write a value as a text for ORDER BY."""
         return f"CAST({expression} AS TEXT)"
 
     @classmethod
     def value(cls, text: str, wire: str) -> str:
-        """Write a value that is no text, of the type of a column's `wire`."""
+        """Write a non-text value as a literal of the type `wire`."""
         return f"CAST({cls.text(text)} AS {wire})"
 
     @classmethod
@@ -233,32 +233,32 @@ class Dialect(ABC):
         raise NotImplementedError
 
     def column(self, c: str, *described: Any) -> Column:
-        """Say how a column of some description is read, `c` being its name in SQL."""
+        """Return the reading of a column by the catalog's description, where `c` is the column in SQL."""
         raise NotImplementedError
 
     def names(self, table: Name) -> list[str]:
-        """Return the names of a table's columns, in order; none where there is no such table."""
+        """Return the names of a table's columns, in order (no such table: none)."""
         return list(self.described(table))
 
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns of a table are read."""
+        """Return the readings of some columns of a table."""
         described = self.described(table)
         return {name: self.column(f"t.{self.quote(name)}", *described[name]) for name in names}
 
     def target(self, table: Name) -> Name:
-        """Return where a new table of a name would come to stand."""
+        """Return the full name of a new table."""
         return table
 
     @abstractmethod
     def kind(self, table: Name) -> str | None:
-        """Return the kind of object that has a name, as ``table`` or ``view``; None for nothing."""
+        """Return the kind of object with a name, such as ``table`` or ``view``, or None."""
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names are one table, or one holds rows of the other."""
+        """Say whether two names mean one table, or tables of common rows."""
         return one[-1].casefold() == other[-1].casefold()
 
     def check_name(self, name: Name) -> None:
-        """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
+        """Raise for a name that a new table cannot have, such as a name in a temporary schema.
 
         Raises
         ------
@@ -283,11 +283,13 @@ class Dialect(ABC):
 
     @abstractmethod
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
-        """Run a query and fetch `BATCH` rows or so at a time; one empty batch where there are none."""
+        """Run a query and fetch about `BATCH` rows at a time (no rows: an empty batch)."""
 
     @abstractmethod
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
-        """Make a temporary table of a frame, with an SQL type per column, for the planner to know well."""
+        """Create a temporary table from a frame, with an SQL type per column and statistics for the
+        planner.
+        """
 
     def joining(self) -> None:  # noqa: B027 - few have something to prepare
         """Prepare the transaction for a join with an uploaded table."""
@@ -299,7 +301,7 @@ class Dialect(ABC):
     def make(
         self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
     ) -> Name:
-        """Make a table of a query that joins uploaded ones; it is there for good once all is committed.
+        """Create a table from a query that joins uploaded tables, permanent once committed.
 
         Parameters
         ----------
@@ -326,14 +328,14 @@ class Dialect(ABC):
 
 
 def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | None:
-    """Tell an error of the libraries that rows come through, whose message may be the driver's."""
+    """Translate an error of Polars or PyArrow, whose message may be the driver's."""
     if type(error).__module__.partition(".")[0] not in ("pyarrow", "polars"):
         return None
     return TableError(f"{dialect.title}: a query failed while its rows were fetched; nothing was kept")
 
 
 def cast_all(frame: pl.DataFrame, names: Sequence[str], dtypes: Sequence[Any]) -> pl.DataFrame:
-    """Name the columns of a result, and turn those into their type that have one."""
+    """Name the columns of a result, and cast the columns with a given type."""
     columns = {}
     for series, name, dtype in zip(frame.get_columns(), names, dtypes, strict=True):
         columns[name] = series if dtype is None else series.cast(dtype)

@@ -1,4 +1,4 @@
-"""DuckDB: files, and relations of a connection that the caller has."""
+"""DuckDB: files, and relations of the caller's connection."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ERRORS = {
 
 
 def lock(connection: Any, files: Iterable[Path | str] = (), folders: Iterable[Path | str] = ()) -> None:
-    """Let a connection reach some files and nothing else, and fetch or load nothing, from now on.
+    """Lock a connection to some files, without extensions and without other access, from now on.
 
     That is true of the whole database that it is connected to, and cannot be taken back.
 
@@ -93,7 +93,7 @@ class DuckDB(Dialect):
 
     @classmethod
     def connect(cls, where: Path) -> Any:
-        """Connect to a file; DuckDB would make one that is not there."""
+        """Connect to an existing file, which DuckDB would otherwise create."""
         duckdb = cls.imported("duckdb", "pyarrow")
         if not os.path.isfile(where):
             raise TableError(f"{cls.title}: {where}: there is no such file")
@@ -101,12 +101,12 @@ class DuckDB(Dialect):
         return duckdb.connect(str(where), read_only=not os.access(where, os.W_OK))
 
     def begin(self) -> None:
-        """Begin a transaction, which sees one snapshot."""
+        """Begin a transaction with one snapshot."""
         self._streams = []
         self.execute("BEGIN TRANSACTION")
 
     def interrupt(self) -> None:
-        """Give up the query that another thread waits for."""
+        """Cancel the query that another thread waits for."""
         self._connection.interrupt()
 
     def execute(self, sql: str) -> None:
@@ -124,23 +124,23 @@ class DuckDB(Dialect):
         return rows
 
     def rollback(self) -> None:
-        """End the transaction; rows that are still being fetched would keep it open."""
+        """End the transaction, and close streams that would keep the transaction open."""
         for rows in self._streams:
             rows.close()
         self._streams = []
         super().rollback()
 
     def kind(self, table: Name) -> str | None:
-        """Return the kind of object that has a name; names are compared without regard to case there."""
+        """Return the kind of object with a name, compared without regard to case."""
         *schema, name = table
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT table_type FROM information_schema.tables WHERE lower(table_name) = lower($1) "
             "AND lower(table_schema) = lower($2) AND table_catalog = coalesce($3, current_database())",
             [name, schema[-1] if schema else "main", schema[0] if len(schema) > 1 else None],
         ).fetchall()
-        if not found:
+        if not rows:
             return None
-        return "table" if found[0][0] == "BASE TABLE" else str(found[0][0]).lower()
+        return "table" if rows[0][0] == "BASE TABLE" else str(rows[0][0]).lower()
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
         """Make a temporary table."""
@@ -161,7 +161,7 @@ class DuckDB(Dialect):
 
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Tell an error by its class."""
+        """Translate an error by class."""
         if not isinstance(error, duckdb.Error):
             return None
         for kind in type(error).__mro__:
@@ -170,7 +170,7 @@ class DuckDB(Dialect):
         return TableError(f"{cls.title}: the database refused a statement ({type(error).__name__})")
 
     def described(self, table: Name) -> dict[str, tuple[str]]:
-        """Return the type of each column; see `Dialect.described`."""
+        """Return the type of each column (see `Dialect.described`)."""
         kind = self.kind(table)
         if kind != "table" and not self._locked():
             lock(self._connection)
@@ -185,7 +185,7 @@ class DuckDB(Dialect):
 
     @staticmethod
     def column(c: str, kind: str) -> Column:
-        """Say how a column of a type is read; see `Dialect.column`."""
+        """Return the reading of a column of a type (see `Dialect.column`)."""
         if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM("):
             # Whatever collation the column has, texts are compared by their bytes.
             text = c if kind == "VARCHAR" else f"CAST({c} AS VARCHAR)"
@@ -221,7 +221,7 @@ class DuckDB(Dialect):
 
 
 def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
-    """Fetch a relation some rows at a time; one empty batch where there are none."""
+    """Fetch a relation in batches (no rows: an empty batch)."""
     batches = relation.to_arrow_reader(BATCH)
     none = True
     try:
@@ -236,7 +236,7 @@ def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
 
 
 class RelationTable:
-    """A relation of the caller's connection, read as a table of a database is.
+    """A relation of the caller's connection, read like a table of a database.
 
     It is evaluated anew for every question. There is no snapshot of it, but the engine sees when the answers
     do not fit each other.
@@ -257,15 +257,15 @@ class RelationTable:
         return list(self.relation.columns)
 
     def reading(self) -> int:
-        """Return 0: there are no snapshots to number."""
+        """Return 0, the only number, since relations have no snapshots."""
         return 0
 
     def read(self, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read."""
+        """Return the readings of some columns."""
         return {name: DuckDB.column(f"t.{DuckDB.quote(name)}", self._types[name]) for name in names}
 
     def interrupt(self) -> None:
-        """Do nothing: the connection is the caller's, and may have other work."""
+        """Do nothing, since the connection is the caller's and may have other work."""
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
@@ -289,7 +289,7 @@ class RelationTable:
 
 
 def _translating(work: Callable[[], T]) -> T:
-    """Run something of DuckDB's, and tell its errors in our words."""
+    """Run a function of DuckDB and translate errors."""
     try:
         return work()
     except IncrowdError:

@@ -99,7 +99,7 @@ class MySQL(Dialect):
 
     @classmethod
     def connect(cls, where: str) -> Any:
-        """Connect; parts that the address lacks are looked up in MYSQL_PWD and the option file."""
+        """Connect, with missing parts of the address from MYSQL_PWD and the option file."""
         driver, converters = cls.imported("pymysql"), cls.imported("pymysql.converters")
         parts, options = cls.parts_of(where), {}
         for name, values in parse_qs(parts.query).items():
@@ -128,7 +128,7 @@ class MySQL(Dialect):
 
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:
-        """Compare null-safely, which takes the index."""
+        """Compare null-safely, which uses the index."""
         return f"{left} <=> {right}"
 
     @classmethod
@@ -138,16 +138,16 @@ class MySQL(Dialect):
 
     @classmethod
     def as_text(cls, expression: str) -> str:
-        """Write a value as bytes, which are compared one by one."""
+        """Write a value as bytes, which have a binary order."""
         return f"CAST({expression} AS BINARY)"
 
     @classmethod
     def value(cls, text: str, wire: str) -> str:
-        """Write a value; no infinity can be stored, and the server would take its name for zero."""
+        """Write a value, and NULL for an infinity, which the server would take for zero."""
         return "NULL" if "inf" in text else super().value(text, wire)
 
     def begin(self) -> None:
-        """Begin a transaction that sees one snapshot; see `Dialect.begin`."""
+        """Begin a transaction that sees one snapshot (see `Dialect.begin`)."""
         self._known = {}
         if not self._connection.open:
             # Ctrl-C has the driver close the connection.
@@ -156,7 +156,7 @@ class MySQL(Dialect):
         self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
 
     def commit(self) -> None:
-        """Give the new table its name, in one step; the one that it replaces is dropped after that."""
+        """Rename the new table into place, and then drop the replaced table."""
         super().commit()
         if self._staged is not None:
             private, name, replace = self._staged
@@ -170,7 +170,7 @@ class MySQL(Dialect):
         self._tidy()
 
     def rollback(self) -> None:
-        """End the transaction, and drop its new tables."""
+        """End the transaction, and drop the new tables."""
         if self._streaming is not None:
             # Rows that are still being fetched would have to be read to their end.
             self._streaming = None
@@ -180,7 +180,7 @@ class MySQL(Dialect):
         self._tidy()
 
     def interrupt(self) -> None:
-        """Give up the query that another thread waits for; that takes a connection of its own."""
+        """Cancel the query that another thread waits for, by another connection."""
         running = [each.thread_id() for each in (self._connection, self._writer) if each is not None]
         with contextlib.suppress(Exception), self.connect(self._url) as asking, asking.cursor() as cursor:
             for number in running:
@@ -198,14 +198,14 @@ class MySQL(Dialect):
             cursor.execute(sql)
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
-        """Run a query and fetch some rows at a time; one empty batch where there are none."""
+        """Run a query and fetch some rows at a time (no rows: an empty batch)."""
         for names, kinds, rows in self._rows(sql):
             columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-            made = {
+            columns_by_name = {
                 name: pl.Series(values, dtype=_dtype(kind, values))
                 for name, kind, values in zip(names, kinds, columns, strict=True)
             }
-            yield pl.DataFrame(made)
+            yield pl.DataFrame(columns_by_name)
 
     def target(self, table: Name) -> Name:
         """Name the database."""
@@ -213,20 +213,20 @@ class MySQL(Dialect):
 
     def kind(self, table: Name) -> str | None:
         """Return the kind of object that has a name."""
-        found = self._row(
+        row = self._row(
             "SELECT table_type FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
             *self.target(table),
         )
         kinds = {"BASE TABLE": "table", "SYSTEM VERSIONED": "table"}
-        return None if not found else kinds.get(str(found[0]), str(found[0]).lower())
+        return None if not row else kinds.get(str(row[0]), str(row[0]).lower())
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names are one table."""
+        """Say whether two names mean one table."""
         same = zip(self.target(one), self.target(other), strict=True)
         return all(mine.casefold() == theirs.casefold() for mine, theirs in same)
 
     def check_name(self, name: Name) -> None:
-        """Refuse a name that the server does not take, too."""
+        """Raise for a name too long or too deep for the server, too."""
         super().check_name(name)
         if len(name) > 2 or any(len(part) > _LONGEST for part in name):
             raise TableError(
@@ -235,7 +235,7 @@ class MySQL(Dialect):
             )
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
-        """Make a temporary table with an index over its keys."""
+        """Create a temporary table with an index over the keys."""
         self.execute(f"DROP TEMPORARY TABLE IF EXISTS {self.quote(name)}")
         self._uploaded.add(name)
         kinds = {column: _COLUMN_TYPES.get(kind.lower(), kind) for column, kind in types.items()}
@@ -259,7 +259,7 @@ class MySQL(Dialect):
     def make(
         self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
     ) -> Name:
-        """Make a table of a private name, by a session of its own.
+        """Create a table under a private name, in another session.
 
         A statement that creates or fills a table reads what others have written since the snapshot, and ends
         the transaction. So the rows are read by a plain query, and written by another session.
@@ -272,7 +272,7 @@ class MySQL(Dialect):
         with self._asking() as cursor:
             cursor.execute(f"SHOW FULL COLUMNS FROM {self.quote(shape)}")
             # In a query, the server takes the blanks away with which a name begins.
-            made = [
+            definitions = [
                 f"{self.quote(column)} {kind}{f' COLLATE {collation}' if collation else ''} NULL"
                 for column, (_, kind, collation, *_) in zip(columns, cursor.fetchall(), strict=True)
             ]
@@ -280,7 +280,7 @@ class MySQL(Dialect):
         self._writer = self.connect(self._url)
         with self._waiting():
             with self._writer.cursor() as cursor:
-                listed = ", ".join(made)
+                listed = ", ".join(definitions)
                 cursor.execute(f"CREATE TABLE {self.qualified(private)} ({listed}) ENGINE = InnoDB")
             self._staged = (private[-1], name, replace)
             self._writer.begin()
@@ -294,24 +294,24 @@ class MySQL(Dialect):
 
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Tell an error by its number."""
+        """Translate an error by number."""
         driver = cls.imported("pymysql")
         if isinstance(error, RuntimeError) and "cryptography" in str(error):
             return TableError(f"{cls.title}: the server's way to ask for a password needs cryptography")
         if not isinstance(error, driver.err.Error):
             return None
         code = error.args[0] if error.args and isinstance(error.args[0], int) else None
-        what = next((what for codes, what in _CODES.items() if code in codes), None)
-        shown = "" if code is None else f" ({code})"
+        problem = next((problem for codes, problem in _CODES.items() if code in codes), None)
+        number = "" if code is None else f" ({code})"
         return TableError(
-            f"{cls.title}: {what or f'the server refused a statement{shown}; nothing was kept'}"
+            f"{cls.title}: {problem or f'the server refused a statement{number}; nothing was kept'}"
         )
 
     # --- the session -----------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _waiting(self) -> Iterator[None]:
-        """Have the server give up its query when a signal comes."""
+        """Cancel the server's query when a signal arrives."""
         try:
             yield
         except (Exception, GeneratorExit):
@@ -322,7 +322,7 @@ class MySQL(Dialect):
 
     @contextlib.contextmanager
     def _asking(self, kind: str = "Cursor") -> Iterator[Any]:
-        """Give a cursor of the session, which has one query at a time."""
+        """Yield a cursor of the session, which runs one query at a time."""
         if self._streaming is not None:
             raise self.imported("pymysql").err.ProgrammingError(2014)
         connection = self._connection
@@ -338,13 +338,13 @@ class MySQL(Dialect):
                 cursor.close()
 
     def _row(self, sql: str, *parameters: str) -> tuple[Any, ...]:
-        """Return the first row of a query; an empty one where there is none."""
+        """Return the first row of a query (no rows: an empty tuple)."""
         with self._asking() as cursor:
             cursor.execute(sql, parameters or None)
             return tuple(cursor.fetchone() or ())
 
     def _rows(self, sql: str) -> Iterator[tuple[list[str], list[Any], Sequence[tuple[Any, ...]]]]:
-        """Run a query; yield names and types of its columns with some rows, once where there are none."""
+        """Run a query, and yield the names and types of the columns with some rows (no rows: once)."""
         with self._asking("SSCursor") as cursor:
             cursor.execute(sql)
             described, self._streaming = list(cursor.description), cursor
@@ -362,14 +362,14 @@ class MySQL(Dialect):
                     self._streaming = None
 
     def _insert(self, connection: Any, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert rows, many by each statement."""
+        """Insert rows in bulk."""
         if rows:
             marks = ", ".join(["%s"] * len(rows[0]))
             with self._waiting(), connection.cursor() as cursor:
                 cursor.executemany(f"INSERT INTO {table.replace('%', '%%')} VALUES ({marks})", rows)
 
     def _tidy(self) -> None:
-        """Drop uploaded tables, and a table that did not get its name; the session may be gone."""
+        """Drop uploaded tables and an unfinished new table, even if the session has gone."""
         writer, staged = self._writer, self._staged
         self._writer = self._staged = None
         if writer is not None:
@@ -388,7 +388,7 @@ class MySQL(Dialect):
     # --- the catalog -----------------------------------------------------------------------------------
 
     def described(self, table: Name) -> dict[str, tuple[Any, ...]]:
-        """Return each column's base type, type in words, digits in all and behind the point."""
+        """Return each column's base type, full type, precision and scale."""
         if table not in self._known:
             where = self.target(table)
             engine = self._row(
@@ -411,7 +411,7 @@ class MySQL(Dialect):
         return self._known[table]
 
     def column(self, c: str, base: str, words: str, precision: int | None, scale: int | None) -> Column:
-        """Say how a column of some description is read; see `Dialect.column`."""
+        """Return the reading of a column by the description (see `Dialect.column`)."""
         if base in _TEXTS or base in ("enum", "set"):
             text = f"CONVERT({c} USING utf8mb4)"
             wrong = f"OCTET_LENGTH({text}) > {_SORTED}" if base.endswith("text") else None
@@ -419,11 +419,11 @@ class MySQL(Dialect):
             return Column(words, key, pl.String(), "TEXT", "", wrong, key, pl.String(), stays, _TOO_LONG)
         if base in _INTEGERS:
             unsigned = "unsigned" in words or base in ("bit", "year")
-            whole = pl.UInt64() if unsigned and base in ("bigint", "bit") else pl.Int64()
+            integer = pl.UInt64() if unsigned and base in ("bigint", "bit") else pl.Int64()
             wire = "UNSIGNED" if unsigned else "SIGNED"
             key = f"CAST({c} AS {wire})"
             stays = key if base == "bit" else c
-            return Column(words, key, whole, wire, plain=key, plain_dtype=whole, stays=stays)
+            return Column(words, key, integer, wire, plain=key, plain_dtype=integer, stays=stays)
         if base in ("float", "double"):
             # The server shows six digits of a float. There is neither NaN nor infinity; -0 is 0.
             real = pl.Float32() if base == "float" else pl.Float64()
@@ -442,8 +442,8 @@ class MySQL(Dialect):
             wire = "DATE" if base == "date" else "DATETIME(6)"
             key = f"(CASE WHEN {wrong} THEN NULL ELSE CAST({c} AS {wire}) END)"
             day = pl.Date() if base == "date" else pl.Datetime("us")
-            shown = pl.Datetime("us", "UTC") if base == "timestamp" else day
-            return Column(words, key, day, wire, "", wrong, key, shown, c, _NO_DAYS)
+            plain_dtype = pl.Datetime("us", "UTC") if base == "timestamp" else day
+            return Column(words, key, day, wire, "", wrong, key, plain_dtype, c, _NO_DAYS)
         # Neither text, number nor date: it may be passed on, but not counted.
         if "blob" in base or "binary" in base:
             return Column(words, None, plain=c, plain_dtype=pl.Binary(), stays=c)
@@ -451,14 +451,14 @@ class MySQL(Dialect):
 
 
 def _dtype(described: Sequence[Any], values: Sequence[Any]) -> pl.DataType:
-    """Return the type of a column of a result, by the protocol's number of it."""
+    """Return the type of a result's column, by the protocol's type number."""
     kind = described[1]
     if kind in _WHOLE:
         return pl.UInt64() if any(value is not None and value >= 2**63 for value in values) else pl.Int64()
     if kind in _DECIMALS:
         return pl.Decimal(38, described[5])
-    known: dict[int, pl.DataType] = {
+    dtypes: dict[int, pl.DataType] = {
         4: pl.Float64(), 5: pl.Float64(), 7: pl.Datetime("us"), 10: pl.Date(), 12: pl.Datetime("us"),
     }  # fmt: skip
     first = next((value for value in values if value is not None), "")
-    return known.get(kind, pl.Binary() if isinstance(first, bytes) else pl.String())
+    return dtypes.get(kind, pl.Binary() if isinstance(first, bytes) else pl.String())

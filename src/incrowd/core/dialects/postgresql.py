@@ -86,17 +86,17 @@ class PostgreSQL(Dialect):
 
     @classmethod
     def connect(cls, where: str) -> Any:
-        """Connect by ADBC, whose results come through PyArrow."""
+        """Connect by ADBC, with results through PyArrow."""
         return cls.imported("adbc_driver_postgresql.dbapi", "pyarrow").connect(where, autocommit=True)
 
     @classmethod
     def text(cls, text: str) -> str:
-        """Write a text as a literal that means the same whatever the session's settings are."""
+        """Write a text as a literal that no setting of the session changes."""
         return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:
-        """Compare without NULL, which the server does not hash."""
+        """Compare without NULL, which the server cannot hash."""
         stand_in = column.stand_in
         return (
             f"COALESCE({left}, {stand_in}) = COALESCE({right}, {stand_in}) "
@@ -109,13 +109,13 @@ class PostgreSQL(Dialect):
         return f"{key} ~ {cls.text(pattern)}"
 
     def begin(self) -> None:
-        """Begin a transaction; see `Dialect.begin`."""
+        """Begin a transaction (see `Dialect.begin`)."""
         self._known = {}
         # Rights to write are not asked for, and on a standby there are none.
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def interrupt(self) -> None:
-        """Give up the query that another thread waits for."""
+        """Cancel the query that another thread waits for."""
         _cancel(self._connection)
 
     def execute(self, sql: str) -> None:
@@ -139,7 +139,7 @@ class PostgreSQL(Dialect):
                 yield pl.DataFrame(batch)
 
     def target(self, table: Name) -> Name:
-        """Name the schema: another one of the search path may have a table of that name."""
+        """Add the schema, since another schema of the search path may have a table of that name."""
         if len(table) > 1:
             return table
         schema = self.fetch("SELECT current_schema()::text AS schema").item()
@@ -147,19 +147,19 @@ class PostgreSQL(Dialect):
 
     def kind(self, table: Name) -> str | None:
         """Return the kind of object that has a name."""
-        found = self.fetch(
+        rows = self.fetch(
             "SELECT relkind::text AS kind FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
             self.qualified(table),
         )
-        if not len(found):
+        if not len(rows):
             return None
         return {"r": "table", "p": "table", "v": "view", "m": "materialized view"}.get(
-            str(found.item()), "other relation"
+            str(rows.item()), "other relation"
         )
 
     def related(self, one: Name, other: Name) -> bool:
-        """Say whether two names are one table, or one holds rows of the other as partitions do."""
-        found = self.fetch(
+        """Say whether two names mean one table, or partitions of one table."""
+        count = self.fetch(
             "WITH RECURSIVE kin(oid) AS (SELECT to_regclass($1)::oid UNION "
             "SELECT CASE WHEN i.inhrelid = k.oid THEN i.inhparent ELSE i.inhrelid END FROM kin k "
             "JOIN pg_catalog.pg_inherits i ON k.oid IN (i.inhrelid, i.inhparent)) "
@@ -167,16 +167,16 @@ class PostgreSQL(Dialect):
             self.qualified(one),
             self.qualified(other),
         )
-        return bool(found.item())
+        return bool(count.item())
 
     def check_name(self, name: Name) -> None:
-        """Refuse a name that the server would cut off, too."""
+        """Raise for a name that the server would truncate, too."""
         super().check_name(name)
         if any(len(part.encode()) > _LONGEST for part in name):
             raise TableError(f"{self.title}: names are at most {_LONGEST} bytes long; choose a shorter one")
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
-        """Make a temporary table, gone at the end of the transaction."""
+        """Create a temporary table that ends with the transaction."""
         # A session may have left one; the schema keeps a table of the user's out of this.
         self.drop_uploaded(name)
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
@@ -187,13 +187,13 @@ class PostgreSQL(Dialect):
         self.execute(f"ANALYZE pg_temp.{self.quote(name)}")
 
     def joining(self) -> None:
-        """Rule the other joins out: keys are expressions, of which the planner has no statistics."""
+        """Rule out the other joins, since the planner has no statistics of key expressions."""
         for way in ("nestloop", "mergejoin"):
             self.execute(f"SET LOCAL enable_{way} = off")
 
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Tell an error by its SQLSTATE."""
+        """Translate an error by SQLSTATE."""
         import adbc_driver_manager
 
         if not isinstance(error, adbc_driver_manager.Error):
@@ -209,19 +209,19 @@ class PostgreSQL(Dialect):
                     f"{cls.title}: no connection; look at host, port, database and user in the address, and "
                     "whether the server is running"
                 )
-        what = _STATES.get(state) or _STATES.get(state[:2])
-        if what is None:
+        problem = _STATES.get(state) or _STATES.get(state[:2])
+        if problem is None:
             code = f" (SQLSTATE {state})" if state.isalnum() else ""
-            what = f"the server refused a statement{code}; nothing was kept"
-        return TableError(f"{cls.title}: {what}")
+            problem = f"the server refused a statement{code}; nothing was kept"
+        return TableError(f"{cls.title}: {problem}")
 
     # --- the catalog -----------------------------------------------------------------------------------
 
     def described(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
-        """Return each column's base type, its kind, the type in words and the type's modifier."""
+        """Return each column's base type, the kind and name of the type, and the type's modifier."""
         if table not in self._known:
             # Domains are read as what they are made of.
-            found = self.fetch(
+            rows = self.fetch(
                 "WITH RECURSIVE c AS (SELECT a.attnum, a.attname::text AS name, a.atttypid AS type, "
                 "a.atttypmod AS mode, 0 AS depth FROM pg_catalog.pg_attribute a "
                 "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "
@@ -233,11 +233,11 @@ class PostgreSQL(Dialect):
                 "FROM c JOIN pg_catalog.pg_type t ON t.oid = c.type ORDER BY c.attnum, c.depth DESC",
                 self.qualified(table),
             )
-            self._known[table] = {row[1]: tuple(row[2:]) for row in found.iter_rows()}
+            self._known[table] = {row[1]: tuple(row[2:]) for row in rows.iter_rows()}
         return self._known[table]
 
     def column(self, c: str, base: str, kind: str, words: str, mode: int) -> Column:
-        """Say how a column of some description is read; see `Dialect.column`."""
+        """Return the reading of a column by the description (see `Dialect.column`)."""
         # Of a domain the new table shall have the type alone, and not the values that it allows.
         stays = f"CAST({c} AS {words})"
         if base in _TEXTS or kind == "e":
@@ -281,7 +281,7 @@ class PostgreSQL(Dialect):
 
 
 class _Cursor:
-    """A cursor of the driver whose waiting ends with a signal; the server's query is cancelled then.
+    """A cursor of the driver whose wait a signal ends, with the server's query cancelled.
 
     The driver waits in compiled code, where Python handles no signal, and in the main thread it takes Ctrl-C
     for itself. So it waits in a thread of its own.
@@ -300,7 +300,7 @@ class _Cursor:
             self._cursor.close()
 
     def wait(self, work: Callable[[Any], T]) -> T:
-        """Do something with the cursor of the driver and wait for the server."""
+        """Run a function of the driver's cursor and wait for the server."""
         if threading.current_thread() is not threading.main_thread():
             return work(self._cursor)
         outcome: Future[T] = Future()
@@ -335,7 +335,7 @@ class _Cursor:
 
 
 def _cancel(waited_for: Any) -> None:
-    """Ask the server to give up, and wait until it was asked, which takes a connection of its own."""
+    """Ask the server to cancel, by another connection, and wait until the request is sent."""
 
     def ask() -> None:
         # A second one at the same time may come back before the first was sent, and then the process ends.

@@ -1,4 +1,4 @@
-"""Snowflake, by its own connector. Its SQL is held against a text; it has not been run against a server."""
+"""Snowflake, by the vendor's connector, with SQL tested as text and never against a server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CODES = {
 
 
 class Snowflake(Dialect):
-    """A session of Snowflake. Its snapshot is a point of time, as of which every query reads."""
+    """A session of Snowflake, with a point of time as the snapshot of every query."""
 
     title: ClassVar[str] = "Snowflake"
     scheme: ClassVar[str] = "snowflake"
@@ -46,7 +46,7 @@ class Snowflake(Dialect):
 
     @classmethod
     def connect(cls, where: str) -> Any:
-        """Connect; further options of an address are a schema, a warehouse, a role and a way to log in."""
+        """Connect, with schema, warehouse, role and login method as options of the address."""
         driver = cls.imported("snowflake.connector", "pyarrow")
         parts, options = cls.parts_of(where), {}
         for name, value in parse_qsl(parts.query):
@@ -64,7 +64,7 @@ class Snowflake(Dialect):
 
     @classmethod
     def text(cls, text: str) -> str:
-        """Write a text as a literal, in which backslashes stand for themselves when doubled."""
+        """Write a text as a literal with doubled backslashes."""
         return super().text(text.replace("\\", "\\\\"))
 
     @classmethod
@@ -73,18 +73,18 @@ class Snowflake(Dialect):
         return f"REGEXP_LIKE({key}, {cls.text(pattern)})"
 
     def source(self, table: Name) -> str:
-        """Read as of the snapshot; a table that is being made is in none."""
-        made = self._staged is not None and self._staged[0] == table
-        return f"{self.qualified(table)}{'' if made else f' AT(TIMESTAMP => {self._at})'} AS t"
+        """Write a table as of the snapshot, except for an unfinished new table."""
+        is_new = self._staged is not None and self._staged[0] == table
+        return f"{self.qualified(table)}{'' if is_new else f' AT(TIMESTAMP => {self._at})'} AS t"
 
     def begin(self) -> None:
-        """Take the time; see `Dialect.begin`."""
+        """Take the current time as the snapshot (see `Dialect.begin`)."""
         self._known = {}
         [(now,)] = self._rows("SELECT TO_VARCHAR(CURRENT_TIMESTAMP(), 'YYYY-MM-DD HH24:MI:SS.FF9 TZHTZM')")
         self._at = f"CAST('{now}' AS TIMESTAMP_TZ)"
 
     def commit(self) -> None:
-        """Give the table that was made its name, in one step."""
+        """Rename the new table into place, in one step."""
         if self._staged is not None:
             private, name, replace = (*map(self.qualified, self._staged[:2]), self._staged[2])
             if replace:
@@ -95,7 +95,7 @@ class Snowflake(Dialect):
         self.rollback()
 
     def rollback(self) -> None:
-        """Drop the tables that were made and uploaded."""
+        """Drop the new and the uploaded tables."""
         staged, self._staged = self._staged, None
         for each in (*([staged[0]] if staged else []), *((name,) for name in self._uploaded)):
             with contextlib.suppress(Exception):
@@ -103,7 +103,7 @@ class Snowflake(Dialect):
         self._uploaded = set()
 
     def interrupt(self) -> None:
-        """Give up the queries of the session, by another one."""
+        """Cancel the queries of the session, by another session."""
         with contextlib.suppress(Exception), self.connect(self._url) as asking, asking.cursor() as cursor:
             cursor.execute(f"SELECT SYSTEM$CANCEL_ALL_QUERIES({int(self._connection.session_id)})")
 
@@ -124,7 +124,7 @@ class Snowflake(Dialect):
             return pl.DataFrame(cursor.fetch_arrow_all(force_return_table=True))
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
-        """Run a query and fetch some rows at a time; one empty batch where there are none."""
+        """Run a query and fetch some rows at a time (no rows: an empty batch)."""
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
             none = True
@@ -140,11 +140,11 @@ class Snowflake(Dialect):
 
     def kind(self, table: Name) -> str | None:
         """Return the kind of object that has a name."""
-        found = self._catalog("tables", "table_type", table)
-        return None if not found else {"BASE TABLE": "table"}.get(found[0][0], str(found[0][0]).lower())
+        rows = self._catalog("tables", "table_type", table)
+        return None if not rows else {"BASE TABLE": "table"}.get(rows[0][0], str(rows[0][0]).lower())
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
-        """Make a temporary table; names of its columns have no quotes in queries."""
+        """Create a temporary table with column names that need no quotes."""
         self._uploaded.add(name)
         listed = ", ".join(f"{column} {kind}" for column, kind in types.items())
         self.execute(f"CREATE OR REPLACE TEMPORARY TABLE {self.quote(name)} ({listed})")
@@ -161,7 +161,7 @@ class Snowflake(Dialect):
     def make(
         self, name: Name, uploads: Mapping[str, Upload], query: str, columns: Sequence[str], *, replace: bool
     ) -> Name:
-        """Make a table of a private name: a statement that makes one is kept at once."""
+        """Create a table under a private name, since DDL commits at once."""
         private = (*name[:-1], f"incrowd_{secrets.token_hex(8)}")
         super().make(private, uploads, query, columns, replace=False)
         self._staged = (private, name, replace)
@@ -169,13 +169,13 @@ class Snowflake(Dialect):
 
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Tell an error by its number."""
+        """Translate an error by number."""
         if not type(error).__module__.startswith("snowflake."):
             return None
         code = getattr(error, "errno", None)
-        shown = f" ({code})" if isinstance(code, int) else ""
-        what = _CODES.get(code or 0) or f"a statement was refused{shown}; nothing was kept"
-        return TableError(f"{cls.title}: {what}")
+        number = f" ({code})" if isinstance(code, int) else ""
+        problem = _CODES.get(code or 0) or f"a statement was refused{number}; nothing was kept"
+        return TableError(f"{cls.title}: {problem}")
 
     def _rows(self, sql: str, *parameters: str | None) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:
@@ -183,7 +183,7 @@ class Snowflake(Dialect):
             return [tuple(row) for row in cursor.fetchall()]
 
     def _catalog(self, view: str, columns: str, table: Name) -> list[tuple[Any, ...]]:
-        """Look a table up; names are compared as they are written."""
+        """Query the catalog about a table, with names compared exactly."""
         *above, name = table
         base = f"{self.quote(above[0])}." if len(above) > 1 else ""
         order = " ORDER BY ordinal_position" if view == "columns" else ""
@@ -195,21 +195,19 @@ class Snowflake(Dialect):
         )
 
     def described(self, table: Name) -> dict[str, tuple[Any, ...]]:
-        """Return each column's type and digits; see `Dialect.described`."""
+        """Return each column's type and digits (see `Dialect.described`)."""
         if table not in self._known:
             kind = self.kind(table)
             if kind not in (None, "table"):
                 raise TableError(
                     f"{self.title}: it is a {kind}, and only tables have snapshots; make one of it"
                 )
-            found = self._catalog(
-                "columns", "column_name, data_type, numeric_precision, numeric_scale", table
-            )
-            self._known[table] = {row[0]: row[1:] for row in found}
+            rows = self._catalog("columns", "column_name, data_type, numeric_precision, numeric_scale", table)
+            self._known[table] = {row[0]: row[1:] for row in rows}
         return self._known[table]
 
     def column(self, c: str, base: str, precision: int | None, scale: int | None) -> Column:
-        """Say how a column of some description is read; see `Dialect.column`."""
+        """Return the reading of a column by the description (see `Dialect.column`)."""
         if base == "TEXT":
             # Whatever collation the column has, texts are compared by their bytes.
             key = f"COLLATE({c}, 'utf8')"
@@ -235,7 +233,7 @@ class Snowflake(Dialect):
             zoned = base != "TIMESTAMP_NTZ"
             utc = f"CONVERT_TIMEZONE('UTC', {c})" if zoned else c
             key, wire = f"CAST({utc} AS TIMESTAMP_NTZ(6))", "TIMESTAMP_NTZ(6)"
-            shown = pl.Datetime("us", "UTC") if zoned else pl.Datetime("us")
-            return Column(base, key, pl.Datetime("us"), wire, plain=key, plain_dtype=shown, stays=c)
+            plain_dtype = pl.Datetime("us", "UTC") if zoned else pl.Datetime("us")
+            return Column(base, key, pl.Datetime("us"), wire, plain=key, plain_dtype=plain_dtype, stays=c)
         # Neither text, number nor date: it may be passed on, but not counted.
         return Column(base, None, plain=c if base == "BINARY" else f"CAST({c} AS VARCHAR)", stays=c)

@@ -34,7 +34,7 @@ _EXACT = 2**53
 
 
 class SQLite(Dialect):
-    """A session of an SQLite file.
+    """A session of an SQLite file, with column types derived from the values.
 
     Columns have no types but their values have, so what a column holds is looked up when it is first read.
     """
@@ -57,20 +57,20 @@ class SQLite(Dialect):
 
     @classmethod
     def connect(cls, where: Path) -> sqlite3.Connection:
-        """Connect to a file; one that is not there shall not be made, and no device is opened."""
+        """Connect to an existing regular file."""
         if not os.path.isfile(where):
             raise TableError(f"{cls.title}: {_CODES['SQLITE_CANTOPEN']}")
         uri = f"{where.absolute().as_uri()}?mode=rw"
         return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def begin(self) -> None:
-        """Begin a transaction; its first read fixes the snapshot."""
+        """Begin a transaction, with the snapshot fixed by a first read."""
         self._known = {}
         self.execute("BEGIN")
         self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
 
     def interrupt(self) -> None:
-        """Give up the query that another thread waits for."""
+        """Cancel the query that another thread waits for."""
         self._connection.interrupt()
 
     def execute(self, sql: str) -> None:
@@ -78,7 +78,7 @@ class SQLite(Dialect):
         self._connection.execute(sql).close()
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
-        """Run a query and fetch some rows at a time; one empty batch where there are none."""
+        """Run a query and fetch some rows at a time (no rows: an empty batch)."""
         cursor = self._connection.execute(sql)
         try:
             names = [entry[0] for entry in cursor.description]
@@ -102,7 +102,7 @@ class SQLite(Dialect):
         return [row[1] for row in listed]
 
     def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
-        """Say how some columns are read: one pass over the rows finds the types of their values."""
+        """Return the readings of some columns, with types found in one pass over the rows."""
         new = [name for name in dict.fromkeys(names) if (table, name) not in self._known]
         # A result has at most two thousand columns.
         for start in range(0, len(new), 250):
@@ -115,15 +115,15 @@ class SQLite(Dialect):
         names = [f"{schema}sqlite_schema"] if schema else ["temp.sqlite_schema", "main.sqlite_schema"]
         for where in names:
             # Names are compared without regard to ASCII case there.
-            found = self._connection.execute(
+            row = self._connection.execute(
                 f"SELECT type FROM {where} WHERE lower(name) = lower(?)", (table[-1],)
             ).fetchone()
-            if found:
-                return str(found[0])
+            if row:
+                return str(row[0])
         return None
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
-        """Make a temporary table with an index over its keys; it stands in a file of its own."""
+        """Create a temporary table with an index over the keys, stored in a separate file."""
         self.drop_uploaded(name)
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE TABLE temp.{self.quote(name)} ({columns})")
@@ -137,7 +137,7 @@ class SQLite(Dialect):
 
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:
-        """Compare with IS, which takes the index."""
+        """Compare with IS, which uses the index."""
         return f"{left} IS {right}"
 
     @classmethod
@@ -147,22 +147,22 @@ class SQLite(Dialect):
 
     @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
-        """Tell an error by its code."""
+        """Translate an error by code."""
         if not isinstance(error, sqlite3.Error):
             return None
         code = str(getattr(error, "sqlite_errorname", None) or "")
-        what = next((meaning for name, meaning in _CODES.items() if code.startswith(name)), None)
+        problem = next((meaning for name, meaning in _CODES.items() if code.startswith(name)), None)
         words = str(error)
-        if what is None and "decode to UTF-8" in words:
-            what = "a text is not written in UTF-8; repair it first"
-        if what is None and "no such table" in words:
-            what = "there is no such table or view"
-        if what is None and "already exists" in words:
-            what = "a table of that name was made meanwhile; nothing was kept"
-        if what is None:
-            shown = f" ({code})" if code.isidentifier() else ""
-            what = f"the database refused a statement{shown}; nothing was kept"
-        return TableError(f"{cls.title}: {what}")
+        if problem is None and "decode to UTF-8" in words:
+            problem = "a text is not written in UTF-8; repair it first"
+        if problem is None and "no such table" in words:
+            problem = "there is no such table or view"
+        if problem is None and "already exists" in words:
+            problem = "a table of that name was made meanwhile; nothing was kept"
+        if problem is None:
+            number = f" ({code})" if code.isidentifier() else ""
+            problem = f"the database refused a statement{number}; nothing was kept"
+        return TableError(f"{cls.title}: {problem}")
 
     def _look(self, table: Name, names: Sequence[str]) -> None:
         kinds = ("integer", "real", "text", "blob")
@@ -172,11 +172,11 @@ class SQLite(Dialect):
             checks += [f"MAX(typeof({c}) = '{kind}')" for kind in kinds]
             checks.append(f"MAX(typeof({c}) = 'integer' AND ({c} > {_EXACT} OR {c} < -{_EXACT}))")
         sql = f"SELECT {', '.join(checks)} FROM {self.qualified(table)} AS t"
-        found = self._connection.execute(sql).fetchone()
+        results = self._connection.execute(sql).fetchone()
         step = len(kinds) + 1
         for place, name in enumerate(names):
-            *has, wide = found[place * step : place * step + step]
-            types = {kind for kind, there in zip(kinds, has, strict=True) if there}
+            *has, wide = results[place * step : place * step + step]
+            types = {kind for kind, occurs in zip(kinds, has, strict=True) if occurs}
             self._known[table, name] = self._column(name, types, wide=bool(wide))
 
     def _column(self, name: str, types: set[str], *, wide: bool) -> Column:

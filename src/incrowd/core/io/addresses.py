@@ -1,4 +1,4 @@
-"""Paths of files, told from addresses, and addresses kept out of messages."""
+"""Paths of files, distinguished from addresses, and messages without passwords."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def file_path(path: str | os.PathLike[str]) -> Path:
         raise TableError("an address is no file; open a database with ic.Database(address).table(name)")
     if "\0" in os.fspath(path):
         raise TableError("a NUL character is no part of a file's name; look at what wrote the path")
-    found = Path(path)
-    if sys.platform == "win32" and _DEVICE.fullmatch(found.name):
-        raise TableError(f"{found}: is the name of a device on Windows; choose another name")
-    return found
+    file = Path(path)
+    if sys.platform == "win32" and _DEVICE.fullmatch(file.name):
+        raise TableError(f"{file}: is the name of a device on Windows; choose another name")
+    return file
 
 
 def require_regular(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The beginning of a file of rows: its encoding, the ends of its lines, and titles above the row of names.
+"""The beginning of a file of rows: the encoding, the line ends, and titles above the row of names.
 
 Programs that export tables write titles, dates and names of groups above the row of names. Some write UTF-16
 without a mark that says so, or end lines with a carriage return alone.
@@ -26,7 +26,7 @@ _FEWEST_NULS = 0.05
 
 
 def utf16_of(start: bytes) -> str | None:
-    r"""Return Python's name of the encoding of a text in UTF-16; None where the text does not look like it.
+    r"""Return Python's name of the UTF-16 encoding of a text, or None if the text is in another encoding.
 
     Examples
     --------
@@ -46,12 +46,12 @@ def utf16_of(start: bytes) -> str | None:
 
 
 def has_lone_returns(start: bytes) -> bool:
-    """Say whether the lines of a text end with a carriage return alone, as those of old Macs do."""
+    """Say whether the lines of a text end with a carriage return alone, as on old Macs."""
     return b"\r" in start and b"\n" not in start
 
 
 def line_of_names(start: bytes, delimiter: str | None, delimiters: str) -> int:
-    """Return the number of the line of a CSV that names the columns, from 1; 1 where it is not clear.
+    """Return the number from 1 of the CSV line that names the columns (unclear: 1).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def line_of_names(start: bytes, delimiter: str | None, delimiters: str) -> int:
     text = start[:_HEAD_BYTES].decode("utf-8", "ignore")
     best, most = 1, 1
     for mark in [delimiter[0]] if delimiter else delimiters:
-        numbers, rows = _records(text, mark, whole=len(start) < _HEAD_BYTES)
+        numbers, rows = _records(text, mark, complete=len(start) < _HEAD_BYTES)
         if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 and 2 * _filled(rows[0]) > len(rows[0]):
             return 1
         place = place_of_names(rows)
@@ -73,7 +73,7 @@ def line_of_names(start: bytes, delimiter: str | None, delimiters: str) -> int:
 
 
 def place_of_names(rows: Sequence[Sequence[str]]) -> int:
-    """Return the place of the row of names below titles, from 0; 0 where it is not clear.
+    """Return the position from 0 of the row of names below titles (unclear: 0).
 
     It is the first row whose cells are all filled with different words, as many as most rows have cells. All
     rows above have at most half of them filled, and below it a column has nothing but numbers or dates.
@@ -93,7 +93,7 @@ def place_of_names(rows: Sequence[Sequence[str]]) -> int:
 
 
 def header_row_setting() -> str:
-    """Return how a caller says which row names the columns."""
+    """Return the setting by which a caller chooses the row of names."""
     return setting("CsvFormat(header_row=...)", "--header-row")
 
 
@@ -124,8 +124,8 @@ def bytes_of_lines(data: bytes, lines: int, path: Path) -> int:
     return end
 
 
-def _records(text: str, mark: str, *, whole: bool) -> tuple[list[int], list[list[str]]]:
-    """Return the first records of a text that are not blank, and the numbers of their first lines."""
+def _records(text: str, mark: str, *, complete: bool) -> tuple[list[int], list[list[str]]]:
+    """Return the first non-blank records of a text, and the line number of each."""
     numbers: list[int] = []
     rows: list[list[str]] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
@@ -141,7 +141,7 @@ def _records(text: str, mark: str, *, whole: bool) -> tuple[list[int], list[list
     except csv.Error:
         return [], [[]]
     # The last one may be cut off.
-    cut = len(rows) > HEAD_ROWS or not whole
+    cut = len(rows) > HEAD_ROWS or not complete
     return (numbers[:-1], rows[:-1] or [[]]) if cut else (numbers, rows or [[]])
 
 
@@ -154,7 +154,7 @@ def _filled(row: Sequence[str]) -> int:
 
 
 def _stands_above_digits(width: int, below: Sequence[Sequence[str]]) -> bool:
-    """Say whether a column of some rows has values, and all of them are numbers or dates."""
+    """Say whether a column of some rows has values, all of which are numbers or dates."""
     rows = [row for row in below if len(row) == width]
     for place in range(width):
         cells = [row[place] for row in rows if not is_no_answer(row[place])]

@@ -1,4 +1,4 @@
-"""Rows of a lazy frame that stop coming when the job is cancelled: Polars itself cannot be told to stop."""
+"""Lazy frames that end when the job is cancelled, which Polars itself does not support."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from incrowd.core.progress import Cancelled, current
 
 
 def passing(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the same rows, which end with `Cancelled` when the job of this thread is cancelled.
+    """Return the same rows, ended by `Cancelled` when the job of this thread is cancelled.
 
     For a plan that is run at once: it knows the job. All columns of the frame are read, so choose them first.
     """

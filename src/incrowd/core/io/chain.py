@@ -36,7 +36,7 @@ _TEXT = len(_START) + 64 + 2
 
 
 class Content(NamedTuple):
-    """The records of a chain, the number of its lines, the last digest, and the bytes of all lines."""
+    """Records of a chain, with the number of lines, the last digest and the size in bytes."""
 
     records: list[Record]
     lines: int
@@ -46,7 +46,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """A chained file; its head and its lock stand beside it.
+    """A chained file with a head and a lock file beside it.
 
     The lock file is never removed. Else one who waits for it would lock a file that has no name any more.
     """
@@ -60,37 +60,39 @@ class Chain:
         return cls(path)
 
     def read(self) -> Content:
-        """Read and check all lines; `TableError` if one was changed, lost or moved."""
-        with self.adding() as (found, _):
-            return found
+        """Read and check all lines, and raise `TableError` for a changed, lost or moved line."""
+        with self.adding() as (content, _):
+            return content
 
     @contextmanager
     def adding(self) -> Iterator[tuple[Content, Callable[[Record], None]]]:
-        """Lock the file; give its content, and a function to add a record, taken back if the block fails."""
+        """Lock the file and yield the content with a function that adds a record, undone if the block
+        fails.
+        """
         with file_errors(self.path):
             lock = open(self.path.with_suffix(".lock"), "ab", opener=_private)  # noqa: SIM115
         with lock:
             with file_errors(self.path):
                 lock_descriptor(lock.fileno())
-                found = self._read()
+                content = self._read()
             try:
-                yield found, lambda record: self._put(found, record)
+                yield content, lambda record: self._put(content, record)
             except BaseException:
                 with publishing() as block:
                     block.hold()
                     # The record of what is published stays.
                     if not block.placed:
                         with file_errors(self.path):
-                            self._cut(found.lines, found.digest, found.size)
+                            self._cut(content.lines, content.digest, content.size)
                 raise
 
     def take_back(self, mark: str) -> None:
-        """Take the last record back if it has a mark, since its files were never published."""
-        with self.adding() as (found, _):
-            if found.records and found.records[-1].get("mark") == mark:
-                last = self.path.read_bytes()[: found.size].splitlines(keepends=True)[-1]
+        """Remove the last record if it has a mark, because the files of that record were never published."""
+        with self.adding() as (content, _):
+            if content.records and content.records[-1].get("mark") == mark:
+                last = self.path.read_bytes()[: content.size].splitlines(keepends=True)[-1]
                 self._cut(
-                    found.lines - 1, json.loads(b"{" + last[_TEXT:])["previous"], found.size - len(last)
+                    content.lines - 1, json.loads(b"{" + last[_TEXT:])["previous"], content.size - len(last)
                 )
 
     def _cut(self, lines: int, digest: str, size: int) -> None:
@@ -105,40 +107,40 @@ class Chain:
         digests, records = [""], []
         for number, line in enumerate(lines, 1):
             text = b"{" + line[_TEXT:]
-            digest, whole = _digested(text)
-            if line != whole:
+            digest, expected = _digested(text)
+            if line != expected:
                 raise self._broken(number, "was changed")
             try:
                 entry = json.loads(text)
-                place, record = (entry["number"], entry["previous"]), entry["record"]
+                position, record = (entry["number"], entry["previous"]), entry["record"]
             except (ValueError, TypeError, LookupError, RecursionError):
                 raise self._broken(number, "is not what incrowd writes") from None
-            if place != (number, digests[-1]):
+            if position != (number, digests[-1]):
                 raise self._broken(number, "does not follow the line before: lines were moved, added or lost")
             if not isinstance(record, dict):
                 raise self._broken(number, "has no record")
             digests.append(digest)
             records.append(record)
-        known = re.fullmatch(rb"(\d{1,18}) ([0-9a-f]{64})\n", head)
-        last = int(known[1]) if known else 0
+        match = re.fullmatch(rb"(\d{1,18}) ([0-9a-f]{64})\n", head)
+        last = int(match[1]) if match else 0
         if len(lines) < last:
             raise self._broken(len(lines) + 1, f"is lost, with all up to line {last:,}")
         # One line more: a process was killed before it wrote the head.
-        if known is None or len(lines) > last + 1 or digests[last] != known[2].decode():
+        if match is None or len(lines) > last + 1 or digests[last] != match[2].decode():
             raise self._broken(len(lines), f"does not end the chain as {self.path.stem}.head says")
         if not _FORMAT.items() <= records[0].items():
             raise self._broken(1, "is not that of a chain that this version reads")
         return Content(records[1:], len(lines), digests[-1], len(content) - len(torn))
 
-    def _broken(self, number: int, what: str) -> TableError:
-        return TableError(f"{self.path}: line {number:,} {what}; put all files of it back from a copy")
+    def _broken(self, number: int, problem: str) -> TableError:
+        return TableError(f"{self.path}: line {number:,} {problem}; put all files of it back from a copy")
 
-    def _put(self, found: Content, record: Record) -> None:
-        """Write a line behind the lines that were found, and then the head."""
-        entry = {"number": found.lines + 1, "previous": found.digest, "record": record}
+    def _put(self, content: Content, record: Record) -> None:
+        """Write a line after the last line, and then the head."""
+        entry = {"number": content.lines + 1, "previous": content.digest, "record": record}
         digest, line = _digested(json.dumps(entry, sort_keys=True, separators=(",", ":")).encode())
-        write_private(self.path, line + b"\n", found.size)
-        self._put_head(found.lines + 1, digest)
+        write_private(self.path, line + b"\n", content.size)
+        self._put_head(content.lines + 1, digest)
 
     def _put_head(self, lines: int, digest: str) -> None:
         new = self.path.with_suffix(".new")
@@ -155,7 +157,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def write_private(path: Path, content: bytes, behind: int = 0) -> None:
-    """Keep the first bytes of a private file, write the content after them, and sync the file to disk."""
+    """Keep the first `behind` bytes of a private file, append the content, and sync the file to disk."""
     with file_errors(path), open(path, "ab", opener=_private) as file:
         file.truncate(behind)
         file.write(content)
@@ -164,7 +166,7 @@ def write_private(path: Path, content: bytes, behind: int = 0) -> None:
 
 
 def read_chained(path: Path) -> bytes:
-    """Read a whole file of a chain; `TableError` if that fails."""
+    """Read a file of a chain, or raise `TableError`."""
     with file_errors(path):
         return read_bytes(path)
 
@@ -174,7 +176,7 @@ def _head(lines: int, digest: str) -> bytes:
 
 
 def _digested(text: bytes) -> tuple[str, bytes]:
-    """Return the digest of the text of a line, and the line with it in front."""
+    """Return the digest of a line's text, and the line that starts with the digest."""
     digest = hashlib.sha256(text).hexdigest()
     return digest, _START + digest.encode() + b'",' + text[1:]
 

@@ -1,4 +1,4 @@
-"""Columns by their names, letter by letter.
+"""Columns addressed by the exact name, never by a pattern.
 
 Polars takes a text such as ``^name$`` or ``*`` for a pattern of names. So columns that users name are
 addressed by these functions alone. A series often looks itself up by its name. So a series of a user's column
@@ -20,7 +20,7 @@ _SHOWN = 20
 
 
 class FrameNames(list[str]):
-    """The names of a frame that the caller made; those of a file may be a person's row."""
+    """Column names of a caller's frame, as opposed to names read from a file, which may be a person's row."""
 
 
 def address(name: str) -> str:
@@ -51,7 +51,7 @@ _TURN = 2654435761
 
 
 def spread_rows(place: pl.Expr, share: float) -> pl.Expr:
-    """Choose a share of the rows by their places, the same ones each time.
+    """Choose a share of the rows by position, the same rows each time.
 
     Rows of a rhythm, as husband and wife in turn, are chosen alike. The verifier has the same formula.
 
@@ -64,15 +64,15 @@ def spread_rows(place: pl.Expr, share: float) -> pl.Expr:
     return place.cast(pl.Int64) * _TURN % 2**32 < int(min(share, 1.0) * 2**32)
 
 
-def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str | None:
-    """Say which columns have one name, by their places; by the name where it is among the `known` ones."""
+def repeated_columns(columns: Sequence[str], user_names: Container[str] = ()) -> str | None:
+    """Describe columns that share a name by position, and by name only if among `user_names`."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(columns, 1):
         places.setdefault(name, []).append(place)
-    for name, found in places.items():
-        if len(found) > 1:
-            what = f"named {name!r}" if name in known else "of one name"
-            listed = ", ".join(map(str, found[:_SHOWN]))
+    for name, positions in places.items():
+        if len(positions) > 1:
+            what = f"named {name!r}" if name in user_names else "of one name"
+            listed = ", ".join(map(str, positions[:_SHOWN]))
             return (
                 f"several columns {what} (columns {listed}); rename them, and if the first line of a file is "
                 f"a row and no header, name the columns ({setting('CsvFormat(names=...)', '--names')})"

@@ -1,4 +1,4 @@
-"""A first record that is no record but a second row of names, or one of units such as ``years,,EUR``.
+"""Detection of a second header: a first record of names or of units such as ``years,,EUR``.
 
 Read as a record, it would make a column of numbers one of texts, and stand in the release as a person. A
 record is only taken for such a row if hardly any person has one like it: see `has_double_header`.
@@ -30,7 +30,7 @@ _HEAD = 1000
 
 @dataclass(frozen=True)
 class _Below:
-    """A column below its first record, whose text may stand there `again`; `digits` are numbers and dates."""
+    """Values of a column below the first record: whether the word occurs `again`, and all are `digits`."""
 
     values: int
     various: bool
@@ -39,7 +39,7 @@ class _Below:
 
 
 def refuse_double_header(
-    table: pl.DataFrame | pl.LazyFrame, place: str, *, row: str = "the second line", named: bool = False
+    table: pl.DataFrame | pl.LazyFrame, place: str, *, row: str = "the second line", headerless: bool = False
 ) -> None:
     """Refuse a table whose first record looks like a second row of names.
 
@@ -51,7 +51,7 @@ def refuse_double_header(
         What the table is called.
     row
         What its first record is called.
-    named
+    headerless
         Whether the caller named the columns, so that the first record is the first line.
 
     Raises
@@ -60,8 +60,8 @@ def refuse_double_header(
     """
     if not has_double_header(table):
         return
-    row, again = ("the first line", "a row of names") if named else (row, "a second row of names")
-    leave = f"leave {setting('CsvFormat(names=...)', '--names')} out and " if named else ""
+    row, again = ("the first line", "a row of names") if headerless else (row, "a second row of names")
+    leave = f"leave {setting('CsvFormat(names=...)', '--names')} out and " if headerless else ""
     raise TableError(
         f"{place}: {row} looks like {again}, since it has texts alone, above numbers or other texts; {leave}"
         "keep one row of names (or move it down, if it is a row of values)"
@@ -69,7 +69,7 @@ def refuse_double_header(
 
 
 def has_double_header(table: pl.DataFrame | pl.LazyFrame) -> bool:
-    """Say whether the first record looks like a second row of names, or one of units.
+    """Say whether the first record looks like a second row of names or a row of units.
 
     It has to be made of words, each of which is found nowhere else in its column. A word is a text that is
     neither a number nor an answer such as ``unknown``. Also one of these has to be so:
@@ -101,7 +101,7 @@ def has_double_header(table: pl.DataFrame | pl.LazyFrame) -> bool:
 
 
 def _words(table: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
-    """Return the words of the first record by their columns; none where it has something else."""
+    """Return the words of the first record by column, or none where a cell is no word."""
     first = table.lazy().head(1).collect()
     if not first.height:
         return {}
@@ -119,31 +119,31 @@ def is_no_answer(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Say whether a text that is not empty may name a column: it has a letter or a unit, no digit first."""
-    written = text.strip()
-    return not written[0].isdigit() and any(mark.isalpha() or mark in _UNITS for mark in written)
+    """Say whether a non-empty text may name a column: a letter or a unit, and no leading digit."""
+    stripped = text.strip()
+    return not stripped[0].isdigit() and any(mark.isalpha() or mark in _UNITS for mark in stripped)
 
 
 def _below(rows: pl.LazyFrame, words: Mapping[str, str]) -> dict[str, _Below]:
-    """Look at the cells of columns below the first record."""
-    asked: list[pl.Expr] = []
+    """Summarize the cells of columns below the first record."""
+    aggregates: list[pl.Expr] = []
     for number, (name, word) in enumerate(words.items()):
         cells = column_named(name)
         no_answer = cells.str.strip_chars().str.to_lowercase().is_in(sorted(_NO_ANSWER))
         values = cells.filter(no_answer.not_())
-        asked += [
+        aggregates += [
             values.len().alias(f"values{number}"),
             (values.min() != values.max()).fill_null(value=False).alias(f"various{number}"),
             values.str.contains(DIGITS).all().alias(f"digits{number}"),
             (values == word).any().alias(f"again{number}"),
         ]
     texts = rows.slice(1).select(column_named(name).cast(pl.String) for name in words)
-    found = passing(texts).select(asked).collect(engine="streaming").row(0)
-    return {name: _Below(*found[4 * place : 4 * place + 4]) for place, name in enumerate(words)}
+    results = passing(texts).select(aggregates).collect(engine="streaming").row(0)
+    return {name: _Below(*results[4 * place : 4 * place + 4]) for place, name in enumerate(words)}
 
 
 def _suspicious(words: Mapping[str, str], below: Mapping[str, _Below], width: int, *, enough: int) -> bool:
-    """Judge words by the cells below them.
+    """Say whether words stand above cells that make a second header likely.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Random numbers of rows, which follow from a row's place and a key that is kept nowhere."""
+"""Random numbers of rows, derived from the row's position and a secret key that is not stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BLOCK = 4
 
 
 class Draws:
-    """A random number of 64 bits for every row, however the rows come: all at once or in pieces.
+    """Random 64-bit numbers by row, the same whether rows come all at once or in pieces.
 
     Examples
     --------
@@ -22,26 +22,26 @@ class Draws:
 
     def __init__(self) -> None:
         self._key = secrets.randbits(128)
-        self._kept: tuple[Draws, NDArray[np.int64]] | None = None
+        self._base: tuple[Draws, NDArray[np.int64]] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
     def renewed(self, places: NDArray[np.int64] | None) -> Draws:
-        """Return other random numbers: for the rows at some places, in order, or for all rows."""
-        made = Draws()
-        made._kept = None if places is None else (self, places)
-        return made
+        """Return draws with new numbers for the rows at some positions, in order, or for all rows."""
+        draws = Draws()
+        draws._base = None if places is None else (self, places)
+        return draws
 
     def numbers(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the random numbers of the rows from `start` to before `stop`: uint64[stop - start]."""
         first = start // _BLOCK
-        made = np.random.Philox(key=self._key, counter=first).random_raw(stop - first * _BLOCK)
-        found: NDArray[np.uint64] = np.asarray(made, np.uint64)[start - first * _BLOCK :]
-        if self._kept is None:
-            return found
-        before, places = self._kept
-        here = places[slice(*np.searchsorted(places, (start, stop)))] - start
-        kept = before.numbers(start, stop)
-        kept[here] = found[here]
-        return kept
+        raw = np.random.Philox(key=self._key, counter=first).random_raw(stop - first * _BLOCK)
+        fresh: NDArray[np.uint64] = np.asarray(raw, np.uint64)[start - first * _BLOCK :]
+        if self._base is None:
+            return fresh
+        before, places = self._base
+        indices = places[slice(*np.searchsorted(places, (start, stop)))] - start
+        numbers = before.numbers(start, stop)
+        numbers[indices] = fresh[indices]
+        return numbers

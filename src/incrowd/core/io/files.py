@@ -1,4 +1,4 @@
-"""Table files, read whole and written all or nothing: CSV, Parquet, and other kinds."""
+"""Table files, read into memory and written all or nothing: CSV, Parquet and other kinds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NO_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_esc
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How a CSV is written.
+    """Format of a CSV.
 
     Attributes
     ----------
@@ -101,23 +101,23 @@ class CsvFormat:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels of the columns by their names; only files of SPSS, Stata and SAS have some."""
+        """Labels of the columns by name, for files of SPSS, Stata and SAS."""
         columns = {} if self.kept is None else self.kept.columns
-        found = {name: getattr(column, "label", None) for name, column in columns.items()}
-        return {name: label for name, label in found.items() if label}
+        by_column = {name: getattr(column, "label", None) for name, column in columns.items()}
+        return {name: label for name, label in by_column.items() if label}
 
     @property
     def missing_codes(self) -> dict[str, list[str]]:
-        """Cells of missing codes by the names of columns; only files of SPSS, Stata and SAS have some."""
+        """Cells of missing codes by column name, for files of SPSS, Stata and SAS."""
         columns = {} if self.kept is None else self.kept.columns
-        found: dict[str, list[str]] = {
+        by_column: dict[str, list[str]] = {
             name: getattr(column, "missing_texts", list)() for name, column in columns.items()
         }
-        return {name: codes for name, codes in found.items() if codes}
+        return {name: codes for name, codes in by_column.items() if codes}
 
 
 def has_parquet_ends(start: bytes, end: bytes, size: int) -> bool:
-    """Say whether a file is Parquet by its first 4 and last 8 bytes: marks at both ends, and a footer inside.
+    """Say whether a file is Parquet, by the marks at both ends and the footer size.
 
     A CSV may begin with the same four letters.
     """
@@ -126,7 +126,7 @@ def has_parquet_ends(start: bytes, end: bytes, size: int) -> bool:
 
 
 def _writes_text(encoding: str) -> bool:
-    """Say whether Python knows an encoding, and it is one in which a file is read and written."""
+    """Say whether Python knows an encoding that files are read and written in."""
     try:
         codec = codecs.lookup(encoding)
         # Others turn bytes into bytes, need the text whole, or read escapes as what they stand for.
@@ -136,7 +136,7 @@ def _writes_text(encoding: str) -> bool:
 
 
 def escaping(csv_format: CsvFormat | None, escaped: bool) -> CsvFormat:
-    """Return a format in which formulas are escaped, or are not."""
+    """Return a format with formulas escaped or not."""
     return replace(csv_format or CsvFormat(), escaped=escaped)
 
 
@@ -148,7 +148,7 @@ def is_parquet(path: Path) -> bool:
 def read_table(
     path: str | os.PathLike[str], csv_format: CsvFormat | None = None, *, written: bool = False
 ) -> tuple[pl.DataFrame, CsvFormat]:
-    """Read a CSV (also gzipped), a Parquet file, or one of another kind.
+    """Read a CSV (also gzipped), a Parquet file, or a file of another kind.
 
     All values of a CSV stay text exactly as written; an empty field without quotes is missing.
 
@@ -173,9 +173,9 @@ def read_table(
     kind = kind_of(path)
     if kind is not None:
         row = 1 if written else csv_format.header_row
-        table, kept = read_kind(kind, path, csv_format.sheet, row)
+        table, metadata = read_kind(kind, path, csv_format.sheet, row)
         # What else is read in the same way is a file of its own, with sheets of its own.
-        used = replace(csv_format, kept=kept, sheet=None, header_row=None)
+        used = replace(csv_format, kept=metadata, sheet=None, header_row=None)
         return note_names_of_line(table) if kind.sheets else table, used
     refuse_sheet(path, csv_format.sheet)
     try:
@@ -195,13 +195,13 @@ def read_table(
             data = gzip.decompress(data)
     table, used = _read_csv(data, path, csv_format, written=written)
     if not written:
-        refuse_double_header(table, str(path), named=bool(used.names))
+        refuse_double_header(table, str(path), headerless=bool(used.names))
     return table if used.names else note_names_of_line(table), used
 
 
 @contextmanager
 def unzipping(path: Path) -> Iterator[None]:
-    """Say which file is damaged where it cannot be unzipped."""
+    """Raise with the file's name where unzipping fails."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -212,20 +212,22 @@ _READ: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
 
 
 def note_names_of_line(table: pl.DataFrame) -> pl.DataFrame:
-    """Note that the names of a table come from a line of a file; return the table."""
+    """Record that the names of a table come from a line of a file, and return the table."""
     _READ[id(table)] = table
     return table
 
 
 def was_read(table: Any) -> bool:
-    """Say whether the names of a table were taken from a line, so that they may be a row."""
+    """Say whether the names of a table come from a line of a file, and so may be a person's row."""
     return _READ.get(id(table)) is table
 
 
-def _read_csv(data: bytes, path: Path, asked: CsvFormat, *, written: bool) -> tuple[pl.DataFrame, CsvFormat]:
+def _read_csv(
+    data: bytes, path: Path, csv_format: CsvFormat, *, written: bool
+) -> tuple[pl.DataFrame, CsvFormat]:
     from incrowd.core.kernels.lines import without_blank_lines
 
-    data = _as_utf8(data, path, asked.encoding)
+    data = _as_utf8(data, path, csv_format.encoding)
     if has_lone_returns(data[: 1 << 20]):
         data = data.replace(b"\r", b"\n")
     # Neither of these copies the file.
@@ -233,16 +235,16 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat, *, written: bool) -> tu
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
         raise no_text(path)
-    line = 1 if written else header_line(data[: 1 << 20], path, asked)
+    line = 1 if written else header_line(data[: 1 << 20], path, csv_format)
     data = data[bytes_of_lines(data, line - 1, path) :]
     content = np.frombuffer(data, np.uint8)
-    used, names, expected, blank = checked_csv(content, path, asked, above=line - 1)
+    used, names, expected, blank = checked_csv(content, path, csv_format, above=line - 1)
     mark = (used.delimiter or ",")[0]
     fields = len(names)
     if fields > 1 and blank:
-        kept = np.empty(len(data), np.uint8)
-        length = without_blank_lines(np.frombuffer(data, np.uint8), mark, kept)
-        data = kept[:length].tobytes()
+        buffer = np.empty(len(data), np.uint8)
+        length = without_blank_lines(np.frombuffer(data, np.uint8), mark, buffer)
+        data = buffer[:length].tobytes()
     try:
         table = pl.read_csv(
             data,
@@ -264,18 +266,18 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat, *, written: bool) -> tu
     return (unescape(table) if used.escaped else table), used
 
 
-def header_line(start: bytes, path: Path, asked: CsvFormat) -> int:
-    """Return the line that names the columns, as asked for or found below titles, which is said."""
-    if asked.header_row is not None:
-        return asked.header_row
-    line = 1 if asked.names else line_of_names(start, asked.delimiter, DELIMITERS)
+def header_line(start: bytes, path: Path, csv_format: CsvFormat) -> int:
+    """Return the line that names the columns: as requested, or found below titles with a warning."""
+    if csv_format.header_row is not None:
+        return csv_format.header_row
+    line = 1 if csv_format.names else line_of_names(start, csv_format.delimiter, DELIMITERS)
     if line > 1:
         say_row_of_names(str(path), "line", line)
     return line
 
 
 def checked_csv(
-    content: NDArray[np.uint8], path: Path, asked: CsvFormat, *, above: int = 0
+    content: NDArray[np.uint8], path: Path, csv_format: CsvFormat, *, above: int = 0
 ) -> tuple[CsvFormat, list[str], int, int]:
     """Check the shape of a CSV, since parsers fill short lines up without a word.
 
@@ -303,45 +305,45 @@ def checked_csv(
     """
     from incrowd.core.kernels.lines import scan
 
-    delimiter = asked.delimiter or _sniff(content)
+    delimiter = csv_format.delimiter or _sniff(content)
     mark = delimiter[0]
-    fields, records, line, found, blank = scan(content, mark)
+    fields, records, line, width, blank = scan(content, mark)
     titles = f"; below titles, say which line names the columns ({header_row_setting()})"
     if not records and not line:
         raise TableError(f"{path}: the file is empty")
-    if found == -1:
+    if width == -1:
         raise TableError(f"{path}, line {line + above}: a quote is opened here and never closed")
     if line:
-        row = titles if line <= HEAD_ROWS and found > fields and not asked.names else ""
+        row = titles if line <= HEAD_ROWS and width > fields and not csv_format.names else ""
         first = f"line {above + 1}" if above else "the first line"
         raise TableError(
-            f"{path}, line {line + above}: {found} fields where {first} has {fields}; "
+            f"{path}, line {line + above}: {width} fields where {first} has {fields}; "
             f"mend the line, or name the delimiter if it is not {mark!r}{row}"
         )
     start = content[:_HEADER].tobytes()
-    if len(content) > _HEADER and not asked.names and b"\n" not in start:
+    if len(content) > _HEADER and not csv_format.names and b"\n" not in start:
         raise TableError(
             f"{path}: the first line has more than {_HEADER >> 20} MiB and {fields:,} fields; look whether "
             "its lines end as lines do"
         )
     try:
-        names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
+        names = list(csv_format.names) or _header(start, mark, trim=len(delimiter) > 1)
     except csv.Error as error:
         raise TableError(f"{path}: the header cannot be read as CSV ({error})") from None
     if len(names) != fields:
         raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
-    if repeated := repeated_columns(names, asked.names):
+    if repeated := repeated_columns(names, csv_format.names):
         raise TableError(f"{path}: {repeated}{titles if names.count('') > 1 else ''}")
     if fields == 1:
         # A blank line is a missing value where there is one column, but not above the header.
         above = len(re.match(rb"(?:\r?\n)*", start)[0].splitlines())  # type: ignore[index]
-        records += blank - (0 if asked.names else above)
-    if not asked.names and records < 2:
+        records += blank - (0 if csv_format.names else above)
+    if not csv_format.names and records < 2:
         raise TableError(f"{path}: the table has no rows below its header")
     return (
-        CsvFormat(delimiter, asked.encoding, asked.names, asked.escaped),
+        CsvFormat(delimiter, csv_format.encoding, csv_format.names, csv_format.escaped),
         names,
-        records - (0 if asked.names else 1),
+        records - (0 if csv_format.names else 1),
         blank,
     )
 
@@ -356,8 +358,8 @@ def no_text(path: Path) -> EncodingError:
 
 def naming_of_encoding() -> str:
     """Say how an encoding is named."""
-    named = setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
-    return f"name the encoding, e.g. with {named}; Chinese texts may be in big5 or gb18030"
+    option = setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
+    return f"name the encoding, e.g. with {option}; Chinese texts may be in big5 or gb18030"
 
 
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
@@ -384,7 +386,7 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def _sniff(content: Any) -> str:
-    """Choose the delimiter under which the first records agree on the most fields."""
+    """Choose the delimiter with the most fields among those that the first records agree on."""
     from incrowd.core.kernels.lines import scan
 
     best, most = ",", 1
@@ -424,7 +426,7 @@ def null_text(columns: int) -> str:
 
 
 def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
-    """Refuse to write a CSV under another format's name, or columns that have no text of their own there.
+    """Raise for a file name of another format, or for column types that a CSV cannot hold.
 
     Raises
     ------
@@ -435,7 +437,7 @@ def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
 
 
 def nul_in(target: Path) -> TableError:
-    """Return the error that says that a CSV has no place for the character NUL."""
+    """Return the error for the character NUL in a value of a CSV."""
     return TableError(
         f"{target}: a value has the character NUL, which a CSV cannot hold; write .parquet, or leave the "
         "column out"
@@ -461,9 +463,9 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     mark = (csv_format.delimiter or ",")[0]
     if csv_format.escaped:
         table = escape(table)
-    written = io.BytesIO()
-    table.write_csv(written, separator=mark, null_value=null_text(table.width), quote_style="necessary")
-    data = written.getvalue()
+    buffer = io.BytesIO()
+    table.write_csv(buffer, separator=mark, null_value=null_text(table.width), quote_style="necessary")
+    data = buffer.getvalue()
     if b"\0" in data:
         raise nul_in(target)
     if not _is_utf8(csv_format.encoding):
@@ -481,7 +483,7 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
 def write_file(
     table: pl.DataFrame, target: str | os.PathLike[str], csv_format: CsvFormat, *, force: bool = False
 ) -> None:
-    """Write a table to a file, all or nothing; see `write_table` and `incrowd.core.io.targets.writing`."""
+    """Write a table to a file, all or nothing (see `write_table`, `incrowd.core.io.targets.writing`)."""
     with writing(target, force=force) as place:
         write_table(table, place, Path(target), csv_format)
 
@@ -495,7 +497,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def escape(table: Frame) -> Frame:
-    """Put ``'`` before texts that begin as formulas do and are no plain numbers."""
+    """Put ``'`` before texts that begin as formulas do and are not plain numbers."""
     columns = []
     for name, kind in table.lazy().collect_schema().items():
         if isinstance(kind, pl.String | pl.Categorical | pl.Enum):

@@ -1,4 +1,4 @@
-"""Files of other programs, which are told by name or by their first bytes, and are no CSV.
+"""Formats of other programs, recognized by name or by the first bytes.
 
 Some are read and written all the same: see `incrowd.core.io.kinds`.
 """
@@ -61,7 +61,7 @@ LONGEST_SIGNATURE = max(len(mark) for mark, _ in (*_SIGNATURES, *_KINDS))
 
 
 def refuse_content(path: Path, start: bytes) -> None:
-    """Refuse to read a file as a CSV whose first bytes are those of another format.
+    """Raise for a supposed CSV whose first bytes are those of another format.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def refuse_content(path: Path, start: bytes) -> None:
 
 
 def refuse_other_format(target: Path) -> None:
-    """Refuse to write a CSV under the name of another format, or under a name that says nothing of it.
+    """Raise for a CSV named with the ending of another format or with no known ending.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Making frames of the kind that came in, without anything of the input that should not leave.
+"""Frames of the same kind as the input, without any trace of the input that should not leave.
 
 A column that was filtered, sliced or suppressed often keeps its old buffers. They hold texts of removed rows,
 values beneath a missing one, and categories that no longer occur. Whoever writes or pickles such a column
@@ -37,7 +37,7 @@ def without_negative_zero(series: pl.Series) -> pl.Series:
 def column_like(
     frame: nw.DataFrame[Any], name: str, codes: NDArray[np.integer], labels: pl.Series
 ) -> nw.Series[Any]:
-    """Make a text column of a frame's kind: ``labels[codes]``; no label may be one that no row has."""
+    """Create a text column of a frame's kind, ``labels[codes]``, where each label has to occur."""
     texts = labels.gather(codes).alias(name)
     if frame.implementation.is_polars():
         return nw.from_native(texts, series_only=True)
@@ -50,46 +50,46 @@ def column_like(
 
 
 def with_columns(frame: nw.DataFrame[Any], columns: Mapping[str, pl.Series]) -> Any:
-    """Return a native frame of the same kind in which some columns are others."""
+    """Return a native frame of the same kind with some columns replaced."""
     native: Any = frame.to_native()
     if frame.implementation.is_polars():
-        made: pl.DataFrame = native.clone()
+        clone: pl.DataFrame = native.clone()
         for name, series in columns.items():
-            made.replace_column(made.columns.index(name), series.alias(name))
-        return made
+            clone.replace_column(clone.columns.index(name), series.alias(name))
+        return clone
     if frame.implementation.is_pyarrow():
         for name, series in columns.items():
             place = native.column_names.index(name)
             native = native.set_column(place, name, nameless(series).to_arrow())
         return native
-    shown = native.copy(deep=False)
+    copy = native.copy(deep=False)
     for name, series in columns.items():
         # An array and no series: an index would put rows elsewhere.
-        shown[name] = _pandas_like(nameless(series), native[name].dtype)
-    return shown
+        copy[name] = _pandas_like(nameless(series), native[name].dtype)
+    return copy
 
 
-def _pandas_like(series: pl.Series, came: Any) -> Any:
-    """Return an array of pandas for a column, of the type that it came in where that holds the values."""
-    made = series.to_arrow().to_pandas()
+def _pandas_like(series: pl.Series, dtype: Any) -> Any:
+    """Convert a column to a pandas array, of the type before where that type holds the values."""
+    values = series.to_arrow().to_pandas()
     types = pd.api.types
     # Texts stay texts, where 007 would become a number, and have no categories, which were raw values.
-    if made.dtype == came or isinstance(came, pd.CategoricalDtype):
-        return made.array
-    if series.dtype == pl.String and types.is_numeric_dtype(came):
-        return made.array
-    if types.is_integer_dtype(came):
+    if values.dtype == dtype or isinstance(dtype, pd.CategoricalDtype):
+        return values.array
+    if series.dtype == pl.String and types.is_numeric_dtype(dtype):
+        return values.array
+    if types.is_integer_dtype(dtype):
         # Fewer bits would cut numbers off without a word.
-        wide = "int64[pyarrow]" if isinstance(came, pd.ArrowDtype) else "Int64"
-        return pd.array(made, dtype=wide) if types.is_extension_array_dtype(came) else made.array
+        wide = "int64[pyarrow]" if isinstance(dtype, pd.ArrowDtype) else "Int64"
+        return pd.array(values, dtype=wide) if types.is_extension_array_dtype(dtype) else values.array
     try:
-        return pd.array(made, dtype=came)
+        return pd.array(values, dtype=dtype)
     except (TypeError, ValueError):
-        return made.array
+        return values.array
 
 
 def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
-    """Put columns together to a native frame without the input's buffers, index and metadata.
+    """Combine columns into a native frame without the input's buffers, index and metadata.
 
     A column of categories keeps its type, with the categories that its rows have.
 
@@ -111,13 +111,17 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
         column = columns[name]
         native = (column() if callable(column) else column).to_native()
         if kind.is_polars():
-            return native if callable(column) else _polars_anew(native.alias(name))
-        return _arrow_anew(name, native) if kind.is_pyarrow() else _pandas_anew(name, native)
+            return native if callable(column) else _copy_polars(native.alias(name))
+        return _copy_arrow(name, native) if kind.is_pyarrow() else _copy_pandas(name, native)
 
-    found = at_once(len(frame), *(partial(anew, name) for name in columns))
-    made = dict(zip(columns, found, strict=True))
+    copies = at_once(len(frame), *(partial(anew, name) for name in columns))
+    contents = dict(zip(columns, copies, strict=True))
     # Of a list, a series with an empty name would be renamed. Of Arrow, the metadata of fields stay behind.
-    return pl.DataFrame(made) if kind.is_polars() else (pa.table if kind.is_pyarrow() else pd.DataFrame)(made)
+    return (
+        pl.DataFrame(contents)
+        if kind.is_polars()
+        else (pa.table if kind.is_pyarrow() else pd.DataFrame)(contents)
+    )
 
 
 def _refuse(name: str, kind: object) -> SchemaError:
@@ -131,7 +135,7 @@ def _refuse(name: str, kind: object) -> SchemaError:
 
 
 def written_anew(series: pl.Series) -> pl.Series:
-    """Write a column of Polars into buffers of its own; categories become text.
+    """Copy a Polars column into new buffers, with categories as text.
 
     Raises
     ------
@@ -144,8 +148,8 @@ def written_anew(series: pl.Series) -> pl.Series:
     if kind != series.dtype:
         series = series.cast(kind)
     if kind == pl.String:
-        joined: pl.Series = pl.select(pl.concat_str([pl.lit(series), pl.lit("")])).to_series()
-        return (joined if len(series) else series.clear()).alias(name)
+        texts: pl.Series = pl.select(pl.concat_str([pl.lit(series), pl.lit("")])).to_series()
+        return (texts if len(series) else series.clear()).alias(name)
     if not (kind.is_nested() or kind in (pl.Binary, pl.Object)):
         # Gathering writes nothing beneath a missing value.
         return series.gather(np.arange(len(series), dtype=np.uint32)).alias(name)
@@ -177,8 +181,8 @@ def _without_categories(kind: pl.DataType) -> pl.DataType:
 # --- PyArrow and pandas ------------------------------------------------------------------------------
 
 
-def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Write a column of PyArrow into buffers of its own; views become text."""
+def _copy_arrow(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Copy a PyArrow column into new buffers, with views as text."""
     kind = _without_views(column.type)
     try:
         values = column.cast(kind) if kind != column.type else column
@@ -207,15 +211,15 @@ def _without_views(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
-    """Copy a column of pandas without index and attributes, and without values beneath a missing one."""
+def _copy_pandas(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
+    """Copy a pandas column without index, attributes, and values beneath a missing cell."""
     native: pd.Series[Any] = series.reset_index(drop=True)
     if isinstance(native.dtype, pd.CategoricalDtype):
         return _pandas_categories(name, native)
     if isinstance(native.dtype, pd.ArrowDtype):
         column = native.array.__arrow_array__()
         column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-        return pd.Series(pd.arrays.ArrowExtensionArray(_arrow_anew(name, column)))
+        return pd.Series(pd.arrays.ArrowExtensionArray(_copy_arrow(name, column)))
     missing = native.isna()
     if hasattr(native.array, "_mask") and missing.any():
         # A column with a mask keeps what it masks.
@@ -228,22 +232,22 @@ _PANDAS_KINDS = frozenset({"string", "integer", "floating", "boolean", "datetime
 """Kinds of categories of pandas that stay categories; others, such as intervals, become text."""
 
 
-def _polars_anew(series: pl.Series) -> pl.Series:
-    """Make a column of Polars anew; categories stay categories."""
+def _copy_polars(series: pl.Series) -> pl.Series:
+    """Copy a Polars column into new buffers, with unused categories removed."""
     if not isinstance(series.dtype, pl.Categorical | pl.Enum):
         return written_anew(series)
     texts = series.cast(pl.String)
     distinct = texts.drop_nulls().unique().sort()
     count = len(distinct)
     if isinstance(series.dtype, pl.Enum):
-        held = set(distinct)
-        return texts.cast(pl.Enum([name for name in series.dtype.categories if name in held]))
+        present = set(distinct)
+        return texts.cast(pl.Enum([name for name in series.dtype.categories if name in present]))
     # Categories are numbered as they are met; the first rows of the table are nobody's business.
     return distinct.append(texts).cast(series.dtype).slice(count)
 
 
 def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Make a dictionary of PyArrow anew; None where its values cannot be looked up.
+    """Rebuild a PyArrow dictionary without unused values, or return None if lookup is impossible.
 
     Parameters
     ----------
@@ -255,9 +259,9 @@ def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Ch
     try:
         distinct = values.combine_chunks().unique().drop_null()
         if kind.ordered:
-            known = pa.chunked_array([chunk.dictionary for chunk in column.chunks], kind.value_type)
-            known = known.cast(values.type).unique()
-            distinct = known.filter(pc.is_in(known, value_set=distinct)).drop_null()
+            entries = pa.chunked_array([chunk.dictionary for chunk in column.chunks], kind.value_type)
+            entries = entries.cast(values.type).unique()
+            distinct = entries.filter(pc.is_in(entries, value_set=distinct)).drop_null()
         else:
             distinct = distinct.take(pc.array_sort_indices(distinct))
         codes = pc.index_in(values.combine_chunks(), value_set=distinct).cast(kind.index_type)
@@ -267,23 +271,23 @@ def _arrow_categories(column: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Ch
 
 
 def _pandas_categories(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
-    """Make a column of categories of pandas anew."""
-    held: Any = series.array
-    if pd.api.types.infer_dtype(held.categories, skipna=False) not in _PANDAS_KINDS:
-        return pd.Series(np.array([*map(str, held.categories), None], object)[held.codes])
-    occurring = np.unique(held.codes[held.codes >= 0])
-    if not held.ordered:
-        occurring = occurring[held.categories.take(occurring).argsort()]
+    """Rebuild a pandas column of categories without unused categories."""
+    array: Any = series.array
+    if pd.api.types.infer_dtype(array.categories, skipna=False) not in _PANDAS_KINDS:
+        return pd.Series(np.array([*map(str, array.categories), None], object)[array.codes])
+    occurring = np.unique(array.codes[array.codes >= 0])
+    if not array.ordered:
+        occurring = occurring[array.categories.take(occurring).argsort()]
     # The last place is that of the missing value.
-    place = np.full(len(held.categories) + 1, -1, np.int64)
+    place = np.full(len(array.categories) + 1, -1, np.int64)
     place[occurring] = np.arange(len(occurring))
-    categories = _pandas_anew(name, pd.Series(held.categories.take(occurring), name=None))
-    kind = pd.CategoricalDtype(pd.Index(categories), bool(held.ordered))
-    return pd.Series(pd.Categorical.from_codes(place[held.codes], dtype=kind))
+    categories = _copy_pandas(name, pd.Series(array.categories.take(occurring), name=None))
+    kind = pd.CategoricalDtype(pd.Index(categories), bool(array.ordered))
+    return pd.Series(pd.Categorical.from_codes(place[array.codes], dtype=kind))
 
 
 def readable(series: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column of pandas in a type that other libraries know; most are returned as they are.
+    """Return a pandas column in a type that other libraries read, with intervals and periods as text.
 
     An interval becomes its text, such as ``(30.0, 40.0]`` of `pandas.cut`. A period becomes the text of its
     month, day, week or quarter: ``2024-03``, ``2024-03-05``, ``2024Q1``. So do categories of these.
@@ -314,18 +318,18 @@ def readable(series: pd.Series[Any]) -> pd.Series[Any]:
 # --- columns of means ---------------------------------------------------------------------------------
 
 
-def type_of_means(came: pl.DataType) -> pl.DataType | None:
-    """Return the type of the means of a column; None where they are no numbers or days.
+def type_of_means(dtype: pl.DataType) -> pl.DataType | None:
+    """Return the type of the means of a column, or None for neither numbers nor days.
 
     A mean of whole numbers need not be whole, so every number becomes a double.
     """
-    if came.is_numeric():
+    if dtype.is_numeric():
         return pl.Float64()
-    return came if came == pl.Date or isinstance(came, pl.Datetime) else None
+    return dtype if dtype == pl.Date or isinstance(dtype, pl.Datetime) else None
 
 
 def as_type(texts: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Read texts as doubles or days; other texts become missing."""
+    """Cast texts to doubles or days (other texts: missing)."""
     if kind.is_numeric():
         return texts.cast(kind, strict=False)
     days = texts.str.to_date("%Y-%m-%d", strict=False)
@@ -336,34 +340,34 @@ def as_type(texts: pl.Expr, kind: pl.DataType) -> pl.Expr:
 
 
 def frame_of_types(
-    came: nw.DataFrame[Any], released: nw.DataFrame[Any], types: Mapping[str, pl.DataType]
+    source: nw.DataFrame[Any], released: nw.DataFrame[Any], types: Mapping[str, pl.DataType]
 ) -> Any:
-    """Give some columns of texts a type, as the frame that came in has it.
+    """Cast some columns of texts to a type in the way of the input frame.
 
     Returns
     -------
     A native frame of the same kind; `released` stays as it is.
     """
     native: Any = released.to_native()
-    made = {}
+    columns = {}
     for name, kind in types.items():
         texts = nameless(released[name].to_polars())
-        made[name] = pl.select(as_type(pl.lit(texts), kind)).to_series()
+        columns[name] = pl.select(as_type(pl.lit(texts), kind)).to_series()
     if released.implementation.is_polars():
-        return with_columns(released, made)
+        return with_columns(released, columns)
     if released.implementation.is_pyarrow():
-        for name, series in made.items():
+        for name, series in columns.items():
             column = series.to_arrow()
             if not series.dtype.is_numeric():
-                column = column.cast(came[name].to_native().type)
+                column = column.cast(source[name].to_native().type)
             native = native.set_column(native.column_names.index(name), name, column)
         return native
     frame_of_pandas = native.copy(deep=False)
-    for name, series in made.items():
+    for name, series in columns.items():
         # One that knows missing values by a mask or by Arrow does so again. Of objects, days are objects.
-        held: Any = came[name].to_native().dtype
+        dtype: Any = source[name].to_native().dtype
         if series.dtype.is_numeric():
-            extended = "double[pyarrow]" if isinstance(held, pd.ArrowDtype) else "Float64"
-            held = extended if pd.api.types.is_extension_array_dtype(held) else "float64"
-        frame_of_pandas[name] = pd.Series(series.to_list(), dtype=held)
+            extended = "double[pyarrow]" if isinstance(dtype, pd.ArrowDtype) else "Float64"
+            dtype = extended if pd.api.types.is_extension_array_dtype(dtype) else "float64"
+        frame_of_pandas[name] = pd.Series(series.to_list(), dtype=dtype)
     return frame_of_pandas

@@ -1,4 +1,4 @@
-"""Texts that say that nothing is known."""
+"""Texts that mean a missing answer."""
 
 MISSING_TEXTS = (
     "?", "??", "NA", "N/A", "n/a", "N.A.", "n.a.", "#N/A", "#NULL!", "-", "--", "---", ".", "..", "null",

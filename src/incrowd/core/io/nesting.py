@@ -22,7 +22,7 @@ _FIRST = 100
 
 
 def flat(table: Frame, place: str) -> Frame:
-    """Return a table without objects, and with texts in place of short lists.
+    """Return a table with objects as columns and short lists as texts.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def flat(table: Frame, place: str) -> Frame:
 
 
 def frame_without_objects(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame of the same kind in which the fields of objects are columns; lists stay lists.
+    """Return a frame of the same kind with the fields of objects as columns and lists unchanged.
 
     Raises
     ------
@@ -75,28 +75,28 @@ def frame_without_objects(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     if repeated := repeated_columns([name for name, _ in columns]):
         raise TableError(f"the table has {repeated}; a field of an object is a column such as profile.age")
     if frame.implementation.is_polars():
-        made: Any = pl.DataFrame([cells.alias(name) for name, cells in columns])
+        flat_frame: Any = pl.DataFrame([cells.alias(name) for name, cells in columns])
     elif frame.implementation.is_pyarrow():
-        made = pa.table([cells for _, cells in columns], names=[name for name, _ in columns])
+        flat_frame = pa.table([cells for _, cells in columns], names=[name for name, _ in columns])
     else:
-        made = pd.DataFrame(dict(columns), index=native.index)
-    return nw.from_native(made, eager_only=True)
+        flat_frame = pd.DataFrame(dict(columns), index=native.index)
+    return nw.from_native(flat_frame, eager_only=True)
 
 
 def first_value(frame: nw.DataFrame[Any], name: str) -> Any:
-    """Return the first value of a column of objects of Python in a pandas frame; None where it has none."""
+    """Return the first value of a pandas column of Python objects, or None if there is none."""
     cells = frame[name].to_native()
     if not frame.implementation.is_pandas():
         return None
-    for some in (cells.iloc[:_FIRST], cells.iloc[_FIRST:]):
-        known = some.notna().to_numpy()
-        if known.any():
-            return some.iloc[int(known.argmax())]
+    for part in (cells.iloc[:_FIRST], cells.iloc[_FIRST:]):
+        present = part.notna().to_numpy()
+        if present.any():
+            return part.iloc[int(present.argmax())]
     return None
 
 
 def _objects(frame: nw.DataFrame[Any], name: str) -> pl.Series | None:
-    """Return a column of objects as Polars has them; None where it has none."""
+    """Return a column of objects as a Polars struct, or None for any other column."""
     cells = frame[name].to_native()
     if frame.implementation.is_polars():
         return cells if isinstance(cells.dtype, pl.Struct) else None
@@ -117,7 +117,7 @@ def _objects(frame: nw.DataFrame[Any], name: str) -> pl.Series | None:
 
 
 def _like(frame: nw.DataFrame[Any], cells: pl.Series) -> Any:
-    """Return a column as a frame of this kind has it."""
+    """Convert a column to the kind of a frame."""
     if frame.implementation.is_polars():
         return cells
     arrow = cells.alias("").to_arrow()
@@ -125,12 +125,12 @@ def _like(frame: nw.DataFrame[Any], cells: pl.Series) -> Any:
 
 
 def flat_columns(types: Mapping[str, pl.DataType]) -> list[tuple[str, pl.Expr]]:
-    """List the columns of a flat table, with the expression that makes each from a table of these types."""
+    """List the columns of a flat table, each with the expression that computes the column."""
     return [column for name, kind in types.items() for column in _leaves(name, column_named(name), kind)]
 
 
 def joined(column: pl.Series) -> pl.Series:
-    """Return a column of short lists as one of texts, and any other as it is."""
+    """Return a column of short lists as a column of texts, and any other column unchanged."""
     if not _is_short(column.dtype):
         return column
     return (
@@ -139,17 +139,17 @@ def joined(column: pl.Series) -> pl.Series:
 
 
 def is_nested(kind: pl.DataType) -> bool:
-    """Say whether a type is one of objects or lists."""
+    """Say whether a type consists of objects or lists."""
     return isinstance(kind, pl.Struct | pl.List | pl.Array)
 
 
 def has_objects(kind: pl.DataType) -> bool:
-    """Say whether a type is one of objects, or of lists that have some inside."""
+    """Say whether a type consists of objects, or of lists with objects inside."""
     return isinstance(kind, pl.Struct) or (isinstance(kind, pl.List | pl.Array) and has_objects(_inner(kind)))
 
 
 def _leaves(name: str, cells: pl.Expr, kind: pl.DataType) -> Iterator[tuple[str, pl.Expr]]:
-    """Take an object apart; of anything else return the one column."""
+    """Yield the columns of an object, or the column itself for any other type."""
     if not isinstance(kind, pl.Struct):
         yield name, _joined(cells, kind) if _is_short(kind) else cells
         return
@@ -159,17 +159,17 @@ def _leaves(name: str, cells: pl.Expr, kind: pl.DataType) -> Iterator[tuple[str,
 
 
 def _joined(cells: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Join the values of lists; one that has the sign between them stands in quotes, as in a CSV."""
+    """Join the values of lists, with values that contain the separator in quotes, as in a CSV."""
     lists = cells.arr.to_list() if isinstance(kind, pl.Array) else cells
     text = pl.element().cast(pl.String)
     quoted = pl.concat_str(pl.lit('"'), text.str.replace_all('"', '""', literal=True), pl.lit('"'))
     odd = (text == "") | text.str.contains(_BETWEEN, literal=True) | text.str.contains('"', literal=True)
-    shown = pl.when(odd).then(quoted).otherwise(text).fill_null("")
-    return lists.list.eval(shown).list.join(_BETWEEN)
+    value_text = pl.when(odd).then(quoted).otherwise(text).fill_null("")
+    return lists.list.eval(value_text).list.join(_BETWEEN)
 
 
 def _is_short(kind: pl.DataType) -> bool:
-    """Say whether a type is one of lists that are read as one text."""
+    """Say whether a type is a list read as a text."""
     if not isinstance(kind, pl.List | pl.Array):
         return False
     inner = _inner(kind)
@@ -182,5 +182,5 @@ def _inner(kind: pl.List | pl.Array) -> pl.DataType:
 
 
 def _instance(kind: object) -> pl.DataType:
-    """Return an instance of a type that may be named by its class."""
+    """Return an instance of a type given as instance or class."""
     return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]

@@ -12,7 +12,7 @@ _FEW = 8
 
 
 def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give combinations of values numbers in the order in which they are met; missing is a value.
+    """Give combinations of values numbers in the order of first occurrence, missing being a value.
 
     Returns
     -------
@@ -29,8 +29,8 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     """
     from incrowd.core.kernels.grouping.grouping import group_columns, group_numbers
 
-    if frame.width == 1 and (whole := _whole(frame.to_series())) is not None:
-        return group_numbers(whole.to_numpy())
+    if frame.width == 1 and (integers := _as_integers(frame.to_series())) is not None:
+        return group_numbers(integers.to_numpy())
     numbers, first = group_columns([frame.hash_rows().to_numpy()], [2**64], len(frame))
     if len(first) * _FEW > len(frame):
         # Many texts are found in one piece sooner.
@@ -49,8 +49,8 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     return places, grouped.select(pl.col("row").list.first()).to_series().cast(pl.Int64).to_numpy()
 
 
-def _whole(column: pl.Series) -> pl.Series | None:
-    """Return a column of whole numbers of at most 64 bits, with another number where one is missing.
+def _as_integers(column: pl.Series) -> pl.Series | None:
+    """Return a column of integers of at most 64 bits, with a free number in place of missing.
 
     None where it holds anything else, or every number there is.
     """

@@ -1,4 +1,4 @@
-"""Putting finished files and folders in their places: all or none, and never over something unexpected."""
+"""Moving finished files and folders into place: all or none, and never over something unexpected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV
 
 
 class Appeared(Exception):  # noqa: N818 - it says what happened
-    """Something stands at a place that was not there when the work began."""
+    """An unexpected file or folder appeared at a target since the work began."""
 
     def __init__(self, target: Path) -> None:
         super().__init__(target)
@@ -34,7 +34,7 @@ class Appeared(Exception):  # noqa: N818 - it says what happened
 
 
 def identity(path: str | os.PathLike[str], *, follow: bool = True) -> Identity | None:
-    """Say which file or folder a path leads to, None where there is none."""
+    """Return the device and inode of a path, or None where there is nothing."""
     try:
         status = os.stat(path, follow_symlinks=follow)
     except (OSError, ValueError):
@@ -44,12 +44,12 @@ def identity(path: str | os.PathLike[str], *, follow: bool = True) -> Identity |
 
 @dataclass(frozen=True)
 class Step:
-    """One file or folder on its way.
+    """Move of a file or folder into place.
 
     Attributes
     ----------
-    made
-        Where it was made, in a private folder on the file system of its target.
+    source
+        The written file or folder, in a private folder on the file system of its target.
     target
         Where it belongs.
     number
@@ -60,7 +60,7 @@ class Step:
         Looks at what was replaced, and raises if it has to stay.
     """
 
-    made: Path
+    source: Path
     target: Path
     number: Identity
     before: Identity | None = None
@@ -73,15 +73,15 @@ class Step:
 
     def _beside(self, name: str) -> Path:
         # What was made may have any name.
-        return self.made.parent.with_name(f"{self.made.parent.name}-{name}")
+        return self.source.parent.with_name(f"{self.source.parent.name}-{name}")
 
     @property
     def done(self) -> bool:
-        """Whether it stands in its place."""
+        """Whether the file or folder is in place."""
         return identity(self.target, follow=False) == self.number
 
     def put(self) -> None:
-        """Put it in its place.
+        """Move the file or folder into place.
 
         Raises
         ------
@@ -94,28 +94,28 @@ class Step:
             return
         if now != self.before:
             raise Appeared(self.target)
-        if _exchanged(self.made, self.target):
-            found = self.made
+        if _exchange(self.source, self.target):
+            replaced = self.source
         else:
             os.rename(self.target, self.aside)
             self._put_new()
-            found = self.aside
-        if identity(found, follow=False) != self.before:
+            replaced = self.aside
+        if identity(replaced, follow=False) != self.before:
             raise Appeared(self.target)
         if self.check is not None:
-            self.check(found)
+            self.check(replaced)
 
     def _put_new(self) -> None:
         try:
-            if self.made.is_dir():
+            if self.source.is_dir():
                 # Fails where there is a file, or a folder with something in it.
                 try:
-                    os.rename(self.made, self.target)
+                    os.rename(self.source, self.target)
                 except FileExistsError:
                     os.rmdir(self.target)  # Windows replaces no folder, not even an empty one
-                    os.rename(self.made, self.target)
+                    os.rename(self.source, self.target)
             else:
-                _link(self.made, self.target)
+                _link(self.source, self.target)
         except OSError as error:
             if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR):
                 raise Appeared(self.target) from None
@@ -128,17 +128,17 @@ class Step:
                 os.rename(self.aside, self.target)
             return
         others = (None, self.number)
-        old = next((p for p in (self.made, self.aside) if identity(p, follow=False) not in others), None)
-        if old is not None and _exchanged(old, self.target):
+        old = next((p for p in (self.source, self.aside) if identity(p, follow=False) not in others), None)
+        if old is not None and _exchange(old, self.target):
             return
-        taken = self._beside("undone")
-        os.rename(self.target, taken)
+        removed = self._beside("undone")
+        os.rename(self.target, removed)
         if old is not None:
             os.rename(old, self.target)
 
 
 class Publication:
-    """Files and folders that are finished. Called, it puts all of them in their places, or nothing.
+    """Finished files and folders, moved into place all or none when called.
 
     Parameters
     ----------
@@ -152,20 +152,20 @@ class Publication:
         self._steps, self._folders = steps, folders
 
     def recorded(self, chain: Path) -> str:
-        """Begin a publication that a chain of records has a record of; return the mark that this gets.
+        """Begin a publication that a chain of records documents, and return the mark of the publication.
 
         From here signals wait; see `publishing`. If the process is killed before the last step, the next run
         takes the record back (`undo_unfinished`).
         """
         with publishing() as block:
             block.hold()
-            made, mark = self._steps[-1].made, token_hex(8)
-            record = [os.path.abspath(chain), mark, os.fspath(made), _state(made)]
+            file, mark = self._steps[-1].source, token_hex(8)
+            record = [os.path.abspath(chain), mark, os.fspath(file), _state(file)]
             self._note(_RECORD, record)
             return mark
 
     def __call__(self) -> None:
-        """Put everything in its place, or nothing.
+        """Move everything into place, or nothing.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Publication:
         with publishing() as block:
             block.hold()
             if len(self._steps) > 1 or any(step.before for step in self._steps):
-                steps = [[os.fspath(s.made), os.fspath(s.target), s.number, s.before] for s in self._steps]
+                steps = [[os.fspath(s.source), os.fspath(s.target), s.number, s.before] for s in self._steps]
                 self._note(_JOURNAL, steps)
             begun: list[Step] = []
             try:
@@ -197,7 +197,7 @@ class Publication:
 
 
 def _state(path: Path) -> list[int] | None:
-    """Return which file or folder a path leads to and when it last changed: a new name is a change, too."""
+    """Return the device, inode and change time of a path, where a rename is a change, too."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -206,7 +206,7 @@ def _state(path: Path) -> list[int] | None:
 
 
 def undo_unfinished(folder: Path) -> None:
-    """Undo the steps of a process that was killed before the last, and take back the record of them.
+    """Undo the steps of a process killed before the last step, and take back the record of the steps.
 
     The record stays where what was made is not as it was: somebody may have got it.
 
@@ -216,14 +216,14 @@ def undo_unfinished(folder: Path) -> None:
         Its private folder.
     """
     with contextlib.suppress(OSError, ValueError, TypeError, TableError):
-        chain, mark, made, state = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        if _state(Path(made)) == state:
+        chain, mark, file, state = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        if _state(Path(file)) == state:
             Chain(Path(chain)).take_back(mark)
     try:
         journal = json.loads((folder / _JOURNAL).read_text(encoding="utf-8"))
         steps = [
-            Step(Path(made), Path(target), (number[0], number[1]), None if before is None else tuple(before))
-            for made, target, number, before in journal
+            Step(Path(file), Path(target), (number[0], number[1]), None if before is None else tuple(before))
+            for file, target, number, before in journal
         ]
     except (OSError, ValueError, TypeError, LookupError):
         return
@@ -234,40 +234,40 @@ def undo_unfinished(folder: Path) -> None:
             step.undo()
 
 
-def _link(made: Path, target: Path) -> None:
-    """Give a file its name, which nothing may have."""
+def _link(source: Path, target: Path) -> None:
+    """Link a file to a name that has to be free."""
     try:
         follow = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
-        os.link(made, target, **follow)
+        os.link(source, target, **follow)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        if _renamed(made, target, _NO_REPLACE):
+        if _rename(source, target, _NO_REPLACE):
             return
         # The name is taken first, by whoever comes first.
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
-            os.replace(made, target)
+            os.replace(source, target)
         except BaseException:
             os.unlink(target)
             raise
 
 
-def _exchanged(one: Path, other: Path) -> bool:
-    """Exchange two names at once; say whether the system can do that."""
-    return _renamed(one, other, _EXCHANGE)
+def _exchange(source: Path, target: Path) -> bool:
+    """Exchange two names at once, or return False where the system cannot."""
+    return _rename(source, target, _EXCHANGE)
 
 
-def _renamed(one: Path, other: Path, how: int) -> bool:
-    """Rename as only Linux can; say whether the system can do that."""
+def _rename(source: Path, target: Path, how: int) -> bool:
+    """Rename with flags as only Linux can, or return False where the system cannot."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):  # Windows wants the name of a library
         return False
-    here = -100  # AT_FDCWD
-    if rename(here, os.fsencode(one), here, os.fsencode(other), how) == 0:
+    working_folder = -100  # AT_FDCWD
+    if rename(working_folder, os.fsencode(source), working_folder, os.fsencode(target), how) == 0:
         return True
     failed = ctypes.get_errno()
     if failed in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM):
         return False
-    raise OSError(failed, os.strerror(failed), os.fspath(other))
+    raise OSError(failed, os.strerror(failed), os.fspath(target))

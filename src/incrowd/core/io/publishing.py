@@ -14,14 +14,14 @@ _FREE = threading.Condition()
 
 
 class _Count:
-    """The blocks of all threads in which signals wait now, and the publications of this process so far."""
+    """Number of blocks of all threads in which signals wait, and of publications of this process."""
 
     waiting = 0
     published = 0
 
 
 class Publishing:
-    """A block in which files get their names; `publishing` makes it.
+    """A block in which files get names, created by `publishing`.
 
     Attributes
     ----------
@@ -51,12 +51,12 @@ class Publishing:
             _Count.waiting += 1
 
     def done(self) -> None:
-        """Say that all files have their names."""
+        """Record that all files have names."""
         self.placed = True
         _Count.published += 1
 
     def end(self) -> None:
-        """Give the handlers back, and call that of the first signal that waited."""
+        """Restore the handlers, and call the handler of the first signal that waited."""
         if self._waits:
             with _FREE:
                 _Count.waiting -= 1
@@ -87,7 +87,7 @@ _THREAD = _Thread()
 
 @contextmanager
 def publishing() -> Iterator[Publishing]:
-    """Begin a block that publishes; one inside another is the same, and ends with the outer one."""
+    """Begin a publishing block, or continue the outer block of the same thread."""
     if _THREAD.block is not None:
         yield _THREAD.block
         return
@@ -120,5 +120,5 @@ def quiet() -> Iterator[None]:
 
 
 def publications() -> int:
-    """Return how often this process gave files their names."""
+    """Return the number of publications of this process so far."""
     return _Count.published

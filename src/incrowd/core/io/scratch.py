@@ -1,4 +1,4 @@
-"""Private temporary folders; the next run removes those whose process was killed."""
+"""Private temporary folders, removed by the next run if the process was killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TRIES = 5
 
 
 class PrivateFolder:
-    """A folder that nobody else can read, and that goes with `remove` or with the last object that needs it.
+    """A folder private to the user, removed by `remove` or with the last object that needs the folder.
 
     A lock on a file in it is held as long as its process lives, so that others can tell a folder in use from
     one whose process was killed.
@@ -49,7 +49,7 @@ class PrivateFolder:
         self._end = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with its content."""
         self._end()
 
     def __enter__(self) -> Path:
@@ -69,7 +69,7 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
     before
         Called with each of them before it goes.
     """
-    for folder in _left(parent):
+    for folder in _private_folders(parent):
         try:
             lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         except FileNotFoundError:
@@ -97,18 +97,18 @@ def remove_dead(parent: Path, before: Callable[[Path], object] | None = None) ->
 
 
 def user() -> int:
-    """Return the number of the user of this process; 0 on Windows, where every file has that number."""
+    """Return the user id of this process (Windows: 0, as for every file)."""
     return getattr(os, "geteuid", int)()
 
 
-def _left(parent: Path) -> Iterator[Path]:
+def _private_folders(parent: Path) -> Iterator[Path]:
     """List the private folders of this user."""
     try:
         with os.scandir(parent) as entries:
-            found = [entry for entry in entries if _NAME.fullmatch(entry.name)]
+            matches = [entry for entry in entries if _NAME.fullmatch(entry.name)]
     except OSError:
         return
-    for entry in found:
+    for entry in matches:
         with contextlib.suppress(OSError):
             status = entry.stat(follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode) and status.st_uid == user():
@@ -137,7 +137,7 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
 
 
 def _clear(path: Path) -> None:
-    """Remove a folder, its lock last, by which the next run finds it if this one is killed."""
+    """Remove a folder, the lock last, so that the next run finds the folder if this run is killed."""
     with contextlib.suppress(OSError):
         for name in os.listdir(path):
             if name != _LOCK:

@@ -1,4 +1,4 @@
-"""Seals of folders, which list the files of a release, and digests, by which a reader sees changes."""
+"""Seals of folders, which list the files of a release, and digests, which reveal changes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def reason(error: BaseException) -> str:
             return f"{error.strerror}; the path is longer than Windows takes: choose a shorter one"
         return error.strerror
     # Polars tells the number alone.
-    found = re.search(r"os error (\d+)", str(error))
-    return os.strerror(int(found[1])) if found else f"the system refused it, {type(error).__name__}"
+    match = re.search(r"os error (\d+)", str(error))
+    return os.strerror(int(match[1])) if match else f"the system refused it, {type(error).__name__}"
 
 
 def is_seal(name: str) -> bool:
@@ -40,7 +40,7 @@ def is_seal(name: str) -> bool:
     return name.startswith(_SEAL)
 
 
-def refuse_strangers(folder: Path, shown: str) -> None:
+def refuse_strangers(folder: Path, title: str) -> None:
     """Refuse a folder that holds files that no earlier release wrote into it.
 
     Raises
@@ -49,51 +49,51 @@ def refuse_strangers(folder: Path, shown: str) -> None:
         Which names what is in the way.
     """
     try:
-        refuse_other_files(_listed(folder), shown)
+        refuse_other_files(_list_files(folder), title)
     except OSError as error:
-        raise TableError(f"{shown}: cannot be read ({reason(error)})") from None
+        raise TableError(f"{title}: cannot be read ({reason(error)})") from None
 
 
-def refuse_other_files(files: Sequence[tuple[str, int]], shown: str) -> None:
-    """Refuse files of a folder, by name and size, that are not those of its seal; see `refuse_strangers`."""
+def refuse_other_files(files: Sequence[tuple[str, int]], title: str) -> None:
+    """Raise where the files of a folder, by name and size, differ from the seal (see `refuse_strangers`)."""
     seals = [name for name, _ in files if is_seal(name)]
     rest = [entry for entry in files if not is_seal(entry[0])]
     if seals == [seal_of(rest)]:
         return
     if not seals:
         raise TableError(
-            f"{shown}: holds files that no release wrote ({_few([name for name, _ in rest])}); "
+            f"{title}: holds files that no release wrote ({_first([name for name, _ in rest])}); "
             "choose another name"
         )
     for strangers in ([e for e in rest if not e[0].startswith("part-")], *([entry] for entry in rest)):
         if seals == [seal_of([entry for entry in rest if entry not in strangers])]:
             raise TableError(
-                f"{shown}: beside the files of a release it holds {_few([name for name, _ in strangers])}; "
+                f"{title}: beside the files of a release it holds {_first([name for name, _ in strangers])}; "
                 "move that, or choose another name"
             )
     raise TableError(
-        f"{shown}: its files are not those that a release wrote, some were added, changed or removed; "
+        f"{title}: its files are not those that a release wrote, some were added, changed or removed; "
         "choose another name"
     )
 
 
 def seal(folder: Path) -> None:
-    """Put a seal into a folder, which lists its files."""
+    """Put a seal into a folder, listing the files in the folder's seal name."""
     # That of the whole says what those of its parts would.
     for old in list(folder.rglob(f"{_SEAL}*")):
         old.unlink()
-    (folder / seal_of(_listed(folder))).touch(0o600)
+    (folder / seal_of(_list_files(folder))).touch(0o600)
 
 
 def seal_of(files: Sequence[tuple[str, int]]) -> str:
-    """Return the name of the empty file that says which files, by name and size, a folder has."""
+    """Return the name of the seal file for the files of a folder, by name and size."""
     lines = "".join(f"{name}\0{size}\n" for name, size in sorted(files))
     return _SEAL + hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _listed(folder: Path) -> list[tuple[str, int]]:
-    """List the content of a folder at any depth, with sizes; -1 for folders and -2 for links and the like."""
-    found = []
+def _list_files(folder: Path) -> list[tuple[str, int]]:
+    """List the content of a folder at any depth, with sizes (folders: -1, links and the like: -2)."""
+    entries = []
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = os.path.join(root, name)
@@ -101,18 +101,18 @@ def _listed(folder: Path) -> list[tuple[str, int]]:
             size = (
                 status.st_size if stat.S_ISREG(status.st_mode) else -1 if stat.S_ISDIR(status.st_mode) else -2
             )
-            found.append((Path(path).relative_to(folder).as_posix(), size))
-    return found
+            entries.append((Path(path).relative_to(folder).as_posix(), size))
+    return entries
 
 
-def _few(names: list[str]) -> str:
+def _first(names: list[str]) -> str:
     names = sorted(names)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; of a folder that of a list of its files.
+    """Return the SHA-256 of a file in hexadecimal, or for a folder the SHA-256 of a list of files.
 
     The list has a line per file, in the order of the names: the file's own digest, two blanks, and its path
     below the folder with ``/``. This is what ``sha256sum`` prints. Seals and hidden files are left out.
@@ -121,6 +121,6 @@ def digest_of(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     names = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
-    kept = [name for name in names if not (is_seal(Path(name).name) or Path(name).name.startswith("."))]
-    lines = "".join(f"{digest_of(path / name)}  {name}\n" for name in kept)
+    content = [name for name in names if not (is_seal(Path(name).name) or Path(name).name.startswith("."))]
+    lines = "".join(f"{digest_of(path / name)}  {name}\n" for name in content)
     return hashlib.sha256(lines.encode()).hexdigest()

@@ -38,7 +38,7 @@ _LEAST = 1_000
 
 
 class RandomOrder(Draws):
-    """A random order of any number of rows, which can be computed piece by piece.
+    """A random order of any number of rows, computable piece by piece.
 
     Every row has a random number of 64 bits that follows from its place and a secret key. Rows stand in the
     order of these numbers.
@@ -51,23 +51,23 @@ class RandomOrder(Draws):
     """
 
     def rows(self, count: int) -> NDArray[np.int64]:
-        """Return which row stands at each place: int64[count], a permutation of 0 .. count - 1."""
+        """Return the row at each position: int64[count], a permutation of 0 .. count - 1."""
         return _in_order(self.numbers(0, count))
 
     def pieces(self, count: int, size: int) -> Iterator[NDArray[np.int64]]:
-        """Yield `rows` piece by piece, so that about `size` numbers are held at a time."""
+        """Yield `rows` piece by piece, with about `size` numbers in memory at a time."""
         for low, high in _ranges(-(-count // max(size, 1))):
             rows, numbers = [], []
             for start in range(0, count, size):
-                found = self.numbers(start, min(start + size, count))
-                inside = np.flatnonzero((found >= low) & (found <= high))
+                chunk = self.numbers(start, min(start + size, count))
+                inside = np.flatnonzero((chunk >= low) & (chunk <= high))
                 rows.append(inside + start)
-                numbers.append(found[inside])
+                numbers.append(chunk[inside])
             yield np.concatenate(rows)[_in_order(np.concatenate(numbers))]
 
 
 def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the places of numbers in ascending order, the first of equal ones first; on all cores."""
+    """Return the positions of numbers in ascending order with ties in order, computed on all cores."""
     from incrowd.core.kernels.jit import PARALLEL_FROM, each_on_a_core, thread_count
 
     bits = np.uint64(len(numbers).bit_length())
@@ -91,7 +91,7 @@ def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _ranges(parts: int) -> Iterator[tuple[np.uint64, np.uint64]]:
-    """Part the numbers of 64 bits into ranges that are equally long: first and last of each."""
+    """Split the range of 64-bit numbers into equal ranges, as the first and last number of each."""
     for part in range(max(parts, 1)):
         low, high = (2**64 * edge // max(parts, 1) for edge in (part, part + 1))
         yield np.uint64(low), np.uint64(high - 1)
@@ -109,20 +109,20 @@ class ShuffledRows:
         Where each goes.
     memory
         Bytes that counting may take, about; a part of them is used here.
-    made
+    finish
         What becomes of rows when they are in order, where they are shorter before; each row by itself.
     """
 
     frame: pl.LazyFrame = field(repr=False)
     order: RandomOrder
     memory: int
-    made: Callable[[pl.DataFrame], pl.DataFrame] | None = field(default=None, repr=False)
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = field(default=None, repr=False)
 
     def lazy(self) -> pl.LazyFrame:
-        """Return a lazy frame of the rows in their random order."""
+        """Return a lazy frame of the rows in random order."""
         from polars.io.plugins import register_io_source
 
-        came = self.frame.collect_schema()
+        schema = self.frame.collect_schema()
 
         def source(
             names: Sequence[str] | None, condition: pl.Expr | None, most: int | None, _: int | None
@@ -136,24 +136,24 @@ class ShuffledRows:
                     if most == 0:
                         return
 
-        return register_io_source(source, schema=self._made(pl.DataFrame(schema=came)).schema)
+        return register_io_source(source, schema=self._finish(pl.DataFrame(schema=schema)).schema)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[int, Iterator[pl.DataFrame]]]:
-        """Put the rows in order: how many there are, and frames one after the other, at least one."""
+        """Put the rows in order, and yield the number of rows with an iterator of one or more frames."""
         with PrivateFolder() as folder:
             rows, count = spilled(self.frame, folder / "rows.parquet")
             sample = rows.head(_LOOKED_AT).collect()
             at_once = self._at_once(_SHARE, _width(sample) + _PLACE)
-            made = min(self._at_once(_MADE_SHARE, _width(self._made(sample))), _MADE)
+            batch_rows = min(self._at_once(_MADE_SHARE, _width(self._finish(sample))), _MADE)
             if count <= at_once:
-                yield count, self._in_pieces(rows.collect(), self.order.rows(count), made)
+                yield count, self._in_pieces(rows.collect(), self.order.rows(count), batch_rows)
             else:
                 # A run is there twice while it is sorted, and so is what belongs side by side.
                 merged = self._merged(folder, rows, count, max(at_once // 2, _LEAST))
                 yield (
                     count,
-                    (piece for whole, place in merged for piece in self._in_pieces(whole, place, made)),
+                    (piece for part, place in merged for piece in self._in_pieces(part, place, batch_rows)),
                 )
 
     def _at_once(self, share: float, width: float) -> int:
@@ -161,22 +161,22 @@ class ShuffledRows:
         return max(int(self.memory * share / width), _LEAST)
 
     def _in_pieces(self, rows: pl.DataFrame, place: NDArray[np.int64], size: int) -> Iterator[pl.DataFrame]:
-        """Make the rows at some places, in this order: frames one after the other, at least one."""
+        """Yield the rows at some positions, in this order, as one or more frames."""
         rows = rows.rechunk()
         for start in range(0, max(len(place), 1), size):
-            yield self._made(gathered(rows, place[start : start + size]))
+            yield self._finish(gathered(rows, place[start : start + size]))
 
     def before(self, start: int, count: int) -> pl.DataFrame:
-        """Return some rows by their places before they were put in order."""
-        return self._made(self.frame.slice(start, count).collect(engine="streaming"))
+        """Return some rows by position before the shuffle."""
+        return self._finish(self.frame.slice(start, count).collect(engine="streaming"))
 
-    def _made(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows if self.made is None else self.made(rows)
+    def _finish(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows if self.finish is None else self.finish(rows)
 
     def _merged(
         self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int
     ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
-        """Sort as many rows as fit, several times, and then join the parts of each row.
+        """Sort runs of rows that fit into memory, and then merge the runs range by range.
 
         Yields rows with their places, as `_in_pieces` takes them.
         """
@@ -203,12 +203,12 @@ class ShuffledRows:
                 for path, edges in runs
             ]
             numbers = np.concatenate([part[_NUMBER].to_numpy() for part in parts])
-            whole = pl.concat(parts).select(columns_named(names))
-            yield whole, _in_order(numbers)
+            merged = pl.concat(parts).select(columns_named(names))
+            yield merged, _in_order(numbers)
 
 
 def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
-    """Write rows in their order into a temporary file: the same rows, easily sliced, and their number."""
+    """Write rows in order into a temporary file, and return the rows with the number of rows."""
     passing(frame).sink_parquet(path, maintain_order=True, compression="lz4")
     rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     count: int = rows.select(pl.len()).collect().item()
@@ -216,7 +216,7 @@ def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
 
 
 def gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
-    """Return the rows at some places, in this order."""
+    """Return the rows at some positions, in this order."""
     if not rows.width:
         return rows
     # Texts in many pieces take ten times as long.
@@ -225,12 +225,12 @@ def gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
 
 
 def row_index() -> type[np.unsignedinteger]:
-    """Return the integers by which Polars finds rows; it would turn others into these for each column."""
+    """Return the integer type that Polars indexes rows by, which saves a conversion per column."""
     return np.uint32 if pl.get_index_type() == pl.UInt32 else np.uint64
 
 
 def _width(rows: pl.DataFrame) -> float:
-    """Return about how many bytes of memory a row takes, with the index of its texts."""
+    """Return the approximate bytes of memory per row, including the index of texts."""
     size = 0
     for column in rows.get_columns():
         if column.dtype == pl.String:

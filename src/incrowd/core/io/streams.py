@@ -1,4 +1,4 @@
-"""Files that are not read whole: folders, patterns and files larger than memory."""
+"""Files processed as streams: folders, patterns and files larger than memory."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """The files of one table, whose rows are read when they are needed and never all together.
+    """The files of a table, with rows read on demand and never all together.
 
     Attributes
     ----------
@@ -106,15 +106,15 @@ class Files:
 
 
 def damaged(files: Files, names: Sequence[str]) -> Path | None:
-    """Return the first file that has columns of these names which cannot be read to their end, if any."""
+    """Return the first file with an unreadable column among `names`, if any."""
     while files.stored is None and isinstance(files.kept, Files):
         files = files.kept
     for source, stored in zip(files.sources, files.stored or (), strict=False):
         try:
             frame = _rows_of(stored)
-            wanted = columns_named(name for name in frame.collect_schema().names() if name in names)
+            columns = columns_named(name for name in frame.collect_schema().names() if name in names)
             # Hashes make sure that pages are read, where statistics might tell the rest.
-            frame.select(column.hash().max() for column in wanted).collect(engine="streaming")
+            frame.select(column.hash().max() for column in columns).collect(engine="streaming")
         except pl.exceptions.ComputeError as error:
             if "os error" not in str(error):
                 return source
@@ -122,7 +122,7 @@ def damaged(files: Files, names: Sequence[str]) -> Path | None:
 
 
 def refuse_damaged(files: Files, names: Sequence[str]) -> None:
-    """Refuse a file whose columns cannot be read to their end; that costs a pass over the files.
+    """Raise for a file with an unreadable column, after a pass over the files.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def reading(files: Files, names: Sequence[str]) -> Iterator[None]:
 
 
 def bytes_of(text: str | int) -> int:
-    """Read an amount of memory, as ``2GiB``, ``800M`` or a number of bytes.
+    """Parse an amount of memory, such as ``2GiB``, ``800M`` or a number of bytes.
 
     Raises
     ------
@@ -159,8 +159,8 @@ def bytes_of(text: str | int) -> int:
         When it is none, less than 64 MiB or more than any machine has.
     """
     try:
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
-        amount = float(found[1]) * _UNITS[found[2]] if found else 0.0
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+        amount = float(match[1]) * _UNITS[match[2]] if match else 0.0
     except ValueError:
         amount = 0.0  # a number of very many digits
     if not 64 * 2**20 <= amount <= 2**60:
@@ -171,7 +171,7 @@ def bytes_of(text: str | int) -> int:
 
 
 def usual_memory() -> int:
-    """Return half of the memory, in bytes, that the machine has or that this process may use."""
+    """Return half of the memory, in bytes, of the machine or of this process's limit."""
     if hasattr(os, "sysconf"):
         amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     else:
@@ -189,7 +189,7 @@ def usual_memory() -> int:
 
 
 def is_scan(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
+    """Say whether a path is a folder, or a pattern such as ``big/*.parquet``."""
     text = os.fspath(file_path(path))
     return is_pattern(text) or os.path.isdir(text)
 
@@ -202,7 +202,7 @@ def scan(
     progress: Progress | None = None,
     written: bool = False,
 ) -> Files:
-    """Open files without reading them whole: one file, a folder or a pattern.
+    """Open a file, a folder or a pattern for streaming.
 
     Rows are in the order of the files' names. A CSV is checked and read once, into a private temporary
     Parquet file. This file takes a fraction of the room, and is removed with the result. Folders named as
@@ -233,47 +233,49 @@ def scan(
         refuse_sheet(Path(path), csv_format.sheet)
     limit = usual_memory() if memory is None else bytes_of(memory)
     text = os.fspath(file_path(path))
-    found = _found(text)
-    csvs = [file for file in found if not _holds_parquet(file)]
-    if csvs and len(csvs) < len(found):
+    files = _find_files(text)
+    csvs = [file for file in files if not _holds_parquet(file)]
+    if csvs and len(csvs) < len(files):
         raise TableError(f"{path}: Parquet and CSV files lie there together; name one kind by a pattern")
-    kept, stored = None, found
+    folder, stored = None, files
     if csvs:
-        kept = PrivateFolder()
-        stored, csv_format = _staged(found, kept.path, csv_format or CsvFormat(), progress, written=written)
+        folder = PrivateFolder()
+        stored, csv_format = _stage_all(
+            files, folder.path, csv_format or CsvFormat(), progress, written=written
+        )
     else:
         if csv_format is not None:
             refuse_header_row(Path(path), csv_format.header_row)
         csv_format = None
-    partitions = _partitions(text, found)
+    partitions = _partitions(text, files)
     try:
         if not csvs:
-            kept, stored = _flat_copies(found)
-        frames = _rows_of_each(found, stored, partitions)
+            folder, stored = _flat_copies(files)
+        frames = _rows_of_each(files, stored, partitions)
     except (pl.exceptions.PolarsError, OSError):
         raise TableError(f"{path}: not readable Parquet files") from None
-    own = _rows_of(stored[0]).collect_schema().names()
-    partitions = {name: values for name, values in partitions.items() if name not in own}
-    whole = pl.concat(frames) if partitions else _rows_of(list(stored))
+    columns = _rows_of(stored[0]).collect_schema().names()
+    partitions = {name: values for name, values in partitions.items() if name not in columns}
+    frame = pl.concat(frames) if partitions else _rows_of(list(stored))
     return Files(
-        whole, tuple(frames), tuple(stored), partitions, csv_format, limit, kept, sources=tuple(found)
+        frame, tuple(frames), tuple(stored), partitions, csv_format, limit, folder, sources=tuple(files)
     )
 
 
-def _found(text: str) -> list[Path]:
+def _find_files(text: str) -> list[Path]:
     folder = Path(text)
     if os.path.isdir(text):
-        found = sorted(
+        files = sorted(
             file
             for file in folder.rglob("*")
             if file.name.lower().endswith(_SUFFIXES)
             and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
         )
     else:
-        found = sorted(map(Path, glob.glob(text, recursive=True))) if is_scan(text) else [folder]
-    if not found:
+        files = sorted(map(Path, glob.glob(text, recursive=True))) if is_scan(text) else [folder]
+    if not files:
         raise TableError(f"{text}: there is no Parquet or CSV file")
-    return found
+    return files
 
 
 def _holds_parquet(file: Path) -> bool:
@@ -289,50 +291,50 @@ def _holds_parquet(file: Path) -> bool:
         raise TableError(f"{file}: cannot be read ({error.strerror})") from None
 
 
-def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None, ...]]:
-    """Read columns off the folders' names."""
+def _partitions(text: str, files: Sequence[Path]) -> dict[str, tuple[str | None, ...]]:
+    """Derive columns from the folders' names."""
     base = Path(text)
     while any(mark in str(base) for mark in "*?[") and not base.exists():
         base = base.parent
     if not base.is_dir():
         return {}
     partitions: list[dict[str, str | None]] = []
-    for file in found:
+    for file in files:
         pairs = [part.split("=", 1) for part in file.relative_to(base).parts[:-1] if "=" in part]
         partitions.append(
             {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
         )
         if partitions[-1].keys() != partitions[0].keys():
-            raise TableError(f"{file}: its folders do not tell the columns that those of {found[0]} tell")
+            raise TableError(f"{file}: its folders do not tell the columns that those of {files[0]} tell")
     return {name: tuple(values[name] for values in partitions) for name in partitions[0]}
 
 
-def _flat_copies(found: list[Path]) -> tuple[PrivateFolder | None, list[Path]]:
-    """Copy Parquet files that have objects or short lists into a private folder, without them."""
-    kept: PrivateFolder | None = None
+def _flat_copies(files: list[Path]) -> tuple[PrivateFolder | None, list[Path]]:
+    """Copy Parquet files with objects or short lists into a private folder, flattened."""
+    folder: PrivateFolder | None = None
     stored: list[Path] = []
-    for number, file in enumerate(found):
+    for number, file in enumerate(files):
         rows = _rows_of(file)
         table = flat(rows, str(file))
         if table is rows:
             stored.append(file)
             continue
-        kept = kept or PrivateFolder()
-        copy = kept.path / f"{number:06}.parquet"
+        folder = folder or PrivateFolder()
+        copy = folder.path / f"{number:06}.parquet"
         passing(table).sink_parquet(copy, maintain_order=True)
         stored.append(copy)
-    return kept, stored
+    return folder, stored
 
 
 def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:
-    """Return the rows of Parquet files as they stand, without columns that folders tell."""
+    """Scan Parquet files without Hive partition columns."""
     return pl.scan_parquet(stored, hive_partitioning=False, glob=False)
 
 
 def _rows_of_each(
-    found: Sequence[Path], stored: Sequence[Path], partitions: dict[str, tuple[str | None, ...]]
+    files: Sequence[Path], stored: Sequence[Path], partitions: dict[str, tuple[str | None, ...]]
 ) -> list[pl.LazyFrame]:
-    """Return the rows of each file with the columns that its folders tell; refuse unlike columns."""
+    """Return the rows of each file with the partition columns, and raise for files of different columns."""
     frames: list[pl.LazyFrame] = []
     for number, file in enumerate(stored):
         frame = _rows_of(file)
@@ -344,47 +346,47 @@ def _rows_of_each(
             )
         )
         if number and frames[0].collect_schema() != frames[-1].collect_schema():
-            raise TableError(f"{found[number]}: its columns are not those of {found[0]}")
+            raise TableError(f"{files[number]}: its columns are not those of {files[0]}")
     return frames
 
 
 # --- CSV ---------------------------------------------------------------------------------------------
 
 
-def _staged(
-    found: Sequence[Path], folder: Path, asked: CsvFormat, progress: Progress | None, *, written: bool
+def _stage_all(
+    files: Sequence[Path], folder: Path, csv_format: CsvFormat, progress: Progress | None, *, written: bool
 ) -> tuple[list[Path], CsvFormat]:
-    """Copy CSV files into Parquet files in a folder; return these, and the format of the first."""
-    stored, first = [], asked
-    for number, file in enumerate(found):
+    """Copy CSV files into Parquet files, and return the copies and the format of the first file."""
+    stored, first = [], csv_format
+    for number, file in enumerate(files):
         copy = folder / f"{number:06}.parquet"
         used = _stage(file, copy, folder, first, written=written)
         if not written:
-            refuse_double_header(_rows_of(copy), str(file), named=bool(used.names))
+            refuse_double_header(_rows_of(copy), str(file), headerless=bool(used.names))
         # Every file is read as the first was.
-        first = first if number else replace(used, header_row=asked.header_row)
+        first = first if number else replace(used, header_row=csv_format.header_row)
         stored.append(copy)
-        (progress or Silent()).advance(number + 1, len(found))
+        (progress or Silent()).advance(number + 1, len(files))
     return stored, replace(first, header_row=None)
 
 
-def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat, *, written: bool) -> CsvFormat:
-    """Check a CSV and turn it into a Parquet file of texts; return its format."""
-    plain, kept = folder / "plain.csv", folder / "kept.csv"
-    source = _as_plain(file, plain, asked.encoding)
+def _stage(file: Path, copy: Path, folder: Path, csv_format: CsvFormat, *, written: bool) -> CsvFormat:
+    """Check a CSV and convert the file to Parquet with text columns, and return the format."""
+    plain, compact = folder / "plain.csv", folder / "kept.csv"
+    source = _as_plain(file, plain, csv_format.encoding)
     try:
         if not source.stat().st_size:
             raise TableError(f"{file}: the file is empty")
         content = np.asarray(np.memmap(source, np.uint8, "r"))
         with source.open("rb") as opened:
             start = opened.read(1 << 20)
-        above = 0 if written else header_line(start, file, asked) - 1
+        above = 0 if written else header_line(start, file, csv_format) - 1
         titles = bytes_of_lines(start, above, file)
         content = content[titles:]
-        used, names, expected, blank = checked_csv(content, file, asked, above=above)
+        used, names, expected, blank = checked_csv(content, file, csv_format, above=above)
         mark = (used.delimiter or ",")[0]
         if len(names) > 1 and blank:
-            source, above = _without_blank_lines(content, mark, kept), 0
+            source, above = _without_blank_lines(content, mark, compact), 0
         frame = pl.scan_csv(
             source,
             separator=mark,
@@ -409,24 +411,24 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat, *, written: b
             raise TableError(f"{file}: {expected} rows were expected and {rows} read; check the quotes")
     finally:
         plain.unlink(missing_ok=True)
-        kept.unlink(missing_ok=True)
+        compact.unlink(missing_ok=True)
     return used
 
 
-def _without_blank_lines(content: NDArray[np.uint8], mark: str, kept: Path) -> Path:
-    """Copy a CSV without its blank lines; return where it is."""
+def _without_blank_lines(content: NDArray[np.uint8], mark: str, target: Path) -> Path:
+    """Copy a CSV without blank lines, and return the path of the copy."""
     from incrowd.core.kernels.lines import without_blank_lines
 
-    copy = np.memmap(kept, np.uint8, "w+", shape=content.shape)
+    copy = np.memmap(target, np.uint8, "w+", shape=content.shape)
     length = without_blank_lines(content, mark, copy)
     copy.flush()
     del copy
-    os.truncate(kept, length)
-    return kept
+    os.truncate(target, length)
+    return target
 
 
 def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
-    """Return a CSV in UTF-8 without a byte order mark: the file, if it is one, or a copy."""
+    """Return a path to the CSV in UTF-8 without a byte order mark: the file itself or a copy."""
     try:
         with file.open("rb") as opened:
             start = opened.read(LONGEST_SIGNATURE)
@@ -453,9 +455,9 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
 
 
 def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
-    """Read a text piece by piece, and check for pieces that would be read as something else."""
+    """Decode a text in pieces, and raise for bytes of another encoding or a NUL."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    done = 0
+    position = 0
     with gzip.open(file) if zipped else file.open("rb") as source:
         while True:
             with unzipping(file):
@@ -464,7 +466,7 @@ def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
                 text = decoder.decode(data, final=not data)
             except (UnicodeDecodeError, UnicodeError):
                 raise EncodingError(
-                    f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; "
+                    f"{file}: the bytes from {position} to {position + len(data)} are not {encoding}; "
                     f"{naming_of_encoding()}"
                 ) from None
             if "\0" in text:
@@ -473,14 +475,14 @@ def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
                 yield text
             if not data:
                 return
-            done += len(data)
+            position += len(data)
 
 
 # --- writing -----------------------------------------------------------------------------------------
 
 
 def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
-    """Write a lazy frame to `path` while it streams, as Parquet or CSV by the name of `target`.
+    """Write a lazy frame to `path` while streaming, as Parquet or CSV by the name of `target`.
 
     Raises
     ------
@@ -507,8 +509,8 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     )
     if utf8 and not zipped:
         sink_csv(path)
-        with path.open("rb") as written:
-            _refuse_nul(written, target)
+        with path.open("rb") as output:
+            _refuse_nul(output, target)
         return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix="plain.") as between:
         plain = Path(between.name)
@@ -530,7 +532,7 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
 
 
 def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, csv_format: CsvFormat) -> None:
-    """Write frames one after the other, at least one, into one file; see `stream_table`."""
+    """Write one or more frames into a file (see `stream_table`)."""
     from polars.io.plugins import register_io_source
 
     first = next(batches)
@@ -554,7 +556,7 @@ def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, cs
 
 
 def cut_batches(batches: Iterator[pl.DataFrame], sizes: Sequence[int]) -> Iterator[Iterator[pl.DataFrame]]:
-    """Cut frames that come one after the other into runs of rows of these sizes; take one after the other.
+    """Split a stream of frames into consecutive runs of `sizes` rows, to be read in order.
 
     Each run has at least one frame, which may be empty.
     """
@@ -574,7 +576,7 @@ def cut_batches(batches: Iterator[pl.DataFrame], sizes: Sequence[int]) -> Iterat
 
 
 def _refuse_nul(source: IO[bytes], target: Path) -> None:
-    """Look through UTF-8 for the character NUL, and go back to its start."""
+    """Raise if UTF-8 bytes contain NUL, and rewind the file."""
     while data := source.read(_CHUNK):
         if b"\0" in data:
             raise nul_in(target)

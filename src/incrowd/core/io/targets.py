@@ -1,4 +1,4 @@
-"""Inputs and outputs of a call: no input is overwritten, and all outputs are written, or none."""
+"""Inputs and outputs of a call: no input is overwritten, and all outputs are written or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INTERNAL = "internal"
 
 
 def is_folder(target: Path) -> bool:
-    """Say whether a target for many files is a folder: it has no ending as files have."""
+    """Say whether a target for many files is a folder, that is, has no file ending."""
     return not target.suffix
 
 
@@ -41,7 +41,7 @@ def is_pattern(text: str) -> bool:
 
 
 class Hidden(Enum):
-    """Inputs whose places are unknown, as files of a lazy frame may be."""
+    """Inputs whose paths are unknown, such as the files of some lazy frames."""
 
     HIDDEN = auto()
 
@@ -50,7 +50,7 @@ HIDDEN = Hidden.HIDDEN
 
 
 class _Inputs:
-    """Files, folders, patterns and databases that are files, known by their device and not by their names."""
+    """Input files, folders, patterns and file databases, identified by device and inode."""
 
     def __init__(self) -> None:
         self._files: dict[Identity, str] = {}
@@ -61,7 +61,7 @@ class _Inputs:
         self.hidden = False
 
     def add(self, source: object) -> None:
-        """Take note of a path, a pattern, an address, or several; a missing file is passed over."""
+        """Add a path, a pattern, an address or a list of inputs, ignoring missing files."""
         if isinstance(source, list | tuple):
             for each in source:
                 self.add(each)
@@ -77,8 +77,8 @@ class _Inputs:
 
     def _add_path(self, text: str) -> None:
         if is_pattern(text):
-            for found in glob.glob(text, recursive=True, include_hidden=True):
-                self._add_folder(found) if os.path.isdir(found) else self._add_file(found)
+            for match in glob.glob(text, recursive=True, include_hidden=True):
+                self._add_folder(match) if os.path.isdir(match) else self._add_file(match)
             base, last = os.path.split(text)
             deep = is_pattern(base)
             while is_pattern(base):
@@ -125,7 +125,7 @@ class _Inputs:
                 self._above.setdefault(number, path)
 
     def refuse(self, target: Target) -> None:
-        """Refuse a target that is an input, holds one, or lies in one.
+        """Raise for a target that is an input, contains an input or lies inside an input.
 
         Raises
         ------
@@ -139,7 +139,9 @@ class _Inputs:
                 f"{target}: the output would replace the input's folder, which holds "
                 f"{Path(self._above[number]).name}; choose another name"
             )
-        above = [found for parent in target.path.parents if (found := identity(parent)) is not None]
+        above = [
+            parent_number for parent in target.path.parents if (parent_number := identity(parent)) is not None
+        ]
         if any(each in self._folders for each in above):
             raise TableError(f"{target}: lies inside the input's folder; choose a place outside of it")
         for base, last, text in self._patterns:
@@ -151,7 +153,7 @@ class _Inputs:
 
 
 def _real(path: str) -> str:
-    """Follow links, but those that this user may not follow, as to the program of another process."""
+    """Resolve links, except links that this user may not follow."""
     try:
         return os.path.realpath(path)
     except OSError:
@@ -167,79 +169,81 @@ def _folded(path: str | os.PathLike[str]) -> str:
 
 
 class Target(os.PathLike[str]):
-    """A file or folder that a call writes; made by `Outputs.add`.
+    """A file or folder that a call writes, created by `Outputs.add`.
 
     It is a path, so that whatever writes to a path takes it; `writing` then gives the temporary place.
     """
 
     def __init__(
-        self, asked: Path, outputs: Outputs, *, folder: bool, private: bool, parents: bool = False
+        self, requested: Path, outputs: Outputs, *, folder: bool, private: bool, parents: bool = False
     ) -> None:
-        self.asked = asked
+        self.requested = requested
         self.outputs = outputs
         self.folder = folder
         self.private = private
         self.parents = parents
         self.written = False
-        text = os.fspath(asked)
+        text = os.fspath(requested)
         # The last part may be a link: a file is put in the link's place, never through it.
-        through = folder or asked.name in ("", "..")
-        self.path = Path(_real(text)) if through else Path(_real(os.path.dirname(text) or "."), asked.name)
+        through = folder or requested.name in ("", "..")
+        self.path = (
+            Path(_real(text)) if through else Path(_real(os.path.dirname(text) or "."), requested.name)
+        )
         self.before: Identity | None = None
-        self._made: Path | None = None
+        self._temporary: Path | None = None
 
     def __fspath__(self) -> str:
-        return os.fspath(self.asked)
+        return os.fspath(self.requested)
 
     __str__ = __fspath__
 
     @property
-    def made(self) -> Path:
-        """The private temporary file or folder, of the target's name; made when first asked for."""
-        if self._made is None:
+    def temporary(self) -> Path:
+        """The private temporary file or folder with the target's name, created on first access."""
+        if self._temporary is None:
             slot = self.outputs.slot(self.path.parent)
-            self._made = slot / self.path.name
+            self._temporary = slot / self.path.name
             # Created before anything is written, so that nobody else can read it meanwhile.
             if self.folder:
-                self._made.mkdir(0o700)
+                self._temporary.mkdir(0o700)
             else:
-                os.close(os.open(self._made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        return self._made
+                os.close(os.open(self._temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return self._temporary
 
     def check(self, *, force: bool) -> None:
-        """Refuse targets that cannot be written, or may not be replaced.
+        """Raise for a target that cannot be written or may not be replaced.
 
         Raises
         ------
         TableError
         """
-        if self.asked.name in ("", "..") and not self.folder:
+        if self.requested.name in ("", "..") and not self.folder:
             raise TableError(f"{self}: is a folder; name a file")
         parent = self.path.parent
-        shown = self.asked.parent
+        folder = self.requested.parent
         while self.parents and not os.path.lexists(parent):
             parent = parent.parent
         if not os.path.isdir(parent):
-            raise TableError(f"{self}: the folder {shown} does not exist")
+            raise TableError(f"{self}: the folder {folder} does not exist")
         most = os.pathconf(parent, "PC_NAME_MAX") if hasattr(os, "pathconf") else _LONGEST_NAME
         if len(os.fsencode(self.path.name)) > most > 0:
             raise TableError(
-                f"{self.asked.name[:20]}...: a name of {len(os.fsencode(self.path.name))} bytes is too long; "
-                f"the file system takes {most}"
+                f"{self.requested.name[:20]}...: a name of {len(os.fsencode(self.path.name))} bytes "
+                f"is too long; the file system takes {most}"
             )
         self._check_there(force=force)
         if not os.access(parent, os.W_OK | os.X_OK):
             why = "the file system is read-only" if _read_only(parent) else "you may not write there"
-            raise TableError(f"{self}: cannot be written to the folder {shown} ({why})")
+            raise TableError(f"{self}: cannot be written to the folder {folder} ({why})")
 
     def _check_there(self, *, force: bool) -> None:
         try:
-            there = os.lstat(self.path)
+            status = os.lstat(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             raise TableError(f"{self}: cannot be written ({reason(error)})") from None
-        if stat.S_ISDIR(there.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             if not self.folder:
                 raise TableError(f"{self}: is a folder; name a file")
             with os.scandir(self.path) as entries:
@@ -250,7 +254,7 @@ class Target(os.PathLike[str]):
             refuse_strangers(self.path, str(self))
             self.before = identity(self.path)
             return
-        if not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
             raise TableError(f"{self}: is no file that can be replaced; choose another name")
         if not force:
             raise TableError(f"{self}: {exists_already()}")
@@ -259,26 +263,26 @@ class Target(os.PathLike[str]):
         self.before = identity(self.path, follow=False)
 
     def finish(self) -> Step:
-        """Give the written file the usual rights, and say where it is."""
-        made = self.made
-        number = identity(made, follow=False)
+        """Set the usual permissions on the written file, and return the move into place."""
+        temporary = self.temporary
+        number = identity(temporary, follow=False)
         if number is None:
             raise TableError(
                 f"{self}: what was written beside it is gone, something else removed it; write it again"
             )
         if self.folder:
-            seal(made)
-        umask = _umask(made.parent.parent)
-        for path in (made, *(made.rglob("*") if self.folder else ())):
-            hidden = self.private or INTERNAL in path.relative_to(made).parts
+            seal(temporary)
+        umask = _umask(temporary.parent.parent)
+        for path in (temporary, *(temporary.rglob("*") if self.folder else ())):
+            hidden = self.private or INTERNAL in path.relative_to(temporary).parts
             path.chmod((0o777 if path.is_dir() else 0o666) & ~(0o077 if hidden else umask))
         # Something may have come into a replaced folder since.
-        check = partial(refuse_strangers, shown=str(self)) if self.folder else None
-        return Step(made, self.path, number, self.before, check)
+        check = partial(refuse_strangers, title=str(self)) if self.folder else None
+        return Step(temporary, self.path, number, self.before, check)
 
 
 class Outputs:
-    """All that a call writes: checked when added, written aside, and put in place together or not at all.
+    """All outputs of a call: checked when added, written aside, and moved into place together or not at all.
 
     Used as a context: at its end, if nothing failed, everything that was written with `writing` gets its
     name. The first one added comes last, so that it never stands alone.
@@ -303,7 +307,7 @@ class Outputs:
         self.read(*sources)
 
     def read(self, *sources: object) -> None:
-        """Take note of more that is read.
+        """Add further inputs.
 
         Raises
         ------
@@ -330,7 +334,7 @@ class Outputs:
         private: bool = False,
         parents: bool = False,
     ) -> Target:
-        """Take note of an output, before any work is done.
+        """Add an output, before any work is done.
 
         Parameters
         ----------
@@ -349,8 +353,8 @@ class Outputs:
             When it is, holds or lies in an input or another output, exists (unless forced), or has nowhere to
             go.
         """
-        asked = file_path(path)
-        target = Target(asked, self, folder=folder, private=private, parents=parents)
+        requested = file_path(path)
+        target = Target(requested, self, folder=folder, private=private, parents=parents)
         self._inputs.refuse(target)
         for other in self._targets:
             _refuse_both(target, other)
@@ -363,7 +367,7 @@ class Outputs:
         return target
 
     def slot(self, parent: Path) -> Path:
-        """Make a place for one target in a private folder beside it."""
+        """Create a slot for a target in a private folder beside the target."""
         if parent not in self._folders:
             missing = parent
             while not missing.exists():
@@ -389,25 +393,25 @@ class Outputs:
                 for folder in self._folders.values():
                     folder.remove()
                 self._folders = {}
-                for made in self._new:
+                for path in self._new:
                     # For outputs that did not come.
                     with contextlib.suppress(OSError):
-                        made.rmdir()
+                        path.rmdir()
 
     def _place(self) -> None:
-        written = [target for target in reversed(self._targets) if target.written]
-        shown = {target.path: target for target in written}
+        ready = [target for target in reversed(self._targets) if target.written]
+        by_path = {target.path: target for target in ready}
         try:
-            steps = [target.finish() for target in written]
+            steps = [target.finish() for target in ready]
             self.through(Publication(steps, [folder.path for folder in self._folders.values()]))
         except Appeared as error:
             raise TableError(
-                f"{shown[error.target]}: something else was put there while the work was done; nothing was "
+                f"{by_path[error.target]}: something else was put there while the work was done; nothing was "
                 "written, choose another name"
             ) from None
         except OSError as error:
-            named = shown.get(Path(os.fsdecode(error.filename2 or error.filename or "")), written[-1])
-            raise TableError(f"{named}: cannot be written ({reason(error)})") from None
+            failed = by_path.get(Path(os.fsdecode(error.filename2 or error.filename or "")), ready[-1])
+            raise TableError(f"{failed}: cannot be written ({reason(error)})") from None
 
 
 @contextlib.contextmanager
@@ -420,7 +424,7 @@ def writing(
     parents: bool = False,
     sources: object = None,
 ) -> Iterator[Path]:
-    """Give the private temporary place of an output; it gets its name when all that belongs to it is written.
+    """Yield the private temporary path of an output, which gets the final name once all outputs are complete.
 
     Parameters
     ----------
@@ -444,7 +448,7 @@ def writing(
             target = outputs.add(path, folder=folder, private=private, parents=parents)
             stack.enter_context(outputs)
         try:
-            yield target.made
+            yield target.temporary
             target.written = True
         except Exception as error:
             # Polars tells a full disk in an error of its own.
@@ -455,7 +459,7 @@ def writing(
 
 
 def _umask(folder: Path) -> int:
-    """Return the rights that new files in a private folder lack.
+    """Return the umask for new files in a private folder.
 
     Nobody can ask the system without changing it for a moment, for all threads. So a file is made.
     """
@@ -467,12 +471,12 @@ def _umask(folder: Path) -> int:
         probe.unlink(missing_ok=True)
 
 
-def _refuse_both(one: Target, other: Target) -> None:
-    """Refuse two outputs of one name, or one in the other."""
-    numbers = identity(one.path), identity(other.path)
-    if _folded(one.path) == _folded(other.path) or (numbers[0] is not None and numbers[0] == numbers[1]):
-        raise TableError(f"{one}: another output of this call has that name; choose two names")
-    for inner, outer in ((one, other), (other, one)):
+def _refuse_both(first: Target, second: Target) -> None:
+    """Raise for two outputs of the same name or nested in each other."""
+    numbers = identity(first.path), identity(second.path)
+    if _folded(first.path) == _folded(second.path) or (numbers[0] is not None and numbers[0] == numbers[1]):
+        raise TableError(f"{first}: another output of this call has that name; choose two names")
+    for inner, outer in ((first, second), (second, first)):
         if _folded(outer.path) in map(_folded, inner.path.parents):
             raise TableError(f"{inner}: lies in {outer}, another output of this call; choose a place outside")
 

@@ -162,7 +162,7 @@ def range_cells(
 
 
 def depths_of(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the depth of the lowest node over each interval; see `Cells`."""
+    """Return the depth of the lowest node over each interval (see `Cells`)."""
     if domain.hierarchy is None:
         return np.asarray(lo == hi, np.int32)
     return np.asarray(domain.hierarchy.depths[domain.ancestors(lo, hi)], np.int32)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def class_table(
     frequency: FrequencyTable, recoding: Recoding, sensitive: str | None, *, numbered: bool = False
 ) -> pl.DataFrame:
-    """Summarize the classes of a local recoding; see `Release.class_table`.
+    """Summarize the classes of a local recoding (see `Release.class_table`).
 
     With `numbered` the classes stay in the order of their numbers, which reveals the order of raw rows.
     """

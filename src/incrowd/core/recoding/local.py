@@ -117,12 +117,12 @@ class Local(Recoding):
         return {"algorithm": self.algorithm, "classes": self.count}
 
     def without(self, gone: NDArray[np.bool_]) -> Self:
-        """Return the recoding with further keys suppressed; see `Recoding.without`."""
+        """Return the recoding with further keys suppressed (see `Recoding.without`)."""
         class_of_key = np.where(gone, -1, self.class_of_key).astype(np.int32)
         return replace(super().without(gone), class_of_key=class_of_key)
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
-        """Return the recoding of some of the keys; see `Recoding.only`."""
+        """Return the recoding of some of the keys (see `Recoding.only`)."""
         return replace(super().only(kept), class_of_key=self.class_of_key[kept])
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:

@@ -384,7 +384,7 @@ class _Reader:
     def ends(
         self, label: str | None, numbers: NDArray[np.float64], double_of: Mapping[Decimal, float]
     ) -> tuple[float, float]:
-        """Return the smallest and largest number of a label; see `read_intervals`."""
+        """Return the smallest and largest number of a label (see `read_intervals`)."""
         nothing = float("nan"), float("nan")
         if label == SUPPRESSED:
             return float(np.nanmin(numbers)), float(np.nanmax(numbers))

@@ -73,12 +73,12 @@ class SingleDimensional(Recoding):
         return {"algorithm": self.algorithm, "rounds": self.count, "cells": cells}
 
     def without(self, gone: NDArray[np.bool_]) -> Self:
-        """Return the recoding with further keys suppressed; see `Recoding.without`."""
+        """Return the recoding with further keys suppressed (see `Recoding.without`)."""
         round_of_key = np.where(gone, -1, self.round_of_key).astype(np.int32)
         return replace(super().without(gone), round_of_key=round_of_key)
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
-        """Return the recoding of some of the keys; see `Recoding.only`."""
+        """Return the recoding of some of the keys (see `Recoding.only`)."""
         return replace(super().only(kept), round_of_key=self.round_of_key[kept])
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:

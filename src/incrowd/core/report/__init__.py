@@ -1,1 +1,1 @@
-"""Charts and pages. They need the extra `report`, which is imported where it is first used."""
+"""Charts and pages, which need the extra `report`, imported on first use."""

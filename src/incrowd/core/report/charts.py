@@ -52,7 +52,7 @@ _FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ?
 
 
 class Measure(NamedTuple):
-    """An axis: its title, and how to get the figure and its spread of a run."""
+    """An axis of a chart: the title, and a function from a run to the figure and the spread."""
 
     title: str
     of: Callable[[ComparisonRun], tuple[float, float]]
@@ -91,7 +91,7 @@ _CONFIG: Spec = {
 
 
 def _themed(**parts: Any) -> Spec:
-    """Return a whole chart, with the look of all."""
+    """Return a complete chart in the common style."""
     return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": _CONFIG, **parts}
 
 
@@ -110,7 +110,7 @@ def _title(text: str, size: int = 11, **settings: Any) -> Spec:
 
 
 def for_notebooks(spec: Spec) -> Any:
-    """Return a chart as one of Altair, which notebooks show."""
+    """Return a chart as an Altair chart for notebooks."""
     require_extra(["altair", "vl_convert"], "report", "drawing charts")
     # It loads slowly, and a page of a report does without it.
     import altair
@@ -123,7 +123,7 @@ def for_notebooks(spec: Spec) -> Any:
 
 
 def _room(labels: Iterable[str]) -> int:
-    """Return the pixels that the labels of an axis need in any font that a reader may have."""
+    """Return the pixels for the labels of an axis in any font of a reader."""
     longest = max(map(len, labels), default=0) * _LABEL_SIZE * _WIDEST
     return math.ceil(min(longest, _LONGEST_LABEL * _WIDER)) + 8
 
@@ -137,7 +137,7 @@ def against(
     height: int = 105,
     algorithms: Sequence[str] | None = None,
 ) -> Any:
-    """Draw measures against a limit of the grid as an Altair chart: a panel each, a line per algorithm.
+    """Draw measures against a limit as an Altair chart, with a panel per measure and a line per algorithm.
 
     Bands are one standard deviation over runs that differ in the seed. Runs without a release are left out.
 
@@ -160,25 +160,27 @@ def against(
 def panels(
     runs: Sequence[ComparisonRun],
     limit: str,
-    shown: Sequence[Measure],
+    measures: Sequence[Measure],
     algorithms: Sequence[str] | None = None,
     size: tuple[int, int] = (150, 105),
 ) -> Spec:
-    """Return the chart of `against` as plain data for a page."""
-    done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
-    if not done:
+    """Draw the chart of `against` as plain data for a page."""
+    released = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
+    if not released:
         raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")
-    names = list(dict.fromkeys(algorithms or (run.algorithm for run in done)))
-    found = []
-    for measure in shown:
-        title = f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title
-        panel = _panel(done, limit, measure, names)
-        found.append(panel | {"width": size[0], "height": size[1], "title": _title(title, 10, frame="group")})
-    return _themed(hconcat=found, spacing=14)
+    names = list(dict.fromkeys(algorithms or (run.algorithm for run in released)))
+    charts = []
+    for measure in measures:
+        title = f"{measure.title} (log scale)" if _spans_magnitudes(released, measure) else measure.title
+        panel = _panel(released, limit, measure, names)
+        charts.append(
+            panel | {"width": size[0], "height": size[1], "title": _title(title, 10, frame="group")}
+        )
+    return _themed(hconcat=charts, spacing=14)
 
 
 def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorithms: Sequence[str]) -> Spec:
-    """Draw one measure against a limit: per algorithm a line, its points, and a band of its spread."""
+    """Draw a measure against a limit, with a line, points and a band of spread per algorithm."""
     present = {run.algorithm for run in runs}
     legend = {"values": [name for name in algorithms if name in present]}
 
@@ -206,7 +208,7 @@ def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorith
 
 
 def _points(runs: Sequence[ComparisonRun], limit: str, measure: Measure) -> list[dict[str, Any]]:
-    """Return a row per run: the limit, the figure and the ends of its band."""
+    """Return a row per run: the limit, the figure and the ends of the band."""
     # A logarithmic axis has no place for nothing, so a band ends there at half the least figure.
     floor = min(measure.of(run)[0] for run in runs) / 2 if _spans_magnitudes(runs, measure) else 0.0
     rows = []
@@ -218,7 +220,7 @@ def _points(runs: Sequence[ComparisonRun], limit: str, measure: Measure) -> list
 
 
 def _spans_magnitudes(runs: Sequence[ComparisonRun], measure: Measure) -> bool:
-    """Tell whether an axis has to be logarithmic: times of algorithms differ by orders of magnitude."""
+    """Say whether an axis has to be logarithmic, as for times that differ by orders of magnitude."""
     figures = [measure.of(run)[0] for run in runs]
     return measure.title == "seconds" and max(figures) > 20 * min(figures) > 0
 
@@ -234,7 +236,7 @@ def _limit_axis(runs: Sequence[ComparisonRun], limit: str) -> Spec:
 
 
 def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> Spec:
-    """Return scale and axis of a measure, which its line, points and band share."""
+    """Return the scale and axis of a measure, common to line, points and band."""
     wide = _spans_magnitudes(runs, measure)
     ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
     form = "~g" if measure.title == "seconds" else "~s"
@@ -253,7 +255,7 @@ class Recoded(Protocol):
 
     @property
     def frequency(self) -> FrequencyTable:
-        """The keys that were recoded."""
+        """The recoded keys."""
 
 
 def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: int = 320) -> Any:
@@ -353,8 +355,8 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     elif suffix == ".pdf":
         target.write_bytes(vl_convert.vegalite_to_pdf(document))
     elif suffix == ".json":
-        written = json.dumps(document, indent=2, sort_keys=True)
-        target.write_text(written, encoding="utf-8", newline="\n")
+        text = json.dumps(document, indent=2, sort_keys=True)
+        target.write_text(text, encoding="utf-8", newline="\n")
     else:
         raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")
 
@@ -379,12 +381,12 @@ _OF_EVERY_OBJECT = {
 
 
 def _text(text: str) -> str:
-    """Return a text of a table as Vega shows it and does not run into it."""
+    """Return a text of a table in a form that Vega shows and never resolves as an object's member."""
     return f"{text} " if text in _OF_EVERY_OBJECT else visible(text)
 
 
 def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Spec:
-    """Draw bars of before and after beside each other, a row per label, in the order given."""
+    """Draw bars of before and after beside each other, with a row per label in the given order."""
     present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
     colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
     figures = {"format": "~s" if unit == "records" else "~%", "tickCount": 5}
@@ -410,21 +412,21 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
 
 
 def class_sizes(classes: dict[str, Any], *, width: int = _WIDTH) -> Spec:
-    """Draw the records by the size of their class, before and after where both are there."""
+    """Draw the records by class size, before and after where both are given."""
     rows = size_rows(classes)
     names = list(dict.fromkeys(row["label"] for row in rows))
     return _pairs("Records by the size of their class", rows, names, width=width, unit="records")
 
 
 def size_rows(classes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return how many records are in classes of each span of sizes, the smallest sizes first."""
-    found = []
+    """Return the number of records by span of class sizes, in ascending order."""
+    rows = []
     for when, sizes in classes.items():
         for each in sizes["distribution"]:
             least, most = each["least"], each["most"]
             label = str(least) if least == most else f"{least:,} to {most:,}"
-            found.append((least, {"label": label, "when": when, "value": each["records"]}))
-    return [row for _, row in sorted(found, key=lambda each: each[0])]
+            rows.append((least, {"label": label, "when": when, "value": each["records"]}))
+    return [row for _, row in sorted(rows, key=lambda each: each[0])]
 
 
 _RISKS = {
@@ -439,12 +441,12 @@ _RISKS = {
 
 
 def risks(risk: dict[str, Any], *, width: int = _WIDTH) -> Spec:
-    """Draw the figures of the risk models, before and after where both are there."""
+    """Draw the figures of the risk models, before and after where both are given."""
     return _pairs("Risk", risk_rows(risk), list(_RISKS.values()), width=width, unit="probability")
 
 
 def risk_rows(risk: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the figures of the risk models that are shares, each before and after where it is there."""
+    """Return the risk models' figures that are shares, before and after where both are given."""
     return [
         {"label": label, "when": when, "value": figures[model][figure]}
         for (model, figure), label in _RISKS.items()
@@ -466,7 +468,7 @@ def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Spec:
 
 
 def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Spec:
-    """Draw the front of loss and mean risk of a lattice; the chosen node is filled."""
+    """Draw the front of loss and mean risk of a lattice, with the chosen node filled."""
     rows = [
         {"score": node["score"], "risk": node["risk"], "node": "chosen" if node["chosen"] else "other"}
         for node in nodes
@@ -493,7 +495,7 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int =
 
 
 def svg_for_pages(chart: Any) -> str:
-    """Return an SVG for a page with light and dark colours: ink and lines take the page's text colour."""
+    """Return an SVG for light and dark pages, with ink and lines in the page's text colour."""
     require_extra(["vl_convert"], "report", "drawing charts")
     import vl_convert
 

@@ -1,4 +1,4 @@
-"""The table of a comparison, a row per algorithm and setting: as texts, in Markdown and in LaTeX."""
+"""The table of a comparison, a row per algorithm and setting, as texts, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LATEX = {
 
 
 def caption(records: int) -> str:
-    """Return the sentence that says how figures of a comparison count."""
+    """Return the caption that explains how the figures of a comparison count."""
     return (
         f"{records:,} records; LM and NCP are means per cell, MD counts levels in all cells; LM times "
         f"{records:,} is the LM of the one page, a sum over records"
@@ -35,7 +35,7 @@ def caption(records: int) -> str:
 
 
 def table_of_runs(runs: Sequence[ComparisonRun]) -> tuple[Row, list[Row]]:
-    """Return the header and a row per run; the row of a run without a release ends with `NOTHING`.
+    """Return the header and a row per run, where a run without a release ends with `NOTHING`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def table_of_runs(runs: Sequence[ComparisonRun]) -> tuple[Row, list[Row]]:
 
 
 def _with_spread(run: ComparisonRun, name: str, text: str) -> str:
-    """Write the standard deviation beside a mean: two significant digits."""
+    """Add the standard deviation to a mean, with two significant digits."""
     if not run.spread:
         return text
     deviation = run.spread[name]
@@ -66,7 +66,7 @@ def _with_spread(run: ComparisonRun, name: str, text: str) -> str:
 
 
 def to_markdown(records: int, runs: Sequence[ComparisonRun]) -> str:
-    """Return the table in Markdown, with its caption below."""
+    """Return the table in Markdown, with the caption below."""
     header, rows = table_of_runs(runs)
     lines = [header, ["---", *("---:" for _ in header[1:])]]
     lines += [[*row, *[""] * (len(header) - len(row))] for row in rows]

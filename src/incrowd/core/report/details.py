@@ -1,4 +1,4 @@
-"""The tables at the end of a report: one function a table, whatever the page is written in."""
+"""The tables at the end of a report, a function per table for every format of page."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Table(NamedTuple):
 
 
 def tables_of(document: Mapping[str, Any]) -> list[Table]:
-    """Return every table that this report has something for."""
+    """Return every non-empty table of a report."""
     if document["kind"] == "comparison":
         return [_runs(document)]
-    found = (part(document) for part in _PARTS)
-    return [table for table in found if table is not None]
+    tables = (part(document) for part in _PARTS)
+    return [table for table in tables if table is not None]
 
 
 def number(value: Any) -> str:
@@ -94,12 +94,12 @@ def _people(document: Mapping[str, Any]) -> Table | None:
     return _before_and_after("People", figures, document["people"])
 
 
-def _before_and_after(title: str, figures: Mapping[str, str], counted: Mapping[str, Any]) -> Table:
-    """Return a row per figure and a column per moment that was counted."""
+def _before_and_after(title: str, figures: Mapping[str, str], moments: Mapping[str, Any]) -> Table:
+    """Return a row per figure and a column per moment."""
     rows = [
-        [words, *(number(moment[name]) for moment in counted.values())] for words, name in figures.items()
+        [words, *(number(moment[name]) for moment in moments.values())] for words, name in figures.items()
     ]
-    return Table(title, ["", *counted], rows)
+    return Table(title, ["", *moments], rows)
 
 
 def _risks(document: Mapping[str, Any]) -> Table:

@@ -11,7 +11,7 @@ from incrowd.core.errors import ParameterError
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRun:
-    """One algorithm under one setting, or several runs of it that differ in the seed alone.
+    """One algorithm under one setting, or the average of runs that differ in the seed alone.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class ComparisonRun:
         limits = "".join(
             f", {name}={value:g}" for name in "klt" if (value := getattr(self, name)) is not None
         )
-        done = f"{self.seconds:.3g} s" if self.problem is None else "no release"
-        return f"ComparisonRun({self.algorithm}{limits}: {done})"
+        result = f"{self.seconds:.3g} s" if self.problem is None else "no release"
+        return f"ComparisonRun({self.algorithm}{limits}: {result})"
 
     def lost(self, metric: str) -> float:
         """Return the value of a metric.
@@ -72,7 +72,7 @@ class ComparisonRun:
         return self.utility[metric]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON without any value of the table."""
         document: dict[str, Any] = {"algorithm": self.algorithm}
         document |= {
             name: value
@@ -94,7 +94,7 @@ class ComparisonRun:
 
 
 class Runs(Protocol):
-    """Several runs over one table, as a `Comparison` has them."""
+    """Several runs over one table, such as a `Comparison`."""
 
     @property
     def records(self) -> int:

@@ -1,4 +1,4 @@
-"""One page about a comparison: plots, tables and sentences about them, as a PDF."""
+"""A PDF of one page about a comparison, with plots, tables and sentences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Title = tuple[str, str]
 
 
 def check_one_page(path: str | os.PathLike[str], algorithms: Sequence[str]) -> None:
-    """Refuse a page that could not be made, before there is anything to show; see `write_one_page`."""
+    """Raise for a page that cannot be written, before any run (see `write_one_page`)."""
     require_extra(["typst", "vl_convert"], "report", "the one page")
     if file_path(path).suffix.lower() != ".pdf":
         raise ParameterError(f"{Path(path)}: the one page is written as .pdf")
@@ -51,7 +51,7 @@ def write_one_page(
     about: str = "",
     force: bool = False,
 ) -> None:
-    """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
+    """Write a PDF of one page: time, LM and MD against k, and against l if given.
 
     LM and MD are summed over the records, so that they stand beside each other as costs.
 
@@ -80,14 +80,14 @@ def write_one_page(
     runs = against_k.averaged()
     names = list(dict.fromkeys(run.algorithm for run in runs))
     check_one_page(path, names)
-    shown = measures(against_k.records)
+    axes = measures(against_k.records)
     with PrivateFolder() as folder:
-        parts = [_part(runs, "k", "Impact of k in k-anonymity", shown, names, folder)]
+        parts = [_part(runs, "k", "Impact of k in k-anonymity", axes, names, folder)]
         lines = [*observations(runs, "k", against_k.records), *conclusions(runs, "k")]
         if against_l is not None:
-            fixed = "" if at_k is None else f" at k = {at_k}"
+            condition = "" if at_k is None else f" at k = {at_k}"
             averaged = against_l.averaged()
-            parts.append(_part(averaged, "l", f"Impact of l in l-diversity{fixed}", shown, names, folder))
+            parts.append(_part(averaged, "l", f"Impact of l in l-diversity{condition}", axes, names, folder))
             lines += [*observations(averaged, "l", against_k.records), *conclusions(averaged, "l")]
         page = {
             "title": title,
@@ -102,7 +102,7 @@ def write_one_page(
 
 
 def _fitted(page: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the document with as many rows in its tables as one page has room for."""
+    """Return the document with as many table rows as fit on one page."""
 
     def fits(each: dict[str, Any]) -> bool:
         return count_pages("one_page.typ", each, folder) == 1
@@ -114,26 +114,26 @@ def _fitted(page: dict[str, Any], folder: Path) -> dict[str, Any]:
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (middle, many) if fits(_thinned(page, middle)) else (few, middle)
-    made = _thinned(page, few)
-    if few == 1 and not fits(made):
+    thinned = _thinned(page, few)
+    if few == 1 and not fits(thinned):
         raise ParameterError("one page has no room for all of this; shorten the title or the line about it")
-    return made
+    return thinned
 
 
 def _thinned(page: dict[str, Any], most: int) -> dict[str, Any]:
-    """Leave at most so many rows in each table, evenly apart, with the first and the last."""
-    parts, shown = [], []
+    """Keep at most `most` rows in each table, evenly spaced, with the first and the last."""
+    parts, remarks = [], []
     for part in page["parts"]:
         rows = part["rows"]
         if len(rows) > most:
             places = [round(i * (len(rows) - 1) / (most - 1)) for i in range(most)] if most > 1 else []
-            shown.append(f"{len(places) or 'none'} of {len(rows)} values of {part['header'][0]}")
+            remarks.append(f"{len(places) or 'none'} of {len(rows)} values of {part['header'][0]}")
             rows = [rows[place] for place in places]
         parts.append({**part, "rows": rows})
     return {
         **page,
         "parts": parts,
-        "notes": f"{page['notes']} The tables show {' and '.join(shown)}; the charts show all.",
+        "notes": f"{page['notes']} The tables show {' and '.join(remarks)}; the charts show all.",
     }
 
 
@@ -156,36 +156,36 @@ def _part(
     runs: Sequence[ComparisonRun],
     limit: str,
     title: str,
-    shown: Sequence[Measure],
+    axes: Sequence[Measure],
     names: Sequence[str],
     folder: Path,
 ) -> dict[str, Any]:
-    """Draw the charts and lay out the table of one limit."""
+    """Draw the charts and build the table of a limit."""
     chart = f"{limit}.pdf"
-    save(panels(runs, limit, shown, names), folder / chart)
-    here = [name for name in names if any(run.algorithm == name for run in runs)]
+    save(panels(runs, limit, axes, names), folder / chart)
+    present = [name for name in names if any(run.algorithm == name for run in runs)]
     values = sorted({getattr(run, limit) for run in runs if getattr(run, limit) is not None})
     rows = []
     for value in values:
         cells = [str(value)]
-        for name in here:
-            found = [run for run in runs if run.algorithm == name and getattr(run, limit) == value]
-            if not found or found[0].utility is None:
-                cells += ["none"] + [""] * (len(shown) - 1)
+        for name in present:
+            matches = [run for run in runs if run.algorithm == name and getattr(run, limit) == value]
+            if not matches or matches[0].utility is None:
+                cells += ["none"] + [""] * (len(axes) - 1)
             else:
                 cells += [
-                    _cell(*measure.of(found[0]), seconds=measure.title == "seconds") for measure in shown
+                    _cell(*measure.of(matches[0]), seconds=measure.title == "seconds") for measure in axes
                 ]
         rows.append(cells)
-    header = [limit, *(measure.title for _ in here for measure in shown)]
-    groups = [{"name": "", "span": 1}, *({"name": name, "span": len(shown)} for name in here)]
+    header = [limit, *(measure.title for _ in present for measure in axes)]
+    groups = [{"name": "", "span": 1}, *({"name": name, "span": len(axes)} for name in present)]
     return {
         "title": title,
         "chart": chart,
         "share": 1.0,
-        "width": min(0.25 + 0.25 * len(here), 1.0),
-        "alt": f"{', '.join(measure.title for measure in shown)} against {limit} for {', '.join(here)}; the "
-        "table below has the figures",
+        "width": min(0.25 + 0.25 * len(present), 1.0),
+        "alt": f"{', '.join(measure.title for measure in axes)} against {limit} for {', '.join(present)}; "
+        "the table below has the figures",
         "groups": groups,
         "header": header,
         "rows": rows,
@@ -202,10 +202,10 @@ def _cell(figure: float, spread: float, *, seconds: bool) -> str:
 
 def _by_value(runs: Sequence[ComparisonRun], limit: str) -> dict[Any, dict[str, ComparisonRun]]:
     """Return the runs with a release by the values of a limit, in order, and by algorithm."""
-    done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
+    released = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
     return {
-        value: {run.algorithm: run for run in done if getattr(run, limit) == value}
-        for value in sorted({getattr(run, limit) for run in done})
+        value: {run.algorithm: run for run in released if getattr(run, limit) == value}
+        for value in sorted({getattr(run, limit) for run in released})
     }
 
 
@@ -217,25 +217,29 @@ def conclusions(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
     if len(names) > 1:
         ends = [value for value in dict.fromkeys((min(by_value), max(by_value))) if len(by_value[value]) > 1]
         if ends:
-            told = "; ".join(_trade_off(by_value[value], f"{limit} = {value}") for value in ends)
-            lines.append(f"Trade-off: {told}.")
-        chosen, quickest = {}, {}
-        for value, found in by_value.items():
-            least = min(map(_loss, found.values()))
-            good = [run for run in found.values() if _loss(run) <= (1 + _NEAR) * least + 1e-9]
-            chosen[value] = (min(good, key=_seconds).algorithm,)
-            quickest[value] = (min(found.values(), key=_seconds).algorithm,)
+            trade_offs = "; ".join(_trade_off(by_value[value], f"{limit} = {value}") for value in ends)
+            lines.append(f"Trade-off: {trade_offs}.")
+        preferred, quickest = {}, {}
+        for value, by_name in by_value.items():
+            least = min(map(_loss, by_name.values()))
+            good = [run for run in by_name.values() if _loss(run) <= (1 + _NEAR) * least + 1e-9]
+            preferred[value] = (min(good, key=_seconds).algorithm,)
+            quickest[value] = (min(by_name.values(), key=_seconds).algorithm,)
         lines.append(
             f"To prefer, the fastest of those within {_NEAR:.0%} of the least LM: "
-            + _best(("", ""), chosen, limit)
-            + ("" if chosen == quickest else f" If seconds alone count: {_best(('', ''), quickest, limit)}")
+            + _best(("", ""), preferred, limit)
+            + (
+                ""
+                if preferred == quickest
+                else f" If seconds alone count: {_best(('', ''), quickest, limit)}"
+            )
         )
     lines += _expectations(by_value, names, limit)
     return lines
 
 
-def _trade_off(found: dict[str, ComparisonRun], where: str) -> str:
-    quick, best = min(found.values(), key=_seconds), min(found.values(), key=_loss)
+def _trade_off(by_name: dict[str, ComparisonRun], where: str) -> str:
+    quick, best = min(by_name.values(), key=_seconds), min(by_name.values(), key=_loss)
     if quick is best or not best.seconds or not _loss(best):
         return f"at {where} {quick.algorithm} is the fastest" + (
             " and loses least" if quick is best else f", and {best.algorithm} loses least"
@@ -251,40 +255,40 @@ def _expectations(by_value: dict[Any, dict[str, ComparisonRun]], names: list[str
     falls, worse = [], []
     baseline = next((name for name in names if name.partition(":")[0] == "random"), None)
     for name in names:
-        own = [(value, _loss(found[name])) for value, found in by_value.items() if name in found]
+        losses = [(value, _loss(by_name[name])) for value, by_name in by_value.items() if name in by_name]
         falls += [
             f"{name} from {limit} = {low} to {high}"
-            for (low, before), (high, after) in pairwise(own)
+            for (low, before), (high, after) in pairwise(losses)
             if after < before * (1 - _SAME)
         ]
         worse += [
             f"{name} at {limit} = {value}"
-            for value, loss in own
+            for value, loss in losses
             if baseline in by_value[value] and loss > _loss(by_value[value][baseline]) * (1 + _SAME)
         ]
-    said = [(f"no LM falls as {limit} grows", f"LM falls as {limit} grows", falls)]
+    claims = [(f"no LM falls as {limit} grows", f"LM falls as {limit} grows", falls)]
     if baseline is not None and len(names) > 1:
-        said.append((f"none loses more than {baseline}", f"some lose more than {baseline}", worse))
+        claims.append((f"none loses more than {baseline}", f"some lose more than {baseline}", worse))
     lines = [
         f"Against expectation {against}: {', '.join(which[:_MOST_SPANS])}"
         + (f" and {len(which) - _MOST_SPANS} more." if len(which) > _MOST_SPANS else ".")
-        for _, against, which in said
+        for _, against, which in claims
         if which
     ]
-    expected = [fits for fits, _, which in said if not which]
+    expected = [fits for fits, _, which in claims if not which]
     if expected and len(by_value) > 1:
         lines.append(f"As expected, {', and '.join(expected)}.")
     return lines
 
 
 def observations(runs: Sequence[ComparisonRun], limit: str, records: int = 0) -> list[str]:
-    """Say in sentences which algorithm is fastest, which loses least, and the cost of the limit.
+    """Describe the fastest algorithm, the least loss and the cost of the limit in sentences.
 
     LM is summed over so many records; without a number it is given per record.
     """
     by_value = _by_value(runs, limit)
-    done = [run for found in by_value.values() for run in found.values()]
-    names = list(dict.fromkeys(run.algorithm for run in runs if run in done))
+    released = [run for by_name in by_value.values() for run in by_name.values()]
+    names = list(dict.fromkeys(run.algorithm for run in runs if run in released))
     lines = []
     if len(names) > 1:
         # Who ties is named, too: sums of floats differ in their last digits, times by less than is shown.
@@ -294,16 +298,16 @@ def observations(runs: Sequence[ComparisonRun], limit: str, records: int = 0) ->
         )
         for title, figure, apart in kinds:
             best = {}
-            for value, found in by_value.items():
-                figures = {name: figure(run) for name, run in found.items()}
+            for value, by_name in by_value.items():
+                figures = {name: figure(run) for name, run in by_name.items()}
                 least = min(figures.values())
                 best[value] = tuple(name for name in names if figures.get(name, math.inf) <= least + apart)
             lines.append(_best(title, best, limit))
     for name in names:
-        own = [run for run in done if run.algorithm == name]
-        own.sort(key=lambda run: getattr(run, limit))
-        if len(own) > 1:
-            lines.append(_growth(name, own, limit, records))
+        series = [run for run in released if run.algorithm == name]
+        series.sort(key=lambda run: getattr(run, limit))
+        if len(series) > 1:
+            lines.append(_growth(name, series, limit, records))
     failed = [run for run in runs if run.utility is None]
     if failed:
         which = [f"{run.algorithm} ({limit} = {getattr(run, limit)})" for run in failed]
@@ -321,7 +325,7 @@ def _seconds(run: ComparisonRun) -> float:
 
 
 def _best(title: _Title, best: Mapping[Any, tuple[str, ...]], limit: str) -> str:
-    """Say for which values of a limit which algorithms are the best, neighbours together."""
+    """Describe the best algorithms by spans of a limit's values."""
     spans: list[tuple[tuple[str, ...], list[Any]]] = []
     for value, names in best.items():
         if spans and spans[-1][0] == names:
@@ -353,8 +357,8 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 
-def _growth(name: str, own: Sequence[ComparisonRun], limit: str, records: int) -> str:
-    first, last = own[0], own[-1]
+def _growth(name: str, series: Sequence[ComparisonRun], limit: str, records: int) -> str:
+    first, last = series[0], series[-1]
     before, after = _loss(first), _loss(last)
     low, high = getattr(first, limit), getattr(last, limit)
     time = last.seconds / first.seconds if first.seconds else 1.0

@@ -52,7 +52,7 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
 
 
 def _asked(document: Mapping[str, Any]) -> list[Row]:
-    """Return a row per requested model: its name, value, limit, verdict and weakest class."""
+    """Return a row per requested model: name, value, limit, verdict and weakest class."""
     rows = []
     for each in document.get("models", ()):
         weakest = each["weakest"]
@@ -81,7 +81,7 @@ _COLOURS = {"holds": "#00664f", "open": "#8a5a00", "broken": "#a53400", "": "#5a
 
 
 def _points(document: Mapping[str, Any]) -> list[str]:
-    """Return a line for each point: broken, open, and accepted ones, with the way out or the reason."""
+    """Return a line for each broken, open or accepted point, with the remedy or the reason."""
     order = ("broken", "open", "holds")
     points = sorted(document["verdict"].get("points", ()), key=lambda each: order.index(each["state"]))
     return [
@@ -95,26 +95,28 @@ _ASKED = ["model", "reached", "asked", "", "weakest class"]
 
 
 def _pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
-    """Return every chart with the text that stands for it; a chart is made when it is asked for."""
+    """Return every chart as an alternative text and a function that draws the chart."""
     if document["kind"] == "comparison":
         return []
-    found: list[tuple[str, Callable[[], Any]]] = []
+    pictures: list[tuple[str, Callable[[], Any]]] = []
     if any(sizes["distribution"] for sizes in document["classes"].values()):
-        found.append(("Records by the size of their class", lambda: charts.class_sizes(document["classes"])))
-    found.append(("Figures of the risk models", lambda: charts.risks(document["risk"])))
-    found += [
+        pictures.append(
+            ("Records by the size of their class", lambda: charts.class_sizes(document["classes"]))
+        )
+    pictures.append(("Figures of the risk models", lambda: charts.risks(document["risk"])))
+    pictures += [
         (_in_words(attribute), partial(charts.distribution, attribute))
         for attribute in document["attributes"]
         if attribute["bins"]
     ]
     if document["front"] and len(document["front"]) > 1:
-        found.append(
+        pictures.append(
             (
                 "Loss against mean risk of the recodings that none beats in both",
                 lambda: charts.front(document["front"]),
             )
         )
-    return found
+    return pictures
 
 
 def _in_words(attribute: Mapping[str, Any]) -> str:
@@ -150,9 +152,9 @@ def to_html(document: Mapping[str, Any]) -> str:
         _html_points(document),
         f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
     ]
-    asked = _asked(document)
-    if asked:
-        parts += ["<h2>What was asked for</h2>", _html_table("", _ASKED, asked)]
+    requirements = _asked(document)
+    if requirements:
+        parts += ["<h2>What was asked for</h2>", _html_table("", _ASKED, requirements)]
     pictures = _pictures(document)
     if document["kind"] == "comparison":
         pictures = _comparison_pictures(document)
@@ -169,14 +171,14 @@ def to_html(document: Mapping[str, Any]) -> str:
             f"<details{' open' if document['kind'] == 'comparison' else ''}>"
             f"<summary>{html.escape(title)}</summary>{_html_table(title, header, rows)}</details>"
         )
-    made = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
+    versions = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
     title = html.escape(document["title"])
     return visible(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{_file('page.css')}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(part for part in parts if part)
-        + f"\n<footer>Made with {html.escape(made)}.</footer>\n</main>\n</body>\n</html>\n"
+        + f"\n<footer>Made with {html.escape(versions)}.</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -189,7 +191,7 @@ def _html_points(document: Mapping[str, Any]) -> str:
 
 
 def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
-    """Write a table; the word fails gets its colour. Green is for a verdict that holds, not for a model."""
+    """Write a table, with colour for failed models but not for models that hold."""
 
     def cell(text: str) -> str:
         kind = f' class="{text}"' if text in ("holds", "fails") else ""
@@ -204,7 +206,7 @@ def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
 
 
 def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
-    """Return the small multiples of a comparison, one for each limit that varies."""
+    """Return the small multiples of a comparison, a chart for each varying limit."""
     runs = [
         ComparisonRun(
             run["algorithm"], run.get("k"), run.get("l"), run.get("t"), None,
@@ -215,11 +217,11 @@ def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callabl
     names = list(dict.fromkeys(run.algorithm for run in runs))
     if len(names) > len(charts.COLOURS) or not any(run.utility for run in runs):
         return []
-    shown = charts.measures(document["records"])
+    measures = charts.measures(document["records"])
     return [
         (
             f"Seconds, LM and MD (sums over records) against {limit}; the table has the figures",
-            partial(charts.panels, runs, limit, shown, names, (225, 160)),
+            partial(charts.panels, runs, limit, measures, names, (225, 160)),
         )
         for limit in document["limits"]
     ]
@@ -234,10 +236,10 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     comparison = document["kind"] == "comparison"
     pictures = _comparison_pictures(document) if comparison else _pictures(document)
     with PrivateFolder() as folder:
-        drawn = []
+        figures = []
         for place, (alt, draw) in enumerate(pictures):
             charts.save(draw(), folder / f"chart{place}.pdf")
-            drawn.append({"file": f"chart{place}.pdf", "alt": alt})
+            figures.append({"file": f"chart{place}.pdf", "alt": alt})
         page = {
             "title": document["title"],
             "notice": _notice(document),
@@ -246,7 +248,7 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             "points": {"title": _POINTS, "lines": _points(document)},
             "sentences": document["sentences"],
             "asked": {"header": _ASKED, "rows": _asked(document)},
-            "charts": drawn,
+            "charts": figures,
             "across": 1 if comparison else 2,
             "tables": [
                 {"title": title, "header": header, "rows": rows}
@@ -261,7 +263,7 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
 
 
 def check_typesetter() -> Any:
-    """Return the module that typesets, or say how to get it.
+    """Return the typesetting module, or raise with the way to install the module.
 
     Raises
     ------
@@ -275,7 +277,7 @@ def check_typesetter() -> Any:
 
 
 def typeset(template: str, document: Mapping[str, Any], folder: Path, target: Path) -> None:
-    """Write a PDF of a template of this package, which reads the document as ``doc.json``.
+    """Write a PDF from a template of this package, which reads the document as ``doc.json``.
 
     Parameters
     ----------
@@ -293,7 +295,7 @@ def typeset(template: str, document: Mapping[str, Any], folder: Path, target: Pa
 
 
 def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int:
-    """Return how many pages `typeset` would make; the template has to tell under the label ``<pages>``."""
+    """Return the page count of `typeset`, which the template has to report under the label ``<pages>``."""
     typst = check_typesetter()
     page = _laid_out(template, document, folder)
     pages = typst.query(page, "<pages>", field="value", one=True, root=folder, ignore_system_fonts=True)
@@ -301,7 +303,7 @@ def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int
 
 
 def _laid_out(template: str, document: Mapping[str, Any], folder: Path) -> Path:
-    """Write the input of the typesetter, and return the file that it begins with."""
+    """Write the input of the typesetter, and return the main file."""
     (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
     text = Path(__file__).with_name(template).read_text(encoding="utf-8")
     page = folder / "page.typ"

@@ -10,7 +10,7 @@ from incrowd.core.report import charts
 
 
 class _Plots:
-    """Draws from the document of a result, which contains nothing that may not be published.
+    """Charts drawn from the document of a result, which contains nothing unpublishable.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class FrontPlots(_Plots):
     """Charts of a search of the lattice."""
 
     def front(self, *, width: int = 420, height: int = 180) -> Any:
-        """Draw the recodings that none beats in both loss and mean risk; the chosen one is filled.
+        """Draw the recodings on the front of loss and mean risk, with the chosen recoding filled.
 
         Parameters
         ----------
@@ -51,14 +51,14 @@ class FrontPlots(_Plots):
 
 
 class AssessmentPlots(_Plots):
-    """Charts of a table as it stands."""
+    """Charts of a table without recoding."""
 
     def classes(self, *, width: int = 420) -> Any:
-        """Draw how many records are in classes of each size; of a release before and after."""
+        """Draw the number of records by class size, for a release before and after."""
         return charts.for_notebooks(charts.class_sizes(self._document["classes"], width=width))
 
     def risk(self, *, width: int = 420) -> Any:
-        """Draw the figures of the risk models; of a release before and after."""
+        """Draw the figures of the risk models, for a release before and after."""
         return charts.for_notebooks(charts.risks(self._document["risk"], width=width))
 
 
@@ -66,7 +66,7 @@ class ReleasePlots(AssessmentPlots, FrontPlots):
     """Charts of a release."""
 
     def column(self, name: str, *, width: int = 420) -> Any:
-        """Draw how the values of a quasi-identifier are distributed before and after.
+        """Draw the distribution of a quasi-identifier before and after.
 
         Values before are counted in bins that name nothing which the release does not name.
 

@@ -238,7 +238,7 @@ def _check_levels(name: str, levels: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WithCommas(Attribute):
-    """A column of a release, the cells of which have decimal commas; see `Attribute.as_released`."""
+    """A column of a release, the cells of which have decimal commas (see `Attribute.as_released`)."""
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

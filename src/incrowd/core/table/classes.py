@@ -117,7 +117,7 @@ class EquivalenceClasses(ClassCounts):
         return classes
 
     def set_codes(self, codes: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> None:
-        """Say which cell each class has in each quasi-identifier; see `codes`.
+        """Say which cell each class has in each quasi-identifier (see `codes`).
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class EquivalenceClasses(ClassCounts):
 
     @property
     def own(self) -> EquivalenceClasses:
-        """The classes by their cells alone: themselves, unless cells match others; see `WildcardClasses`."""
+        """The classes by their cells alone: themselves, unless cells match others (see `WildcardClasses`)."""
         return self
 
     def only(self, kept: NDArray[np.bool_]) -> EquivalenceClasses:
@@ -307,7 +307,7 @@ class EquivalenceClasses(ClassCounts):
         return amounts
 
     def singles(self, attribute: int) -> Singles | None:
-        """Return records that count alone although their class has more; see `WildcardClasses`."""
+        """Return records that count alone although their class has more (see `WildcardClasses`)."""
         return None
 
 

@@ -399,7 +399,7 @@ class FrequencyTable:
         *,
         several: bool | None = None,
     ) -> FrequencyTable:
-        """Return the table with its people counted, of whom only some are listed; see `count_people`.
+        """Return the table with its people counted, of whom only some are listed (see `count_people`).
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class _Column:
 
 
 class WildcardClasses(EquivalenceClasses):
-    """Equivalence classes that count the records that their cells match; see `matched`.
+    """Equivalence classes that count the records that their cells match (see `matched`).
 
     There is a class for each class of `own`, in the same order. Sizes and counts of values are of the records
     that the class matches. How many records (or people) some classes hold is as in `own`.

@@ -169,7 +169,7 @@ class TreatedColumn:
     def following(
         self, found: pl.DataFrame, counts: NDArray[np.int64], lead: Mapping[str, Any]
     ) -> TreatedColumn:
-        """Decide which linked value goes with each treated value of the lead; see `Linked`.
+        """Decide which linked value goes with each treated value of the lead (see `Linked`).
 
         Parameters
         ----------

@@ -220,7 +220,7 @@ class AppliedBatch(InNotebooks):
             return
         if isinstance(hold, Target):
             with writing(hold) as place:
-                engine_for(self.waiting).write(place, hold.asked, Format())
+                engine_for(self.waiting).write(place, hold.requested, Format())
         if self.table is not None and self._judging is not None:
             csv_format = escaping(self.csv_format, escape_formulas)
             engine = engine_for(self.texts)
@@ -295,7 +295,7 @@ def waiting_file(outputs: Outputs, path: str | os.PathLike[str]) -> Target:
     from incrowd.core.io.files import is_parquet
 
     target = outputs.add(path, private=True, parents=True)
-    if not is_parquet(target.asked):
+    if not is_parquet(target.requested):
         raise TableError(f"{target}: rows that wait are kept in Parquet, with their types; name it .parquet")
     return target
 

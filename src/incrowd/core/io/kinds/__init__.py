@@ -1,4 +1,4 @@
-"""Kinds of table files beside CSV and Parquet: one file and one line each.
+"""Kinds of table files beside CSV and Parquet, a file and a line each.
 
 A line below is all that a new kind needs: names, `--help` and the contract tests follow. The verifier has
 readers of its own.

@@ -1,4 +1,4 @@
-"""The base class of kinds of table files: their names, and how they are read and written."""
+"""Base class of kinds of table files: names, reading and writing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ class Kind(ABC):
 
     @abstractmethod
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file, and of a workbook one sheet, whose names stand in a row from 1; None finds it out.
+        """Read a file, or a sheet of a workbook, with the column names in row `header_row` (None: find the
+        row).
 
         Raises
         ------
@@ -79,7 +80,7 @@ class Kind(ABC):
 
     @abstractmethod
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
-        """Return a table as it will read back.
+        """Return a table exactly as the written file will read back.
 
         Raises
         ------
@@ -89,7 +90,7 @@ class Kind(ABC):
 
     @abstractmethod
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a prepared table. The file has nothing but its cells and their labels.
+        """Write a prepared table as cells and labels, and nothing else.
 
         Parameters
         ----------
@@ -124,7 +125,7 @@ def refuse_types(types: Mapping[str, pl.DataType], target: Path, kind: str, refu
 
 
 def simple_cells(table: pl.DataFrame, target: Path, kind: str, unit: Literal["ms", "us"]) -> pl.DataFrame:
-    """Return a table whose cells are texts, doubles, whole numbers, truth values, days and times.
+    """Return a table with cells of texts, doubles, integers, truth values, days and times.
 
     Raises
     ------

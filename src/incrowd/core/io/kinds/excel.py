@@ -1,4 +1,4 @@
-"""Excel workbooks: one sheet of values is read, and a workbook of one sheet is written."""
+"""Excel workbooks, read from a sheet of values and written with a single sheet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Excel(Kind):
     sheets = True
 
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a sheet from its row of names on; see `Kind.read`."""
+        """Read a sheet from the row of names on (see `Kind.read`)."""
         import fastexcel
 
         from incrowd.core.io.kinds.workbook import chosen_sheet, require_values
@@ -69,7 +69,7 @@ class Excel(Kind):
         return pl.DataFrame(columns), Kept(self.name, dict(about), sheet=sheet)
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
-        """Return the table with the types of cells; numbers have 16 digits there."""
+        """Return the table with the types of cells, where numbers have 16 digits."""
         plain = simple_cells(table, target, self.title, "ms")
         if table.height >= _ROWS or table.width > _COLUMNS:
             raise TableError(
@@ -84,7 +84,7 @@ class Excel(Kind):
         return pl.DataFrame([_prepared(column, about.get(column.name)) for column in plain])
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a workbook; nothing in it is a formula or a link; see `Kind.write`."""
+        """Write a workbook without formulas and links (see `Kind.write`)."""
         import xlsxwriter
 
         # In memory, since it would put parts of the table into the system's folder for temporary files.
@@ -92,7 +92,7 @@ class Excel(Kind):
         book = xlsxwriter.Workbook(place, {**options, "strings_to_numbers": False})
         book.set_properties({"created": _WRITTEN})
         sheet = book.add_worksheet(_SHEET if kept is None or kept.sheet is None else kept.sheet)
-        shown = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
+        formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         for place_of, column in enumerate(table):
             sheet.write_string(0, place_of, column.name)
             put: Any = sheet.write_number
@@ -104,7 +104,7 @@ class Excel(Kind):
             elif column.dtype.is_temporal():
                 put = sheet.write_datetime
                 days = "date" if column.dtype == pl.Date else "datetime"
-                further = (shown["time" if column.dtype == pl.Time else days],)
+                further = (formats["time" if column.dtype == pl.Time else days],)
             for row, value in enumerate(column, 1):
                 if value is not None:
                     put(row, place_of, value, *further)
@@ -120,7 +120,7 @@ def _texts(book: Any, sheet: str, skipped: int, rows: int) -> pl.DataFrame:
 
 
 def _names(place: str, first: pl.DataFrame, below: pl.DataFrame) -> list[str]:
-    """Return the names of the columns, refusing columns that have none and two of one name."""
+    """Return the column names, and raise for missing or repeated names."""
     names = [] if not first.height else [text or "" for text in first.row(0)]
     if len(names) < below.width or "" in names:
         number = names.index("") + 1 if "" in names else len(names) + 1
@@ -138,8 +138,8 @@ def _names(place: str, first: pl.DataFrame, below: pl.DataFrame) -> list[str]:
 def _typed(column: pl.Series) -> pl.Series:
     """Return whole numbers, days and times as such."""
     if column.dtype == pl.Float64:
-        whole = (column == column.round(0)).all() and (column.abs() < 2**53).all()
-        return column.cast(pl.Int64) if whole else column
+        integral = (column == column.round(0)).all() and (column.abs() < 2**53).all()
+        return column.cast(pl.Int64) if integral else column
     if isinstance(column.dtype, pl.Datetime):
         days = column.dt.date()
         if (days <= _NO_DAY).all() and column.count():
@@ -155,10 +155,10 @@ def _kind(column: pl.Series) -> Any:
 
 
 def _prepared(column: pl.Series, came: Column | None) -> pl.Series:
-    """Return a released column with the type that it came in, where every cell has it."""
+    """Return a released column with the input's type, if every cell has that type."""
     if column.dtype == pl.String and came is not None:
-        made = written(column, came, Limits(labels=0))
-        column = column if made.kind == "text" else made.values.alias(column.name)
+        cells = written(column, came, Limits(labels=0))
+        column = column if cells.kind == "text" else cells.values.alias(column.name)
     if column.dtype == pl.Null:
         return column.cast(pl.String).alias(column.name)
     if column.dtype.is_temporal() and column.dtype != pl.Time:

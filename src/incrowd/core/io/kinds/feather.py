@@ -24,7 +24,7 @@ class Feather(Kind):
     marks: ClassVar[tuple[bytes, ...]] = (b"ARROW1",)
 
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file; see `Kind.read`."""
+        """Read a file (see `Kind.read`)."""
         data = read_bytes(path)
         if data.startswith((_OLD, _STREAM)):
             what = "Feather version 1" if data.startswith(_OLD) else "an Arrow stream"
@@ -46,7 +46,7 @@ class Feather(Kind):
             ) from None
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
-        """Return the table in buffers of its own, which have no values of removed rows."""
+        """Return the table in new buffers, without values of removed rows."""
         from incrowd.core.io.frames import without_traces
 
         refuse_types(table.schema, target, "an Arrow file", (pl.Object,))
@@ -55,5 +55,5 @@ class Feather(Kind):
         return anew
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a file with types that every reader knows, and no metadata; see `Kind.write`."""
+        """Write a file with types that every reader knows, and no metadata (see `Kind.write`)."""
         table.write_ipc(place, compat_level=pl.CompatLevel.oldest())

@@ -1,4 +1,4 @@
-"""Reading and writing files of every kind: found by their names, checked when they are written."""
+"""Reading and writing files of every kind, found by name and checked after writing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from incrowd.core.lazy import pl
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Return the kind of a file by its name; None for CSV, Parquet and unknown names."""
+    """Return the kind of a file by name, or None for CSV, Parquet and unknown names."""
     suffix = path.suffix.lower()
     return next((kind for kind in KINDS if suffix in kind.suffixes), None)
 
@@ -27,9 +27,9 @@ def suffixes() -> str:
 
 
 def usual_suffix(kept: Kept | None) -> str:
-    """Return the ending of a release of a table that was read from a file; ``.csv`` where nothing is kept."""
-    found = [kind.suffixes[0] for kind in KINDS if kept is not None and kind.name == kept.kind]
-    return found[0] if found else ".csv"
+    """Return the usual file ending for a release of a table read from a file (unknown: ``.csv``)."""
+    suffixes = [kind.suffixes[0] for kind in KINDS if kept is not None and kind.name == kept.kind]
+    return suffixes[0] if suffixes else ".csv"
 
 
 def refuse_streamed(path: Path) -> None:
@@ -61,7 +61,7 @@ def refuse_sheet(path: Path, sheet: str | None) -> None:
 
 
 def refuse_header_row(path: Path, header_row: int | None) -> None:
-    """Refuse a row of names that is asked for of a file whose names stand in no row.
+    """Raise for a row of names in a file whose kind has no such row.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_kind(
 
 
 def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept: Kept | None) -> None:
-    """Write a file of a kind, and read it again: every cell has to be as decided.
+    """Write a file of a kind and read the copy again, where every cell has to match.
 
     Raises
     ------
@@ -126,25 +126,25 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
     kept = kept if kept is not None and kept.kind == kind.name else None
     meant = kind.prepared(table, target, kept)
     kind.write(meant, place, kept)
-    found, _ = kind.read(place, None, 1)
-    if found.columns != meant.columns or found.height != meant.height:
+    copy, _ = kind.read(place, None, 1)
+    if copy.columns != meant.columns or copy.height != meant.height:
         raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
     for name in meant.columns:
-        if not _same(meant[name], found[name]):
+        if not _same(meant[name], copy[name]):
             raise TableError(
                 f"{target}: column {name!r} does not read back the same, so nothing is kept; look for blanks "
                 "at the end of texts, control characters and long numbers, or write .parquet"
             )
 
 
-def _same(meant: pl.Series, found: pl.Series) -> bool:
-    if meant.dtype == found.dtype:
-        return meant.equals(found, null_equal=True)
-    return _texts(meant).equals(_texts(found), null_equal=True)
+def _same(meant: pl.Series, copy: pl.Series) -> bool:
+    if meant.dtype == copy.dtype:
+        return meant.equals(copy, null_equal=True)
+    return _texts(meant).equals(_texts(copy), null_equal=True)
 
 
 def _texts(series: pl.Series) -> pl.Series:
-    """Write the values of a column as a CSV has them."""
+    """Convert the values of a column to texts as in a CSV."""
     if series.dtype.is_float():
         series = without_negative_zero(series)
         return series.cast(pl.String).str.strip_suffix(".0")

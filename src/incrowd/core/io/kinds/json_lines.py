@@ -16,14 +16,14 @@ _EXACT = 2.0**53
 
 
 class JsonLines(Kind):
-    """JSON lines, an object a line. A column of numbers and texts is one of texts."""
+    """JSON lines, an object per line, with columns of numbers and texts read as texts."""
 
     name = "json-lines"
     title = "a file of JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
 
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file; see `Kind.read`."""
+        """Read a file (see `Kind.read`)."""
         data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
         if not data.strip():
             raise TableError(f"{path}: the file is empty")
@@ -40,7 +40,7 @@ class JsonLines(Kind):
         return table, Kept(self.name)
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
-        """Return the table with texts in place of types that JSON lacks; see `Kind.prepared`."""
+        """Return the table with texts in place of types that JSON lacks (see `Kind.prepared`)."""
         from polars import selectors
 
         refuse_types(table.schema, target, "JSON", (pl.Object, pl.Binary, pl.Duration))
@@ -57,7 +57,7 @@ class JsonLines(Kind):
         )
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a file; see `Kind.write`."""
+        """Write a file (see `Kind.write`)."""
         table.write_ndjson(place)
 
 

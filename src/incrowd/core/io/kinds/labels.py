@@ -64,7 +64,7 @@ class Column:
         return any(type(code) is type(least) and least <= code <= most for least, most in self.missing)
 
     def missing_texts(self) -> list[str]:
-        """Return the cells of its missing codes: labels, and numbers or letters that have none.
+        """Return the cells of missing codes: labels, or else the numbers or letters.
 
         Examples
         --------
@@ -75,17 +75,17 @@ class Column:
         return sorted(texts.get(code) or _unlabelled(code, self) for code in self.codes)
 
     def texts(self) -> dict[Code, str]:
-        """Return the text of each labelled code; where two would have one text, the code is in it."""
-        found = {code: label.strip() for code, label in self.labels.items() if label.strip()}
-        often = Counter(found.values())
+        """Return the text of each labelled code, with the code added to ambiguous texts."""
+        labels = {code: label.strip() for code, label in self.labels.items() if label.strip()}
+        often = Counter(labels.values())
         return {
             code: text if often[text] == 1 and not _is_other(text, code) else f"{text} ({plain(code)})"
-            for code, text in found.items()
+            for code, text in labels.items()
         }
 
 
 def _unlabelled(code: Any, column: Column) -> str:
-    """Write a code that has no label; letters that mean missing have a point in front."""
+    """Write a code without a label, with a point before a letter that means missing."""
     return f".{code}" if isinstance(code, str) and column.kind != "text" else plain(code)
 
 
@@ -120,8 +120,8 @@ def shown(values: Sequence[Any], column: Column) -> pl.Series:
         if column.kind != "number":
             return pl.Series(values)
         numbers = pl.Series(values, dtype=pl.Float64, strict=False)
-        whole = (numbers == numbers.round(0)).all() and (numbers.abs() < 2**53).all()
-        return numbers.cast(pl.Int64) if whole else numbers
+        integral = (numbers == numbers.round(0)).all() and (numbers.abs() < 2**53).all()
+        return numbers.cast(pl.Int64) if integral else numbers
     for value in set(values).difference(texts):
         texts[value] = _unlabelled(value, column)
     return pl.Series([texts[value] for value in values], dtype=pl.String)
@@ -170,7 +170,7 @@ class Written:
 
 
 def written(cells: pl.Series, column: Column | None, limits: Limits) -> Written:
-    """Decide how a released column is written; see the module.
+    """Return the released column as the file will hold the values (see the module).
 
     Parameters
     ----------
@@ -206,18 +206,18 @@ def _typed(cells: pl.Series, column: Column | None) -> Written:
 
 
 def _narrow(numbers: pl.Series) -> pl.Series:
-    """Return whole numbers of 32 bits where they fit, else doubles."""
+    """Return integers as 32-bit integers if all fit, else as doubles."""
     if numbers.dtype.is_integer() and (numbers.cast(pl.Float64).abs() <= _WHOLE).all():
         return numbers.cast(pl.Int32)
     return numbers.cast(pl.Float64)
 
 
 def _codes(distinct: Sequence[str], column: Column, limits: Limits) -> dict[str, Code] | None:
-    """Return the code of each text; None where the column has to become one of texts."""
-    known = {text: code for code, text in column.texts().items()}
-    known |= {f".{letter}": letter for letter in column.letters if letter not in column.labels}
-    codes = {text: known[text] for text in distinct if text in known}
-    rest = [text for text in distinct if text not in known]
+    """Return the code of each text, or None where the column has to become text."""
+    code_of = {text: code for code, text in column.texts().items()}
+    code_of |= {f".{letter}": letter for letter in column.letters if letter not in column.labels}
+    codes = {text: code_of[text] for text in distinct if text in code_of}
+    rest = [text for text in distinct if text not in code_of]
     if column.kind == "text":
         return {**codes, **{text: text for text in rest}}
     if column.kind != "number":
@@ -237,26 +237,26 @@ def _codes(distinct: Sequence[str], column: Column, limits: Limits) -> dict[str,
 def _with_new(
     codes: dict[str, Code], rest: Sequence[str], column: Column, limits: Limits
 ) -> dict[str, Code] | None:
-    """Give a missing code to ``*``, and new codes to other texts, above those that there are."""
+    """Add a missing code for ``*``, and new codes above the existing ones for other texts."""
     numbers = [code for code in [*codes.values(), *column.labels] if isinstance(code, float)]
     above = 10.0 ** len(str(int(max((abs(number) for number in numbers), default=1))))
     new = [text for text in rest if text != SUPPRESSED]
-    made = {text: above + place for place, text in enumerate(new, 1)}
+    further = {text: above + place for place, text in enumerate(new, 1)}
     if SUPPRESSED in rest:
         if limits.letters:
             free = [letter for letter in limits.letters if letter not in {*column.letters, *column.labels}]
             if not free:
                 return None
-            made[SUPPRESSED] = free[0]  # type: ignore[assignment]
+            further[SUPPRESSED] = free[0]  # type: ignore[assignment]
         elif sum(column.is_missing(code) for code in codes.values()) >= limits.missing:
             return None
         else:
-            made[SUPPRESSED] = 1 - above
-    return {**codes, **made}
+            further[SUPPRESSED] = 1 - above
+    return {**codes, **further}
 
 
 def _number(text: str) -> float | None:
-    """Return the number whose plain text this is, if any."""
+    """Return the number with this plain text, if any."""
     try:
         number = float(text)
     except ValueError:
@@ -272,11 +272,11 @@ def _coded(cells: pl.Series, codes: Mapping[str, Code], column: Column) -> Writt
         if code in texts or (column.kind == "number" and _number(text) != code and text != f".{code}")
     }
     if column.kind == "text":
-        found: list[Any] = [codes.get(text, "") for text in cells]
+        values: list[Any] = [codes.get(text, "") for text in cells]
         missing = [code for code in codes.values() if column.is_missing(code)]
-        return Written(pl.Series(found, dtype=pl.String), "text", labels, missing)
+        return Written(pl.Series(values, dtype=pl.String), "text", labels, missing)
     letters = frozenset(code for code in codes.values() if isinstance(code, str))
-    found = [None if text is None else codes[text] for text in cells]
+    values = [None if text is None else codes[text] for text in cells]
     suppressed = codes.get(SUPPRESSED)
     missing = [
         code
@@ -285,7 +285,7 @@ def _coded(cells: pl.Series, codes: Mapping[str, Code], column: Column) -> Writt
         and (column.is_missing(code) or (code == suppressed and code not in column.labels))
     ]
     if letters:
-        return Written(pl.Series(found, dtype=pl.Object), "number", labels, missing, letters)
-    numbers = pl.Series(found, dtype=pl.Float64)
-    whole = (numbers == numbers.round(0)).all() and (numbers.abs() <= _WHOLE).all()
-    return Written(numbers.cast(pl.Int32) if whole else numbers, "number", labels, missing)
+        return Written(pl.Series(values, dtype=pl.Object), "number", labels, missing, letters)
+    numbers = pl.Series(values, dtype=pl.Float64)
+    integral = (numbers == numbers.round(0)).all() and (numbers.abs() <= _WHOLE).all()
+    return Written(numbers.cast(pl.Int32) if integral else numbers, "number", labels, missing)

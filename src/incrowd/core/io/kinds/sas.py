@@ -20,7 +20,7 @@ _FIELD = 140
 
 
 class Sas(StatFile):
-    """SAS transport files. They have no labels of values: a suppressed number makes a column one of texts."""
+    """SAS transport files, which have no labels of values, so a suppressed number makes a text column."""
 
     name = "sas"
     title = "a SAS transport file"
@@ -29,7 +29,7 @@ class Sas(StatFile):
     limits = Limits(labels=0)
 
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file, and remember its version."""
+        """Read a file and record the file's version."""
         data = read_bytes(path)
         if data.count(_HEADER + b"MEMB") > 1:
             raise TableError(f"{path}: the file has several tables; save each to a file of its own")
@@ -40,11 +40,11 @@ class Sas(StatFile):
         """Read a file, with the missing codes ``.A`` to ``.Z`` and ``._`` that pyreadstat passes over."""
         import pyreadstat
 
-        cells, said = pyreadstat.read_xport(path, output_format="dict")
-        for name, codes in _letters(path.read_bytes(), list(cells), said.number_rows or 0).items():
+        cells, metadata = pyreadstat.read_xport(path, output_format="dict")
+        for name, codes in _letters(path.read_bytes(), list(cells), metadata.number_rows or 0).items():
             for row, letter in codes.items():
                 cells[name][row] = letter
-        return cells, said
+        return cells, metadata
 
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
         """Write a file, and put letters where numbers are missing."""
@@ -64,7 +64,7 @@ class Sas(StatFile):
 
 
 def _layout(data: bytes, count: int) -> tuple[int, int, list[tuple[int, int] | None]]:
-    """Say where rows begin, how long they are, and place and length of each field, None for texts."""
+    """Return the start and length of rows, and the position and length of each field (text: None)."""
     names = data.index(_HEADER + b"NAM")
     rows = data.index(_HEADER + b"OBS", names)
     fields: list[tuple[int, int] | None] = []
@@ -80,10 +80,10 @@ def _layout(data: bytes, count: int) -> tuple[int, int, list[tuple[int, int] | N
 
 
 def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, str]]:
-    """Return the letters of the rows whose number is a missing code, by column."""
+    """Return the letters of missing codes by column and row."""
     start, width, fields = _layout(data, len(names))
     every = np.frombuffer(data, np.uint8, rows * width, start).reshape(rows, width)
-    found = {}
+    letters = {}
     for name, field in zip(names, fields, strict=True):
         if field is None:
             continue
@@ -92,18 +92,18 @@ def _letters(data: bytes, names: list[str], rows: int) -> dict[str, dict[int, st
         letter = ((first >= ord("A")) & (first <= ord("Z"))) | (first == ord("_"))
         lettered = np.flatnonzero(letter & ~rest.any(axis=1)).tolist()
         if lettered:
-            found[name] = {row: chr(first[row]) for row in lettered}
-    return found
+            letters[name] = {row: chr(first[row]) for row in lettered}
+    return letters
 
 
 def _with_letters(data: bytes, names: list[str], coded: Mapping[str, list[Any]]) -> bytes:
-    """Put letters into a file that was written with missing numbers in their place."""
+    """Replace missing numbers in a written file by the letters of missing codes."""
     start, width, fields = _layout(data, len(names))
-    made = bytearray(data)
+    content = bytearray(data)
     for name, field in zip(names, fields, strict=True):
         if field is None or name not in coded:
             continue
         for row, value in enumerate(coded[name]):
             if isinstance(value, str):
-                made[start + row * width + field[0]] = ord(value)
-    return bytes(made)
+                content[start + row * width + field[0]] = ord(value)
+    return bytes(content)

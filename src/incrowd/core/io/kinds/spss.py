@@ -48,13 +48,13 @@ class Spss(StatFile):
 
 
 def _ranges(missing: Sequence[Code], column: Column) -> list[Any]:
-    """Return the missing codes one by one, or where they are many those of each range as one."""
+    """Return the missing codes singly, or by range where there are many."""
     if len(missing) <= _DISCRETE:
         return [*missing]
     codes: Sequence[Any] = missing
-    found: list[Any] = []
+    ranges: list[Any] = []
     for least, most in column.missing:
         within = [code for code in codes if type(code) is type(least) and least <= code <= most]
         if within:
-            found.append({"lo": min(within), "hi": max(within)})
-    return found
+            ranges.append({"lo": min(within), "hi": max(within)})
+    return ranges

@@ -1,4 +1,4 @@
-"""The common part of files of Stata, SPSS and SAS: pyreadstat reads and writes them."""
+"""Base of the kinds for Stata, SPSS and SAS, which pyreadstat reads and writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incrowd.core.lazy import pl
 
 
 class StatFile(Kind):
-    """A file of a statistics package, whose columns may have labels; see `incrowd.core.io.kinds.labels`."""
+    """A file of a statistics package, whose columns may have labels (see `incrowd.core.io.kinds.labels`)."""
 
     extra = "stats"
     libraries: ClassVar[tuple[str, ...]] = ("pyreadstat",)
@@ -23,21 +23,21 @@ class StatFile(Kind):
 
     @abstractmethod
     def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:
-        """Read values, codes and missing codes as they stand, and the metadata that pyreadstat gives."""
+        """Read values, codes and missing codes unchanged, with the metadata of pyreadstat."""
 
     @abstractmethod
     def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
-        """Write values and codes, and the columns' metadata of the file that they come from."""
+        """Write values and codes, with the columns' metadata of the source file."""
 
     def read(self, path: Path, sheet: str | None, header_row: int | None = None) -> tuple[pl.DataFrame, Kept]:
-        """Read a file; see `Kind.read`."""
+        """Read a file (see `Kind.read`)."""
         import pyreadstat
 
         try:
-            cells, said = self.parsed(path)
+            cells, metadata = self.parsed(path)
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ArithmeticError, ValueError):
             raise TableError(f"{path}: not readable as {self.title}") from None
-        about = {name: _about(name, values, said) for name, values in cells.items()}
+        about = {name: _about(name, values, metadata) for name, values in cells.items()}
         table = pl.DataFrame({name: shown(values, about[name]) for name, values in cells.items()})
         return table, Kept(self.name, dict(about))
 
@@ -50,14 +50,14 @@ class StatFile(Kind):
         )
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
-        """Write a file with labels of the values that its rows have, and no others; see `Kind.write`."""
+        """Write a file with labels only for values that occur (see `Kind.write`)."""
         import pyreadstat
 
         kept = kept or Kept(self.name)
         columns = {name: written(table[name], kept.columns.get(name), self.limits) for name in table.columns}
-        made = pl.DataFrame([column.values.alias(name) for name, column in columns.items()])
+        values = pl.DataFrame([column.values.alias(name) for name, column in columns.items()])
         try:
-            self.put(made, place, columns, kept)
+            self.put(values, place, columns, kept)
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
             # Of other errors pyreadstat may show values.
             why = f"{str(error)[:200]}; rename the column, or" if " name " in str(error) else "please"
@@ -76,7 +76,7 @@ def labels_of(columns: Mapping[str, Written]) -> dict[str, Any]:
 
 
 def _as_typed(code: Code, column: Written) -> Code:
-    """Return a code as the values of its column are."""
+    """Return a code in the type of the column's values."""
     return int(code) if isinstance(code, float) and column.values.dtype.is_integer() else code
 
 
@@ -97,26 +97,28 @@ def arguments(columns: Mapping[str, Written], kept: Kept) -> dict[str, Any]:
     }
 
 
-def _about(name: str, values: list[Any], said: Any) -> Column:
+def _about(name: str, values: list[Any], metadata: Any) -> Column:
     """Gather a file's labels and formats of a column."""
     import datetime
 
-    text = said.readstat_variable_types[name] == "string"
+    text = metadata.readstat_variable_types[name] == "string"
     first = next((value for value in values if value is not None and not isinstance(value, str)), None)
     kind = "text" if text else "number"
     if isinstance(first, datetime.date):
         kind = "time" if isinstance(first, datetime.datetime) else "date"
     elif isinstance(first, datetime.time):
         kind = "time"
-    given = said.variable_value_labels.get(name) or {}
-    labels = {code if isinstance(code, str) else float(code): str(label) for code, label in given.items()}
-    ranges = (getattr(said, "missing_ranges", None) or {}).get(name) or ()
+    value_labels = metadata.variable_value_labels.get(name) or {}
+    labels = {
+        code if isinstance(code, str) else float(code): str(label) for code, label in value_labels.items()
+    }
+    ranges = (getattr(metadata, "missing_ranges", None) or {}).get(name) or ()
     missing = tuple((each["lo"], each["hi"]) for each in ranges)
     column = Column(
         kind,  # type: ignore[arg-type]
-        said.column_names_to_labels.get(name) or None,
-        said.original_variable_types.get(name) or None,
-        said.variable_measure.get(name),
+        metadata.column_names_to_labels.get(name) or None,
+        metadata.original_variable_types.get(name) or None,
+        metadata.variable_measure.get(name),
         labels,
         missing,
         frozenset() if text else frozenset(value for value in values if isinstance(value, str)),

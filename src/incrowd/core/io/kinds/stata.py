@@ -22,11 +22,11 @@ class Stata(StatFile):
     limits = Limits(labels=32_000, letters="zyxwvutsrqponmlkjihgfedcba")
 
     def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:
-        """Read a file; days and times are such in whatever way they are displayed."""
+        """Read a file, with days and times recognized whatever the display format."""
         import pyreadstat
 
-        _, said = pyreadstat.read_dta(path, metadataonly=True, output_format="dict")
-        formats = {each for each in said.original_variable_types.values() if each}
+        _, metadata = pyreadstat.read_dta(path, metadataonly=True, output_format="dict")
+        formats = {each for each in metadata.original_variable_types.values() if each}
         return pyreadstat.read_dta(
             path,
             user_missing=True,

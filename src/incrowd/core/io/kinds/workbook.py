@@ -1,4 +1,4 @@
-"""Contents of a workbook beside the cells that are read: found in its parts, before its cells are read."""
+"""Contents of a workbook beside the cells: found in the parts of the file, before any cell is read."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def chosen_sheet(path: Path, asked: str | None) -> Sheet:
 
 
 def require_values(place: str, sheet: Sheet, header_row: int) -> None:
-    """Refuse a sheet with something but values from its row of names on; titles above are not read.
+    """Raise for a sheet with anything but values below the row of names.
 
     Raises
     ------
@@ -100,14 +100,14 @@ def require_values(place: str, sheet: Sheet, header_row: int) -> None:
         )
 
 
-def _from(found: Mapping[int, str], row: int) -> str | None:
-    """Return the first of some places that is in a row or below it."""
-    return next((found[each] for each in sorted(found) if each >= min(row, _TITLES + 1)), None)
+def _from(positions: Mapping[int, str], row: int) -> str | None:
+    """Return the first of some positions in or below a row."""
+    return next((positions[each] for each in sorted(positions) if each >= min(row, _TITLES + 1)), None)
 
 
-def _note(found: dict[int, str], place: str) -> None:
-    """Take note of a place by its last row."""
-    found.setdefault(min(_row(place), _TITLES + 1), place)
+def _note(positions: dict[int, str], place: str) -> None:
+    """Record a position by the last row."""
+    positions.setdefault(min(_row(place), _TITLES + 1), place)
 
 
 def _row(place: str) -> int:
@@ -129,8 +129,8 @@ def _chosen(path: Path, archive: zipfile.ZipFile, asked: str | None) -> Sheet:
         if asked not in sheets:
             raise TableError(f"{path}: there is no sheet {asked!r}; it has {named(sheets)}")
         sheets = {asked: sheets[asked]}
-    found = [_scanned(archive, name, part) for name, part in sheets.items()]
-    filled = [sheet for sheet in found if sheet.first is not None]
+    contents = [_scanned(archive, name, part) for name, part in sheets.items()]
+    filled = [sheet for sheet in contents if sheet.first is not None]
     if not filled:
         raise TableError(f"{path}: the sheet is empty" if asked else f"{path}: its sheets are empty")
     if len(filled) > 1:
@@ -143,7 +143,7 @@ def _chosen(path: Path, archive: zipfile.ZipFile, asked: str | None) -> Sheet:
 
 
 def _parse(archive: zipfile.ZipFile, part: str, begin: Callable[[str, dict[str, str]], None]) -> None:
-    """Call a function with every element of a part, by its name without a prefix."""
+    """Call a function with every element of a part, and the element's name without a prefix."""
     parser = expat.ParserCreate()
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -163,7 +163,7 @@ def _refuse_entities(*_: object) -> None:
 
 
 def _sheets(archive: zipfile.ZipFile) -> Mapping[str, str]:
-    """Return the sheets of cells and their parts, in order."""
+    """Return the sheets of cells with the parts of the file, in order."""
     targets: dict[str, str] = {}
     listed: list[tuple[str, str]] = []
 
