@@ -43,7 +43,7 @@ def _recode_counts(
         How the release is counted.
     """
     from incrowd.core.recoding import SUPPRESSED
-    from incrowd.core.table.union import Shown, together
+    from incrowd.core.table.union import ReleasedCells, together
 
     before, (frequency, recoding) = count.schema, recoding.leaving(count.frequency)
     names = [attribute.name for attribute in schema.quasi]
@@ -58,7 +58,7 @@ def _recode_counts(
         or (starred and frequency.suppressed)
     ):
         return None
-    columns: Shown = []
+    columns: ReleasedCells = []
     suppressed = np.full(frequency.keys, not starred)
     for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
         positions, labels = cells.released

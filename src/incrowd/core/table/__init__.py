@@ -1,1 +1,1 @@
-"""Descriptions of a table: its schema, its values, its keys and their classes."""
+"""Descriptions of a table: schema, values, keys and classes."""

@@ -1,4 +1,4 @@
-"""Attribute: one column of a table, its role, and how its values are read and written."""
+"""Attribute: a column of a table, with the role and the reading of values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One column of the table and how it is to be treated.
+    """A column of the table, with role, kind, hierarchy and treatment.
 
     Attributes
     ----------
@@ -121,15 +121,15 @@ class Attribute:
         if str(self.role) == OPEN_ROLE:
             raise SchemaError(open_roles([self.name]))
         _check_levels(self.name, self.levels)
-        for what, value, allowed in (
+        for setting, value, allowed in (
             ("role", self.role, ROLES),
             ("kind", self.kind, KINDS),
             ("output", self.output, (None, *STYLES)),
             ("ends", self.ends, (None, *ENDS.choices)),
         ):
             if value not in allowed:
-                known = ", ".join(str(item) for item in allowed if item)
-                raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+                choices = ", ".join(str(item) for item in allowed if item)
+                raise SchemaError(f"column {self.name!r}: {setting} must be one of {choices}, got {value!r}")
         if self.role == "weight" and self.weight != 1:
             raise SchemaError(
                 f"column {self.name!r} has the role weight, so its numbers are sampling weights; a weight of "
@@ -151,45 +151,45 @@ class Attribute:
                 "format, decimal or thousands": bool(self.spelling),
                 "treatment": self.treatment is not None,
             }
-            others = [what for what, declared in beside.items() if declared]
-            check_parts(self.name, self.role, self.kind, self.parts, others)
+            incompatible = [setting for setting, declared in beside.items() if declared]
+            check_parts(self.name, self.role, self.kind, self.parts, incompatible)
         check_key(self.name, self.role, self.key_of, treated=self.treatment is not None)
         check_missing(self.name, self.role, self.missing, names_people=bool(self.key_of))
         if self.treatment is not None:
             check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
 
     def nulls(self, common: tuple[str, ...]) -> tuple[str, ...]:
-        """Return all texts that mean missing in it, given those that do so in every column."""
+        """Return all texts that mean missing in this column, given the common ones of the schema."""
         return (*common, *self.missing)
 
     @property
     def rounded(self) -> bool:
-        """Whether the ends of its ranges are rounded outward."""
+        """Whether the ends of the column's ranges are rounded outward."""
         return self.ends == "outward" or self.grid is not None
 
     @property
     def leaves(self) -> bool:
-        """Whether the column is released; a column that names people is, if a treatment hides the names."""
+        """Whether the column is released, which for a column that names people needs a treatment."""
         return self.role not in UNRELEASED or self.treatment is not None
 
     @property
     def perturbed(self) -> bool:
-        """Whether equal values may be released as different ones, so that models judge the values before."""
+        """Whether equal values may be released as different ones, so that models judge the raw values."""
         return self.treatment is not None and self.treatment.perturbs
 
     def as_counted(self) -> Attribute:
-        """Return how its values are read once they are treated; perturbed ones are counted as they came."""
+        """Return the attribute for counting treated values, where perturbed ones are counted unperturbed."""
         if self.treatment is None or self.perturbed or self.treatment.gives == self.treatment.reads != "text":
             return replace(self, treatment=None)
         return replace(self.unspelled(), kind="auto", treatment=None)
 
     @property
     def spelling(self) -> Spelling:
-        """How its texts are written, where that is declared."""
+        """Declared spelling of the column's texts."""
         return Spelling(self.format, self.decimal, self.thousands)
 
     def as_released(self) -> Attribute:
-        """Return how its cells in a release are read: those of a quasi-identifier are texts."""
+        """Return the attribute for the released cells, which are texts in a quasi-identifier."""
         if self.role != "quasi":
             return self
         plain = self.as_texts().unspelled()
@@ -199,26 +199,26 @@ class Attribute:
 
     @property
     def commas(self) -> bool:
-        """Whether its released cells have decimal commas; a hierarchy that names values has its own texts."""
+        """Whether the released cells have decimal commas, which labels of a hierarchy never have."""
         ours = self.hierarchy is None or not getattr(self.hierarchy, "names_values", True)
         return self.decimal == "," and self.kind != "category" and ours
 
     def unspelled(self) -> Attribute:
-        """Return it for values that are written plainly: ``2020-03-05``, ``1234.5``."""
+        """Return the attribute for plainly written values: ``2020-03-05``, ``1234.5``."""
         return replace(self, format=None, decimal=None, thousands=None)
 
     def as_sensitive(self) -> Attribute:
-        """Return it as a sensitive column, of which nothing is recoded."""
+        """Return the attribute as a sensitive column, without settings of recoding."""
         return replace(
             self, role="sensitive", levels=None, output=None, weight=1.0, ends=None, grid=None, key_of=()
         )
 
     def names(self, party: Party) -> bool:
-        """Say whether the column names people, or households, alone or with others."""
+        """Say whether the column names people, or households, alone or with other columns."""
         return self.role == party or party in self.key_of
 
     def as_texts(self) -> Attribute:
-        """Return it untreated, without kind and hierarchy: values are told apart by their text."""
+        """Return the attribute untreated, without kind and hierarchy, so that texts tell values apart."""
         return replace(self, kind="category", hierarchy=None, treatment=None, ends=None, grid=None)
 
 
@@ -227,7 +227,7 @@ def _is_level(value: object) -> TypeGuard[int]:
 
 
 def _check_levels(name: str, levels: object) -> None:
-    """Refuse bounds of levels that are no pair of whole numbers in their order; the largest may be open."""
+    """Raise for bounds of levels that are no pair of integers in order, the largest of which may be open."""
     match levels:
         case None:
             return
@@ -238,11 +238,11 @@ def _check_levels(name: str, levels: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WithCommas(Attribute):
-    """A column of a release, the cells of which have decimal commas (see `Attribute.as_released`)."""
+    """A released column whose cells have decimal commas (see `Attribute.as_released`)."""
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:
-    """Make an attribute of a schema's entry for a column: a hierarchy, a recipe, a file or a kind.
+    """Build an attribute from a schema's entry for a column: a hierarchy, a recipe, a file or a kind.
 
     Raises
     ------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class QuasiValues(NamedTuple):
-    """The values of a quasi-identifier in each class: int[classes] each.
+    """Range, mode and number of a quasi-identifier's values in each class: int[classes] each.
 
     ``lo`` and ``hi`` are the smallest and largest rank, ``most`` the records of the most frequent value, and
     ``distinct`` the number of values.
@@ -33,7 +33,7 @@ class QuasiValues(NamedTuple):
 
 
 class ClassCounts:
-    """Classes of keys, with the counts of each; it knows no cells.
+    """Classes of keys with counts, without cells.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ClassCounts:
     def from_assignment(
         cls, frequency: FrequencyTable, class_of_key: NDArray[np.integer], classes: int
     ) -> Self:
-        """Group keys by a class number each: int[keys], -1 for a suppressed key."""
+        """Group keys by class number: int[keys], -1 for a suppressed key."""
         from incrowd.core.kernels.grouping.grouping import group_members
 
         return cls(frequency, *group_members(class_of_key, classes))
@@ -74,14 +74,14 @@ class ClassCounts:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Records of each class, or its people: int64[classes]."""
+        """Records of each class, or people: int64[classes]."""
         from incrowd.core.kernels.grouping.counting import class_sums
 
         sums = class_sums(self.indptr, self.members, self.frequency.weights)
         return sums if self.frequency.people.listed is None else sums + self._first_listed[1]
 
     def reach(self, least: int) -> NDArray[np.bool_]:
-        """Say which classes have at least so many records, or people: bool[classes]."""
+        """Say which classes have at least `least` records, or people: bool[classes]."""
         from incrowd.core.kernels.people.people import classes_that_reach
 
         listed = self.frequency.people.listed
@@ -92,7 +92,7 @@ class ClassCounts:
 
     @cached_property
     def _first_listed(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which entries of the listed people are the first in their class, and how many in each class."""
+        """First entries of the listed people in each class, and the number of first entries per class."""
         from incrowd.core.kernels.people.people import first_entries
 
         assert self.frequency.people.listed is not None
@@ -105,7 +105,7 @@ class ClassCounts:
 
     @cached_property
     def records(self) -> int:
-        """Records that are in a class, or people who have one there."""
+        """Records in a class, or people with a record in a class."""
         return self.within(np.ones(len(self), np.bool_))
 
     @property
@@ -114,7 +114,7 @@ class ClassCounts:
         return self.frequency.rows - self.records
 
     def within(self, chosen: NDArray[np.bool_]) -> int:
-        """Return the records in some of the classes, or the people who have one there.
+        """Return the records in some of the classes, or the people with a record in these classes.
 
         Parameters
         ----------
@@ -134,10 +134,10 @@ class ClassCounts:
         return int(self.alike[chosen].sum()) + people
 
     def of_key(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give each key the value of its class, 0 where it is in none: float64[keys]."""
-        found = np.zeros(self.frequency.keys)
-        found[self.members] = np.repeat(values, np.diff(self.indptr))
-        return found
+        """Return the class value of each key, 0 for a key in no class: float64[keys]."""
+        by_key = np.zeros(self.frequency.keys)
+        by_key[self.members] = np.repeat(values, np.diff(self.indptr))
+        return by_key
 
     def histories(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """List the classes that each listed person has rows in, ascending.
@@ -161,7 +161,7 @@ class ClassCounts:
 
     @property
     def represented(self) -> NDArray[np.float64] | None:
-        """People whom the records of each class stand for by their sampling weights, an estimate.
+        """Estimated people that the records of each class stand for by sampling weights.
 
         float64[classes]; None where no column holds such weights.
         """
@@ -171,7 +171,7 @@ class ClassCounts:
         return None if sampling is None else class_sums(self.indptr, self.members, sampling.keys) / UNIT
 
     def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
-        """Return the mean over all records of a value of their class.
+        """Return the mean over all records of a value of the record's class.
 
         Over people it is the mean of the largest value that a class of theirs has.
 
@@ -205,7 +205,7 @@ class ClassCounts:
         return float(values @ self.alike + worst.sum()) / self.records, many / self.records
 
     def _worst(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each listed person in a class the largest value of their classes, 0 for none."""
+        """Return the largest class value of each listed person, 0 for a person in no class."""
         from incrowd.core.kernels.people.people import worst_of_items
 
         listed = self.frequency.people.listed
@@ -218,17 +218,17 @@ class ClassCounts:
             from incrowd.core.kernels.grouping.counting import class_counts
             from incrowd.core.kernels.people.people import add_distinct
 
-            counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
-            where = self.indptr, self.members, counted.keys
+            sensitive, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
+            where = self.indptr, self.members, sensitive.keys
             self._counts[attribute] = (
-                class_counts(*where, counted.domain.size)
+                class_counts(*where, sensitive.domain.size)
                 if listed is None
-                else add_distinct(*where, *listed.counted(attribute, counted.domain.size))
+                else add_distinct(*where, *listed.counted(attribute, sensitive.domain.size))
             )
         return self._counts[attribute]
 
     def part_counts(self, attribute: int, parts: Parts | None = None) -> Counts:
-        """Count the records (or people) of each class that have each part of a sensitive attribute's lists.
+        """Count the records (or people) of each class with each part of a sensitive attribute's lists.
 
         Parameters
         ----------
@@ -237,37 +237,37 @@ class ClassCounts:
         parts
             The parts of its values, where its column does not declare them.
         """
-        counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
+        sensitive, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
         if parts is None and attribute in self._part_counts:
             return self._part_counts[attribute]
-        looked_at = counted.domain.parts if parts is None else parts
+        looked_at = sensitive.domain.parts if parts is None else parts
         assert looked_at is not None, "only lists have parts"
-        found = (
+        by_part = (
             record_counts(self.counts(attribute), looked_at)
             if listed is None
-            else people_counts((self.indptr, self.members), counted.keys, listed, attribute, looked_at)
+            else people_counts((self.indptr, self.members), sensitive.keys, listed, attribute, looked_at)
         )
         if parts is None:
-            self._part_counts[attribute] = found
-        return found
+            self._part_counts[attribute] = by_part
+        return by_part
 
     def most_frequent(self, attribute: int) -> NDArray[np.int64]:
         """Return how often the most frequent value of a sensitive attribute occurs: int64[classes].
 
         Of lists it is the most frequent part, which is as frequent as any list that it is in.
         """
-        counted, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
-        if counted.domain.parts is not None and len(self):
-            held = self.part_counts(attribute)
-            return np.maximum.reduceat(held.counts, held.indptr[:-1])
+        sensitive, listed = self.frequency.sensitive[attribute], self.frequency.people.listed
+        if sensitive.domain.parts is not None and len(self):
+            parts = self.part_counts(attribute)
+            return np.maximum.reduceat(parts.counts, parts.indptr[:-1])
         if listed is None or attribute in self._counts or not len(self):
             counts = self.counts(attribute)
             return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes
         from incrowd.core.kernels.people.people import most_distinct
 
         # The counts themselves take longer, and nobody else may ask for them.
-        where = self.indptr, self.members, counted.keys
-        return most_distinct(*where, *listed.counted(attribute, counted.domain.size))
+        where = self.indptr, self.members, sensitive.keys
+        return most_distinct(*where, *listed.counted(attribute, sensitive.domain.size))
 
     def occurrences(self, attribute: int) -> NDArray[np.int64]:
         """Add up the counts of a sensitive attribute in each class: int64[classes].
@@ -278,8 +278,8 @@ class ClassCounts:
             return self.sizes
         if attribute not in self._occurrences:
             counts, none = self.counts(attribute), np.zeros(0, np.int64)
-            found = np.add.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else none
-            self._occurrences[attribute] = found
+            sums = np.add.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else none
+            self._occurrences[attribute] = sums
         return self._occurrences[attribute]
 
     def effective_values(self, attribute: int) -> NDArray[np.float64]:
@@ -302,15 +302,15 @@ class ClassCounts:
             float64[entries]: the value's share of the whole table.
         """
         counts = self.counts(attribute)
-        counted = self.frequency.sensitive[attribute]
+        sensitive = self.frequency.sensitive[attribute]
         size = np.repeat(self.sizes, np.diff(counts.indptr)).astype(np.float64)
-        whole = counted.totals[counts.codes].astype(np.float64)
-        rows = float(counted.everybody)
+        totals = sensitive.totals[counts.codes].astype(np.float64)
+        rows = float(sensitive.everybody)
         # Products of whole numbers are exact up to 2**53, so simple ratios come out as their nearest double.
-        return counts.counts * rows / (size * whole), whole / rows
+        return counts.counts * rows / (size * totals), totals / rows
 
     def quasi_values(self, position: int) -> QuasiValues:
-        """Look at the values of a quasi-identifier in each class, given its position."""
+        """Summarize the values of a quasi-identifier, given by position, in each class."""
         if position not in self._quasi:
             from incrowd.core.kernels.grouping.counting import value_counts
 
@@ -324,7 +324,7 @@ class ClassCounts:
         return self._quasi[position]
 
     def set_population(self, covered: NDArray[np.int64], outside: int) -> None:
-        """Say how many people of the population each class covers, and how many are in none."""
+        """Set the people of the population that each class covers, and the people in no class."""
         self._people = covered, outside
 
     @property
@@ -333,9 +333,9 @@ class ClassCounts:
         if self._people is not None:
             return self._people[1]
         population = self._counted_population()
-        gone = np.ones(self.frequency.keys, np.bool_)
-        gone[self.members] = False
-        return population.outside + int(population.covered[gone].sum())
+        suppressed = np.ones(self.frequency.keys, np.bool_)
+        suppressed[self.members] = False
+        return population.outside + int(population.covered[suppressed].sum())
 
     @property
     def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
@@ -368,7 +368,7 @@ class ClassCounts:
 
 
 def record_counts(counts: Counts, parts: Parts) -> Counts:
-    """Count the records of each class that have each part, given how many have each value."""
+    """Count the records of each class with each part, given the counts of values."""
     from incrowd.core.kernels.grouping.counting import class_counts
 
     spread = parts.spread_counts(counts)
@@ -385,7 +385,7 @@ def people_counts(
     attribute: int,
     parts: Parts,
 ) -> Counts:
-    """Count the people of each class who have each part in one of their rows, each person once.
+    """Count the people of each class with each part in some row, each person once.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Singles(NamedTuple):
 
 
 class EquivalenceClasses(ClassCounts):
-    """The equivalence classes of a table under some recoding: their cells and their figures.
+    """The equivalence classes of a table under a recoding, with cells and figures.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class EquivalenceClasses(ClassCounts):
 
     @classmethod
     def of_keys(cls, frequency: FrequencyTable) -> EquivalenceClasses:
-        """Every key is a class: the table as it stands."""
+        """Return the classes of a table without recoding, where every key is a class."""
         each = np.arange(frequency.keys + 1, dtype=np.int64)
         classes = cls(frequency, each, each[:-1])
         if frequency.people.listed is None:
@@ -108,16 +108,16 @@ class EquivalenceClasses(ClassCounts):
         ids, first = group_columns(codes, sizes, frequency.keys)
         if suppressed is not None and suppressed.any():
             # Number only the classes that have a kept key.
-            kept, numbers = np.unique(ids[~suppressed], return_inverse=True)
+            used, numbers = np.unique(ids[~suppressed], return_inverse=True)
             ids = np.full(frequency.keys, -1, np.int32)
             ids[~suppressed] = numbers
-            first = first[kept]
+            first = first[used]
         classes = cls.from_assignment(frequency, ids, len(first))
         classes.set_codes([column[first] for column in codes], sizes)
         return classes
 
     def set_codes(self, codes: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> None:
-        """Say which cell each class has in each quasi-identifier (see `codes`).
+        """Set the cell of each class in each quasi-identifier (see `codes`).
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class EquivalenceClasses(ClassCounts):
 
     @cached_property
     def counted(self) -> EquivalenceClasses:
-        """The classes as models see them: with people where people count, else themselves."""
+        """The classes as models count them: with people where a column names people."""
         table = self.frequency.counted
         if table is self.frequency:
             return self
@@ -144,30 +144,30 @@ class EquivalenceClasses(ClassCounts):
 
     @property
     def own(self) -> EquivalenceClasses:
-        """The classes by their cells alone: themselves, unless cells match others (see `WildcardClasses`)."""
+        """The classes by cells alone, which is `self` unless cells match others (see `WildcardClasses`)."""
         return self
 
-    def only(self, kept: NDArray[np.bool_]) -> EquivalenceClasses:
-        """Return some of the classes, with their cells and people; the keys of the others are suppressed.
+    def only(self, mask: NDArray[np.bool_]) -> EquivalenceClasses:
+        """Return some of the classes with cells and people, and suppress the keys of the others.
 
         Parameters
         ----------
-        kept
+        mask
             bool[classes]
         """
         lengths = np.diff(self.indptr)
-        indptr = np.concatenate(([0], np.cumsum(lengths[kept])))
-        left = EquivalenceClasses(self.frequency, indptr, self.members[np.repeat(kept, lengths)])
+        indptr = np.concatenate(([0], np.cumsum(lengths[mask])))
+        subset = EquivalenceClasses(self.frequency, indptr, self.members[np.repeat(mask, lengths)])
         if self.codes is not None:
-            left.set_codes([codes[kept] for codes in self.codes], self.code_sizes)
-            left.names = self.names
+            subset.set_codes([codes[mask] for codes in self.codes], self.code_sizes)
+            subset.names = self.names
         if self._people is not None:
             covered, outside = self._people
-            left.set_population(covered[kept], outside + int(covered[~kept].sum()))
-        return left
+            subset.set_population(covered[mask], outside + int(covered[~mask].sum()))
+        return subset
 
     def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
-        """Split the classes further by the values of all sensitive attributes but one.
+        """Split the classes further by the values of all other sensitive attributes.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class EquivalenceClasses(ClassCounts):
         return EquivalenceClasses.from_assignment(table, part_of, parts), first
 
     def smallest(self, candidates: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """Return at most so many of some classes: the smallest, and of equal ones the first by their cells.
+        """Return at most `most` of some classes: the smallest, with ties in the order of the cells.
 
         Only for classes that are one key each, as those of a table as it stands, or groups of such.
         """
@@ -199,17 +199,19 @@ class EquivalenceClasses(ClassCounts):
             ties = first.pop()
             need = most - sum(map(len, first))
             if len(ties) > need:
-                here = column[ties]
-                cut = here.min() if need == 1 else np.partition(here, need - 1)[need - 1]
-                first.append(ties[here < cut])
-                ties = ties[here == cut]
+                values = column[ties]
+                cut = values.min() if need == 1 else np.partition(values, need - 1)[need - 1]
+                first.append(ties[values < cut])
+                ties = ties[values == cut]
             first.append(ties)
         chosen = np.concatenate(first)
         order = np.lexsort([column[chosen] for column in reversed(columns)])[:most]
         return np.asarray(chosen[order], np.int64)
 
     def as_keys(self) -> FrequencyTable:
-        """Return the classes as the keys of a smaller table, with all that models look at but cells."""
+        """Return the classes as the keys of a smaller table, with everything that models read except
+        cells.
+        """
         from incrowd.core.kernels.grouping.counting import class_counts, class_sums
 
         frequency, where = self.frequency, (self.indptr, self.members)
@@ -222,16 +224,16 @@ class EquivalenceClasses(ClassCounts):
         # Some people are listed, so counts per class would have them twice.
         listed = frequency.people.listed
         counts = [
-            self.counts(j) if listed is None else class_counts(*where, counted.keys, counted.domain.size)
-            for j, counted in enumerate(frequency.sensitive)
+            self.counts(j) if listed is None else class_counts(*where, sensitive.keys, sensitive.domain.size)
+            for j, sensitive in enumerate(frequency.sensitive)
         ]
         return FrequencyTable(
             (),
             (),
             self.sizes if listed is None else class_sums(*where, frequency.weights),
             tuple(
-                replace(counted, keys=keys, rows=None)
-                for counted, keys in zip(frequency.sensitive, counts, strict=True)
+                replace(sensitive, keys=keys, rows=None)
+                for sensitive, keys in zip(frequency.sensitive, counts, strict=True)
             ),
             frequency.suppressed,
             joint=joint,
@@ -253,13 +255,13 @@ class EquivalenceClasses(ClassCounts):
         people = self.frequency.people
         if people.table is None:
             return replace(table, people=people)
-        found = self.counted.as_keys()
-        gone = people.number - found.records
-        found = replace(found, domains=table.domains, codes=table.codes, suppressed=gone)
-        return replace(table, people=replace(people, of_row=None, table=found))
+        people_table = self.counted.as_keys()
+        suppressed = people.number - people_table.records
+        people_table = replace(people_table, domains=table.domains, codes=table.codes, suppressed=suppressed)
+        return replace(table, people=replace(people, of_row=None, table=people_table))
 
     def cells(self, number: int) -> dict[str, str | None]:
-        """Return a class's cell in each quasi-identifier (each of the `known`), where it is one key."""
+        """Return the cell of a class of one key in each quasi-identifier (each of the `known`)."""
         frequency = self.frequency
         key = int(self.members[self.indptr[number]])
         places = range(len(frequency.domains)) if self.known is None else self.known
@@ -269,7 +271,7 @@ class EquivalenceClasses(ClassCounts):
         }
 
     def subset_groups(self, subset: Sequence[int]) -> tuple[NDArray[np.int32], EquivalenceClasses]:
-        """Merge the classes that have the same cells in some of the quasi-identifiers.
+        """Merge the classes with the same cells in some of the quasi-identifiers.
 
         Parameters
         ----------
@@ -303,11 +305,13 @@ class EquivalenceClasses(ClassCounts):
         return np.zeros(len(self), np.bool_)
 
     def matched_sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Add up an amount of each class over those that it matches: itself, unless cells match others."""
+        """Add up an amount over the classes that each class matches: only the class, unless cells match
+        others.
+        """
         return amounts
 
     def singles(self, attribute: int) -> Singles | None:
-        """Return records that count alone although their class has more (see `WildcardClasses`)."""
+        """Return records that count alone although the class has more (see `WildcardClasses`)."""
         return None
 
 
@@ -317,7 +321,7 @@ Where = tuple[NDArray[np.int64], NDArray[np.int64]]
 def _split_by_others(
     frequency: FrequencyTable, where: Where, attribute: int
 ) -> tuple[FrequencyTable, NDArray[np.int32], NDArray[np.int64]]:
-    """Make a key of each combination of sensitive values in each class, and parts of these.
+    """Build a key for each combination of sensitive values in each class, grouped into parts.
 
     Parameters
     ----------
@@ -356,12 +360,12 @@ def _split_by_others(
 def _by_combination(
     frequency: FrequencyTable, joint: JointCounts, where: Where, attribute: int
 ) -> tuple[FrequencyTable, NDArray[np.int64], NDArray[np.int32]]:
-    """Make a key of each combination of sensitive values in each class: table, class, combination."""
+    """Build a key for each combination of sensitive values in each class: table, class, combination."""
     from incrowd.core.kernels.grouping.counting import Counts, class_counts
     from incrowd.core.kernels.people.people import add_distinct, first_entries
 
     listed, classes = frequency.people.listed, np.arange(len(where[0]) - 1, dtype=np.int64)
-    counted, many = frequency.sensitive[attribute], len(joint.codes[0])
+    sensitive, many = frequency.sensitive[attribute], len(joint.codes[0])
     alike = counts = class_counts(*where, joint.keys, many)
     combinations = None if listed is None else listed.listed_combinations
     if listed is not None and combinations is not None:
@@ -370,10 +374,10 @@ def _by_combination(
     values = joint.codes[attribute]
 
     def table(weights: NDArray[np.int64], entries: ListedPeople | None) -> FrequencyTable:
-        there = weights > 0
-        each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
-        single = Counts(each, values[counts.codes[there]], weights[there])
-        of_value = replace(counted, keys=single, rows=None)
+        occurs = weights > 0
+        each = np.concatenate(([0], np.cumsum(occurs))).astype(np.int64)
+        single = Counts(each, values[counts.codes[occurs]], weights[occurs])
+        of_value = replace(sensitive, keys=single, rows=None)
         return FrequencyTable((), (), weights, (of_value,), people=People(listed=entries))
 
     if listed is None or combinations is None:
@@ -390,7 +394,7 @@ def _by_combination(
         key,
         listed.people_of_keys.items[first],
         [values[combination]],
-        [counted.domain.size],
+        [sensitive.domain.size],
         None,
     )
     return table(weights, entries), class_of, counts.codes

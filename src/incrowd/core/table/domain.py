@@ -1,4 +1,4 @@
-"""Domain: the distinct values of one column in a fixed order, with their numbers and hierarchy."""
+"""Domain: the distinct values of a column in a fixed order, with numbers and hierarchy."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MISSING = "\0missing"
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The distinct values of a column as an engine met them, missing left out.
+    """The distinct values of a column in the order of an engine, without missing.
 
     Attributes
     ----------
@@ -136,55 +136,55 @@ class Domain:
 
     @cached_property
     def values(self) -> tuple[str | None, ...]:
-        """The text of each rank; None is the missing value."""
+        """The text of each rank, None for the missing value."""
         return tuple(self.texts) if self.missing < 0 else (*self.texts, None)
 
     @cached_property
     def parts(self) -> Parts | None:
-        """The parts of each value; None where values are no lists."""
+        """The parts of each value, or None where values are no lists."""
         return None if self.separator is None else Parts.of(self.values, self.separator)
 
     @cached_property
     def same_number(self) -> NDArray[np.int32] | None:
-        """The first rank that is the same number as each, int32[size]; None where no two ranks are.
+        """The first rank of the same number as each rank, int32[size], or None without repeated numbers.
 
         Under a hierarchy 1 and 1.0 are two leaves, but they are one number.
         """
         if self.hierarchy is None or self.kind == "category":
             return None
         # Leaves that do not occur may have no number.
-        known = np.flatnonzero(~np.isnan(self.numbers))
-        texts = [self.values[rank] or "" for rank in known.tolist()]
-        _, places = rank_values(texts, self.numbers[known], self.kind)
-        first = np.full(len(known), self.size, np.int64)
-        np.minimum.at(first, places, known)
+        ranks = np.flatnonzero(~np.isnan(self.numbers))
+        texts = [self.values[rank] or "" for rank in ranks.tolist()]
+        _, places = rank_values(texts, self.numbers[ranks], self.kind)
+        first = np.full(len(ranks), self.size, np.int64)
+        np.minimum.at(first, places, ranks)
         same = np.arange(self.size, dtype=np.int32)
-        same[known] = first[places]
+        same[ranks] = first[places]
         return None if (same == np.arange(self.size)).all() else same
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every value is a whole number, also if it is written ``20.0``."""
+        """Whether every value is an integer, even if written ``20.0``."""
         return self.kind == "number" and all(text is None or _WHOLE.fullmatch(text) for text in self.values)
 
     @classmethod
     def build(
-        cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...] = ()
+        cls, attribute: Attribute, dictionary: Dictionary, null_values: tuple[str, ...] = ()
     ) -> tuple[Domain, NDArray[np.int64]]:
         """Rank the distinct values of a column.
 
         Parameters
         ----------
-        attribute, found
+        attribute, dictionary
         null_values
-            Texts that mean missing. `found` is without them as they stand; here they are looked for among
+            Texts that mean missing. `dictionary` is without these as they stand; these are looked for among
             what a declared spelling says.
 
         Returns
         -------
         domain
         ranks
-            int64[texts + 1]: the rank of each text of `found`; the last entry is that of the missing
+            int64[texts + 1]: the rank of each text of `dictionary`; the last entry is that of the missing
             value (-1 where none is missing).
 
         Raises
@@ -196,48 +196,50 @@ class Domain:
         """
         if attribute.missing:
             others = replace(attribute, missing=())
-            return cls._without(attribute.missing, others, found, attribute.nulls(null_values))
-        if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
-            return cls._spelled(attribute, found, null_values)
+            return cls._without(attribute.missing, others, dictionary, attribute.nulls(null_values))
+        if attribute.spelling and (
+            dictionary.kind is None or (attribute.format and dictionary.kind == "number")
+        ):
+            return cls._spelled(attribute, dictionary, null_values)
         if isinstance(attribute, WithCommas):
-            plain = [without_comma(text) for text in found.texts]
-            if plain != list(found.texts):
-                place = {text: number for number, text in enumerate(dict.fromkeys(plain))}
-                read = replace(found, texts=list(place), in_order=False)
-                domain, ranks = cls.build(attribute, read, null_values)
-                return domain, ranks[[*(place[text] for text in plain), len(place)]]
-        kind, numbers = _kind(attribute, found)
+            plain = [without_comma(text) for text in dictionary.texts]
+            if plain != list(dictionary.texts):
+                code_of = {text: number for number, text in enumerate(dict.fromkeys(plain))}
+                without_commas = replace(dictionary, texts=list(code_of), in_order=False)
+                domain, ranks = cls.build(attribute, without_commas, null_values)
+                return domain, ranks[[*(code_of[text] for text in plain), len(code_of)]]
+        kind, numbers = _kind(attribute, dictionary)
         hierarchy = followed(attribute, kind)
         if attribute.output in ("range", "mean") and hierarchy is not None:
             kind, numbers = "category", None
-        count = len(found.texts)
+        count = len(dictionary.texts)
         ranks = np.full(count + 1, -1, np.int64)
         values: Sequence[str]
-        recipe = hierarchy if isinstance(hierarchy, Builder) and found.texts else None
+        recipe = hierarchy if isinstance(hierarchy, Builder) and dictionary.texts else None
         if hierarchy is None:
             tree = None
-            values, ranks[:count] = _ranked(found, numbers, kind)
-        elif isinstance(hierarchy, Builder) and not found.texts:
+            values, ranks[:count] = _ranked(dictionary, numbers, kind)
+        elif isinstance(hierarchy, Builder) and not dictionary.texts:
             # Every value is missing, so there is nothing to make a tree of; the missing leaf joins below.
             values, tree = [], Hierarchy(["*"], [-1])
         else:
-            tree = _tree(attribute.name, hierarchy, found.texts)
+            tree = _tree(attribute.name, hierarchy, dictionary.texts)
             values = list(tree.values)
-            ranks[:count] = _leaf_ranks(attribute.name, tree, found.texts)
+            ranks[:count] = _leaf_ranks(attribute.name, tree, dictionary.texts)
         by_rank = np.full(len(values), np.nan)
         if numbers is not None:
             by_rank[ranks[:count]] = numbers
         missing = -1
-        if found.has_missing:
+        if dictionary.has_missing:
             missing = len(values)
             ranks[count] = missing
             tree = tree.with_leaf(MISSING) if tree is not None else None
             by_rank = np.append(by_rank, np.nan)
-        typed = found.kind is not None
+        typed = dictionary.kind is not None
         grid = None
         by_number = tree is None and kind != "category" and attribute.output not in ("set", "suppress")
-        if attribute.rounded and by_number and found.texts:
-            grid = grid_of(attribute.grid, kind, values[: len(found.texts)], attribute.name)
+        if attribute.rounded and by_number and dictionary.texts:
+            grid = grid_of(attribute.grid, kind, values[: len(dictionary.texts)], attribute.name)
         commas = isinstance(attribute, WithCommas)
         domain = cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe, commas)
         return (domain if attribute.parts is None else replace(domain, separator=attribute.parts)), ranks
@@ -247,49 +249,51 @@ class Domain:
         cls,
         nulls: tuple[str, ...],
         attribute: Attribute,
-        found: Dictionary,
+        dictionary: Dictionary,
         null_values: tuple[str, ...] = (),
     ) -> tuple[Domain, NDArray[np.int64]]:
-        """Rank texts of which some mean missing by `nulls`."""
+        """Rank texts, some of which mean missing by `nulls`."""
         mean = null_values_of(nulls).mean
-        kept = np.array([not mean(text) for text in found.texts], np.bool_)
-        known = replace(
-            found,
-            texts=picked(found.texts, np.flatnonzero(kept)),
-            has_missing=found.has_missing or not kept.all(),
-            numbers=None if found.numbers is None else found.numbers[kept],
+        present = np.array([not mean(text) for text in dictionary.texts], np.bool_)
+        remaining = replace(
+            dictionary,
+            texts=picked(dictionary.texts, np.flatnonzero(present)),
+            has_missing=dictionary.has_missing or not present.all(),
+            numbers=None if dictionary.numbers is None else dictionary.numbers[present],
         )
-        domain, ranks = cls.build(attribute, known, null_values)
+        domain, ranks = cls.build(attribute, remaining, null_values)
         # What means missing has the last place, that of the missing value.
-        place = np.where(kept, np.cumsum(kept) - 1, len(known.texts))
-        return domain, ranks[np.append(place, len(known.texts))]
+        place = np.where(present, np.cumsum(present) - 1, len(remaining.texts))
+        return domain, ranks[np.append(place, len(remaining.texts))]
 
     @classmethod
     def _spelled(
-        cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...]
+        cls, attribute: Attribute, dictionary: Dictionary, null_values: tuple[str, ...]
     ) -> tuple[Domain, NDArray[np.int64]]:
-        """Rank texts by their meaning in the column's spelling; several may mean the same."""
+        """Rank texts by meaning in the column's spelling, where several texts may mean the same."""
         spelling = attribute.spelling
-        values, numbers, places = read_spelled(found.texts, spelling, attribute.name)
+        values, numbers, places = read_spelled(dictionary.texts, spelling, attribute.name)
         kind: Literal["number", "date"] = "date" if spelling.format else "number"
         # The spelling declares the kind.
-        asked = kind if attribute.kind == "auto" else attribute.kind
-        plain = replace(attribute.unspelled(), kind=asked)
-        domain, ranks = cls._without(null_values, plain, Dictionary(values, found.has_missing, kind, numbers))
+        declared = kind if attribute.kind == "auto" else attribute.kind
+        plain = replace(attribute.unspelled(), kind=declared)
+        domain, ranks = cls._without(
+            null_values, plain, Dictionary(values, dictionary.has_missing, kind, numbers)
+        )
         return replace(domain, commas=attribute.commas), ranks[np.append(places, len(values))]
 
     def written(self, cells: Sequence[str | None]) -> list[str | None]:
-        """Return cells as a release writes them."""
+        """Return cells in the release's spelling."""
         return [with_comma(cell) for cell in cells] if self.commas else list(cells)
 
     @property
     def height(self) -> int:
-        """Height of the hierarchy; 1 without one: the value, and anything wider."""
+        """Height of the hierarchy, or 1 without a hierarchy."""
         return 1 if self.hierarchy is None else self.hierarchy.height
 
     @cached_property
     def tree(self) -> Hierarchy:
-        """The hierarchy, or ``value -> *`` for a column without one."""
+        """The hierarchy, or ``value -> *`` for a column without a hierarchy."""
         if self.hierarchy is not None:
             return self.hierarchy
         # A value "*" would be its own root, and "missing" the missing one; a mark keeps leaves apart, the
@@ -298,7 +302,7 @@ class Domain:
 
     @cached_property
     def partly_grouped(self) -> bool:
-        """Whether some values of a category are in groups, and others stand beside these below the root."""
+        """Whether some values of a category are in groups and others are children of the root."""
         if self.hierarchy is None or self.kind != "category":
             return False
         below = self.hierarchy.parents == 0
@@ -309,27 +313,27 @@ class Domain:
 
     @cached_property
     def line(self) -> Line[Any]:
-        """The ranks of numbers or dates at their exact places; nothing else has one."""
+        """The ranks of numbers or dates at exact positions, empty for a category."""
         if self.kind == "category":
             return Line(())
         return Line(map(moment_of if self.kind == "date" else number_of, self.values))
 
     @cached_property
     def positions(self) -> NDArray[np.float64]:
-        """Where the ranks of numbers or dates lie, no two of them at one place: float64[size].
+        """Distinct positions of the ranks of numbers or dates: float64[size].
 
         These are `places` where they differ. Where some are one double, as 2^53 and 2^53 + 1 are, it is
         the exact distance from the first, and what falls together even so is set apart.
         """
-        known = np.flatnonzero(~np.isnan(self.numbers))
-        places = self.places[known]
+        ranks = np.flatnonzero(~np.isnan(self.numbers))
+        places = self.places[ranks]
         if not self.ordered or ((places[1:] > places[:-1]).all() and np.isfinite(places).all()):
             return self.places
         measure = days_of if self.kind == "date" else number_of
-        exact = [Fraction(measure(self.values[rank]) or 0) for rank in known.tolist()]
+        exact = [Fraction(measure(self.values[rank]) or 0) for rank in ranks.tolist()]
         unit = max(exact[-1] - exact[0], Fraction(1)) // 10**300 + 1
         positions, last = np.full(self.size, np.nan), -np.inf
-        for rank, place in zip(known.tolist(), exact, strict=True):
+        for rank, place in zip(ranks.tolist(), exact, strict=True):
             last = max(float((place - exact[0]) / unit), float(np.nextafter(last, np.inf)))
             positions[rank] = last
         return positions
@@ -341,18 +345,18 @@ class Domain:
 
     @cached_property
     def exponent(self) -> int:
-        """By which power of two `places` are smaller than `numbers`; 0 but for enormous numbers."""
+        """Power of two by which `places` are smaller than `numbers`, 0 except for enormous numbers."""
         beyond = [int(number_of(self.values[rank]) or 0).bit_length() for rank in self._beyond]
         return max(beyond) if beyond else exponent_of(self.numbers)
 
     @property
     def _beyond(self) -> list[int]:
-        """The ranks of numbers that no double is large enough for."""
+        """The ranks of numbers beyond every double."""
         return list(np.flatnonzero(np.isinf(self.numbers)).tolist())
 
     @cached_property
     def places(self) -> NDArray[np.float64]:
-        """`numbers` to compute ratios with, scaled so that enormous ones do not overflow."""
+        """`numbers` for computing ratios, scaled so that enormous numbers do not overflow."""
         if not self.exponent:
             return self.numbers
         places = np.ldexp(self.numbers, -self.exponent)
@@ -361,7 +365,7 @@ class Domain:
         return places
 
     def span(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Loss of intervals of ranks in [0, 1]: 0 for one value, 1 for all.
+        """Return the loss of intervals of ranks in [0, 1]: 0 for a single value, 1 for all.
 
         - With a hierarchy: (leaves under the lowest common ancestor - 1) / (all leaves - 1), the loss metric
           LM of Iyengar (KDD 2002).
@@ -377,8 +381,8 @@ class Domain:
             return np.asarray((leaves - 1) / max(self.size - 1, 1))
         if not self.ordered:
             return np.asarray((hi - lo) / max(self.size - 1, 1))
-        known = self.positions if self.missing < 0 else self.positions[:-1]
-        extent = float(known[-1] - known[0]) if len(known) else 0.0
+        positions = self.positions if self.missing < 0 else self.positions[:-1]
+        extent = float(positions[-1] - positions[0]) if len(positions) else 0.0
         width = np.zeros(len(lo))
         plain = hi != self.missing
         if extent > 0:
@@ -389,29 +393,29 @@ class Domain:
     @cached_property
     def _extent(self) -> tuple[float, float]:
         """The smallest and the largest of `places`."""
-        known = self.places[~np.isnan(self.places)]
-        return (float(known[0]), float(known[-1])) if len(known) else (0.0, 0.0)
+        places = self.places[~np.isnan(self.places)]
+        return (float(places[0]), float(places[-1])) if len(places) else (0.0, 0.0)
 
     def covered(self, span: Span) -> tuple[int, int, float] | None:
-        """Return the ranks that a range covers, and its loss; None where it covers none.
+        """Return the first and last rank in a range and the loss of the range, or None for an empty range.
 
         The range is as wide as it is written, at most as the column. An end that it has not got is the
         column's. Where doubles fall together, it is as wide as what lies within it.
         """
         low, high, above, below = span.of_whole_numbers() if self.whole else span
-        held = self.line.between(low, high, above=above, below=below)
-        if not len(held):
+        ranks = self.line.between(low, high, above=above, below=below)
+        if not len(ranks):
             return None
         if self.positions is not self.places:
-            loss = float(self.span(held[:1], held[-1:])[0])
+            loss = float(self.span(ranks[:1], ranks[-1:])[0])
         else:
             least, most = self._extent
             width = self._place(high, most) - self._place(low, least)
             loss = min(width / (most - least), 1.0) if most > least else 0.0
-        return int(held[0]), int(held[-1]), loss
+        return int(ranks[0]), int(ranks[-1]), loss
 
     def _place(self, end: Any, absent: float) -> float:
-        """Return where an exact end lies among `places`."""
+        """Return the position of an exact end among `places`."""
         if self.kind == "date":
             return dt.date.fromisoformat(end[:10]).toordinal() - _EPOCH if end[:1].isdigit() else absent
         if end.is_infinite():
@@ -431,19 +435,19 @@ class Domain:
 
 
 def combinations_of(domains: Iterable[Domain]) -> float:
-    """Return how many combinations of values columns have, up to `MOST_COMBINATIONS`."""
+    """Return the number of combinations of values of columns, at most `MOST_COMBINATIONS`."""
     return float(min(math.prod(domain.size for domain in domains), int(MOST_COMBINATIONS)))
 
 
 def exponent_of(numbers: NDArray[np.float64]) -> int:
-    """Return by which power of two numbers have to be smaller so that nothing overflows; 0 for most."""
+    """Return the power of two to divide numbers by so that nothing overflows, mostly 0."""
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
     needed = int(np.frexp(largest)[1])
     return needed if needed > _LARGE else 0
 
 
 def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
-    """Return the hierarchy that the cells of a column follow, if its values are of a kind.
+    """Return the hierarchy for the cells of a column whose values are of a kind.
 
     Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy holds numbers is
     what its policy says, not whether its texts happen to look like some.
@@ -455,47 +459,51 @@ def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
 
 
 def _kind(
-    attribute: Attribute, found: Dictionary
+    attribute: Attribute, dictionary: Dictionary
 ) -> tuple[Literal["number", "date", "category"], NDArray[np.float64] | None]:
-    """Decide how the values are read, and read them."""
-    asked = attribute.kind
-    if attribute.parts is not None or asked == "category" or (asked == "auto" and found.kind == "category"):
+    """Choose the kind of the values, and read numbers or dates."""
+    declared = attribute.kind
+    if (
+        attribute.parts is not None
+        or declared == "category"
+        or (declared == "auto" and dictionary.kind == "category")
+    ):
         return "category", None
-    if found.kind in ("number", "date") and asked in ("auto", found.kind):
-        return found.kind, found.numbers
-    texts = column_of(found.texts)
+    if dictionary.kind in ("number", "date") and declared in ("auto", dictionary.kind):
+        return dictionary.kind, dictionary.numbers
+    texts = column_of(dictionary.texts)
     # One text that looks otherwise settles it, and the others need not be looked at.
-    if asked == "number" or (asked == "auto" and _all_like(texts, NUMBER_PATTERN)):
+    if declared == "number" or (declared == "auto" and _all_like(texts, NUMBER_PATTERN)):
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
         if not wrong and len(texts):
             return "number", texts.cast(pl.Float64).to_numpy()
-        if asked == "number" and wrong:
+        if declared == "number" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))
-    if asked == "date" or (asked == "auto" and _all_like(texts, _DATE_PATTERN)):
+    if declared == "date" or (declared == "auto" and _all_like(texts, _DATE_PATTERN)):
         dates = texts.str.to_date("%Y-%m-%d", strict=False)
         wrong = int((dates.is_null() | ~texts.str.contains(_DATE_PATTERN)).sum())
         if not wrong and len(texts):
             return "date", dates.cast(pl.Int32).cast(pl.Float64).to_numpy()
-        if asked == "date" and wrong:
+        if declared == "date" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "dates written YYYY-MM-DD"))
-    return ("category", None) if asked == "auto" else (asked, np.empty(0))
+    return ("category", None) if declared == "auto" else (declared, np.empty(0))
 
 
 def _all_like(texts: pl.Series, pattern: str) -> bool:
-    """Say whether the first texts have a pattern."""
+    """Say whether the first texts match a pattern."""
     # For so few, to ask Polars takes ten times as long.
     return all(map(re.compile(pattern).fullmatch, texts.head(_LOOKED_AT).to_list()))
 
 
-def _not_all(column: str, wrong: int, total: int, what: str) -> str:
+def _not_all(column: str, wrong: int, total: int, form: str) -> str:
     return (
-        f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
+        f"column {column!r}: {wrong} of {total} distinct values are no {form}; name those that mean missing "
         f"with {null_values_setting()}, or declare the column a category"
     )
 
 
 def _tree(column: str, hierarchy: Hierarchy | Builder, texts: Sequence[str]) -> Hierarchy:
-    """Return a column's tree; a recipe makes it of the values."""
+    """Return a column's tree, built from the values if a recipe is given."""
     if not isinstance(hierarchy, Builder):
         return _not_too_deep(column, hierarchy)
     if "" in texts:
@@ -507,7 +515,7 @@ def _tree(column: str, hierarchy: Hierarchy | Builder, texts: Sequence[str]) -> 
 
 
 def _not_too_deep(column: str, tree: Hierarchy) -> Hierarchy:
-    """Return a tree whose levels can be searched: searches look at every value on every level."""
+    """Return a tree, or raise if the tree has too many values and levels to search."""
     if tree.height > _DEEP and tree.n_leaves * tree.height > _CELLS:
         raise HierarchyError(
             f"column {column!r}: its hierarchy has {tree.n_leaves:,} values on {tree.height + 1:,} levels, "
@@ -517,9 +525,9 @@ def _not_too_deep(column: str, tree: Hierarchy) -> Hierarchy:
 
 
 def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]:
-    """Return the rank of each text among the leaves of a tree, which has to have all of them."""
-    known = tree.ranks
-    unknown = [text for text in texts if text not in known]
+    """Return the rank of each text among the leaves of a tree, or raise for a missing leaf."""
+    ranks = tree.ranks
+    unknown = [text for text in texts if text not in ranks]
     if unknown:
         raise HierarchyError(
             f"column {column!r}: {len(unknown)} of {len(texts)} distinct values are not leaves of its "
@@ -527,17 +535,17 @@ def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]
             + null_values_setting()
             + read_as_labels(tree.values, unknown)
         )
-    return [known[text] for text in texts]
+    return [ranks[text] for text in texts]
 
 
 def _ranked(
-    found: Dictionary, numbers: NDArray[np.float64] | None, kind: str
+    dictionary: Dictionary, numbers: NDArray[np.float64] | None, kind: str
 ) -> tuple[Sequence[str], NDArray[np.int64]]:
-    """Return the result of `rank_values` for values that may be in order."""
+    """Rank values by `rank_values`, or directly if in order already."""
     # Numbers that were read in texts, and texts of numbers, have another order.
-    if found.in_order and numbers is found.numbers:
-        return found.texts, np.arange(len(found.texts))
-    return rank_values(found.texts, numbers, kind)
+    if dictionary.in_order and numbers is dictionary.numbers:
+        return dictionary.texts, np.arange(len(dictionary.texts))
+    return rank_values(dictionary.texts, numbers, kind)
 
 
 def rank_values(
@@ -564,10 +572,10 @@ def rank_values(
     count = len(texts)
     ranks = np.empty(count, np.int64)
     if numbers is None:
-        known = list(texts)
-        order = sorted(range(count), key=known.__getitem__)
+        unsorted = list(texts)
+        order = sorted(range(count), key=unsorted.__getitem__)
         ranks[order] = np.arange(count)
-        return [known[i] for i in order], ranks
+        return [unsorted[i] for i in order], ranks
     by_value = np.argsort(numbers, kind="stable")
     sorted_numbers = numbers[by_value]
     if kind == "date" or count < 2 or not (sorted_numbers[1:] == sorted_numbers[:-1]).any():

@@ -17,7 +17,7 @@ _SHARE = 0.01
 
 
 def probable_fillers(domain: Domain, totals: NDArray[np.integer]) -> list[tuple[str, float]]:
-    """Return the well-known fillers that a noticeable share of a column's records have, and that share.
+    """Return well-known fillers of a noticeable share of a column's records, with the share.
 
     A number is one only where it lies far from all others, as 999 does among ages. Nothing else is ever
     named, so no person's value is.
@@ -31,17 +31,17 @@ def probable_fillers(domain: Domain, totals: NDArray[np.integer]) -> list[tuple[
     # Of all values, only a few can have so large a share, and of them alone the texts are needed.
     often = np.flatnonzero(totals >= _SHARE * records).tolist()
     rank = {domain.values[place]: place for place in often}
-    known = {"category": MISSING_TEXTS, "number": _NUMBERS, "date": _DAYS}[domain.kind]
-    found = []
-    for text in known:
+    candidates = {"category": MISSING_TEXTS, "number": _NUMBERS, "date": _DAYS}[domain.kind]
+    fillers = []
+    for text in candidates:
         place = rank.get(text)
         if place is not None and _stands_out(text, place, domain):
-            found.append((text, int(totals[place]) / records))
-    return found
+            fillers.append((text, int(totals[place]) / records))
+    return fillers
 
 
 def _stands_out(text: str, place: int, domain: Domain) -> bool:
-    """Say whether a filler is none of the column's usual values."""
+    """Say whether a filler is far from the column's usual values."""
     if domain.kind == "category":
         others = [value for value in domain.values if value is not None and value != text]
         # Among codes of countries, NA is Namibia.

@@ -19,7 +19,7 @@ _NO_MEMBERS: Members = (np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 
 def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsignedinteger]:
-    """Store codes below `size` in the smallest unsigned integers that fit."""
+    """Convert codes below `size` to the smallest unsigned integers that fit."""
     for dtype in (np.uint8, np.uint16, np.uint32):
         if size - 1 <= np.iinfo(dtype).max:
             return np.ascontiguousarray(codes, dtype)
@@ -28,7 +28,7 @@ def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsigned
 
 @dataclass(frozen=True, eq=False)
 class PopulationCounts:
-    """How many records of a population look like each key.
+    """Records of a population that match each key.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class PopulationCounts:
 
     @classmethod
     def estimated(cls, sampling: Sampling) -> PopulationCounts:
-        """Take every key for the people whom its rows stand for."""
+        """Estimate the population of every key by sampling weights."""
         return cls(sampling.keys, sampling.suppressed, int(sampling.people), weights=sampling.column)
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class People:
 
     @cached_property
     def most_rows(self) -> int | None:
-        """Most rows of one person, so that many more are never of few people; None if rows are elsewhere."""
+        """Most rows of one person, or None if rows are not in memory."""
         if self.of_row is None:
             return None
         return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
@@ -103,7 +103,7 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class FrequencyTable:
-    """The distinct keys of a table with their weights: all that a search or a model ever sees.
+    """The distinct keys of a table with weights, which are all that a search or a model reads.
 
     A key is a combination of quasi-identifier values. Records that were suppressed before (``*`` in
     every quasi-identifier) have no key.
@@ -152,7 +152,7 @@ class FrequencyTable:
 
     @property
     def counted(self) -> FrequencyTable:
-        """The table as models see it: with people where people count, else itself."""
+        """The table as models count records: with people where a column names people."""
         if self.people.table is None:
             return self
         return replace(
@@ -160,7 +160,7 @@ class FrequencyTable:
         )
 
     def key_of_row(self, job: str) -> NDArray[np.int32]:
-        """Return the key of each row: int32[rows], -1 for a suppressed one.
+        """Return the key of each row: int32[rows], -1 for a suppressed row.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class FrequencyTable:
 
     @property
     def records(self) -> int:
-        """Number of records that have a key; in a table of people, of people who have one."""
+        """Number of records with a key, or in a table of people the number of people with a key."""
         return int(self.weights.sum()) + (0 if self.people.listed is None else self.people.listed.people)
 
     @property
@@ -196,7 +196,7 @@ class FrequencyTable:
 
     @property
     def rows(self) -> int:
-        """Number of records, suppressed ones included."""
+        """Number of records, including suppressed ones."""
         return self.records + self.suppressed
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class FrequencyTable:
         )
 
     def _repr_html_(self) -> str:
-        """Show how many values the columns have, and none of them."""
+        """Return HTML with the number of values per column, without any value."""
         from incrowd.core.presentation.markup import table
 
         rows = [(domain.name, "quasi-identifier", domain.size) for domain in self.domains]
@@ -215,12 +215,12 @@ class FrequencyTable:
         return table(caption, ("column", "role", "distinct values"), rows)
 
     def totals(self, position: int) -> NDArray[np.int64]:
-        """Return the records of each rank of a quasi-identifier, given its position: int64[size]."""
+        """Return the records of each rank of a quasi-identifier, given by position: int64[size]."""
         return self._totals[position]
 
     @cached_property
     def _totals(self) -> list[NDArray[np.int64]]:
-        """All of `totals`; searches and metrics ask for them again and again."""
+        """The `totals` of all quasi-identifiers, cached because searches and metrics read these often."""
         weights = self.weights.astype(np.float64)
         return [
             np.bincount(codes, weights, minlength=domain.size).astype(np.int64)
@@ -249,8 +249,8 @@ class FrequencyTable:
         for counts in self.sensitive:
             if counts.name == name:
                 return counts
-        known = those_are((counts.name for counts in self.sensitive), name)
-        raise SchemaError(f"{name!r} is not a sensitive attribute; {known}")
+        hint = those_are((counts.name for counts in self.sensitive), name)
+        raise SchemaError(f"{name!r} is not a sensitive attribute; {hint}")
 
     @classmethod
     def from_rows(
@@ -262,7 +262,7 @@ class FrequencyTable:
         joint: bool = False,
         target: tuple[Domain, NDArray[np.integer]] | None = None,
     ) -> FrequencyTable:
-        """Count rows that are in memory.
+        """Count rows in memory.
 
         Parameters
         ----------
@@ -276,39 +276,39 @@ class FrequencyTable:
         from incrowd.core.kernels.grouping.grouping import group_columns, group_members, group_sizes
 
         rows = len(suppressed)
-        kept = np.flatnonzero(~suppressed) if suppressed.any() else None
+        live = np.flatnonzero(~suppressed) if suppressed.any() else None
         columns = [smallest_codes(ranks, domain.size) for domain, ranks in quasi]
-        if kept is not None:
-            columns = [column[kept] for column in columns]
+        if live is not None:
+            columns = [column[live] for column in columns]
         ids, first = group_columns(
-            columns, [domain.size for domain, _ in quasi], rows if kept is None else len(kept)
+            columns, [domain.size for domain, _ in quasi], rows if live is None else len(live)
         )
         row_keys = ids
-        if kept is not None:
+        if live is not None:
             row_keys = np.full(rows, -1, np.int32)
-            row_keys[kept] = ids
-        counted = bool(sensitive) or target is not None
-        grouped = group_members(row_keys, len(first)) if counted else _NO_MEMBERS
-        weights = np.diff(grouped[0]) if counted else group_sizes(ids, len(first))
+            row_keys[live] = ids
+        listed = bool(sensitive) or target is not None
+        grouped = group_members(row_keys, len(first)) if listed else _NO_MEMBERS
+        weights = np.diff(grouped[0]) if listed else group_sizes(ids, len(first))
         return cls(
             domains=tuple(domain for domain, _ in quasi),
             codes=tuple(column[first] for column in columns),
             weights=weights,
-            sensitive=tuple(SensitiveCounts.of_rows(grouped, *counted) for counted in sensitive),
-            suppressed=0 if kept is None else rows - len(kept),
+            sensitive=tuple(SensitiveCounts.of_rows(grouped, *column) for column in sensitive),
+            suppressed=0 if live is None else rows - len(live),
             row_keys=row_keys,
             joint=JointCounts.of_rows(grouped, sensitive) if joint and sensitive else None,
             target=None if target is None else SensitiveCounts.of_rows(grouped, *target),
         )
 
     def with_sampling(self, sampling: Sampling) -> FrequencyTable:
-        """Return the table with the weights of its rows, which estimate the population."""
+        """Return the table with sampling weights, which estimate the population."""
         survey = self.survey._replace(sampling=sampling)
         return replace(self, survey=survey, population=PopulationCounts.estimated(sampling))
 
     @property
     def in_people(self) -> FrequencyTable:
-        """The keys with the people whom they stand for, in millionths, in place of their records.
+        """The keys weighted by the estimated people, in millionths, instead of records.
 
         Only where a column holds sampling weights. Sensitive values are still counted by records.
         """
@@ -331,11 +331,11 @@ class FrequencyTable:
             raise TableError(ELSEWHERE)
         from incrowd.core.kernels.grouping.grouping import group_members
 
-        kept = np.flatnonzero(self.row_keys >= 0)
-        key = self.row_keys[kept]
+        live = np.flatnonzero(self.row_keys >= 0)
+        key = self.row_keys[live]
         row_keys = np.full(len(self.row_keys), -1, np.int32)
-        row_keys[kept] = np.arange(len(kept), dtype=np.int32)
-        grouped = group_members(row_keys, len(kept))
+        row_keys[live] = np.arange(len(live), dtype=np.int32)
+        grouped = group_members(row_keys, len(live))
 
         def again(counts: SensitiveCounts) -> SensitiveCounts:
             return SensitiveCounts.of_rows(grouped, counts.domain, counts.rank_of_row())
@@ -346,7 +346,7 @@ class FrequencyTable:
         records = replace(
             self,
             codes=tuple(codes[key] for codes in self.codes),
-            weights=np.ones(len(kept), np.int64),
+            weights=np.ones(len(live), np.int64),
             sensitive=tuple(again(counts) for counts in self.sensitive),
             row_keys=row_keys,
             joint=None if self.joint is None else JointCounts.of_rows(grouped, sensitive),
@@ -356,7 +356,7 @@ class FrequencyTable:
             survey=self.survey._replace(households=homes),
         )
         if sampling is not None:
-            records = records.with_sampling(sampling.by_record(kept))
+            records = records.with_sampling(sampling.by_record(live))
             if self.population is None or self.population.weights is None:
                 records = replace(records, population=None)
         if self.people.table is None or self.people.of_row is None:
@@ -364,7 +364,7 @@ class FrequencyTable:
         return records.with_people(self.people.of_row, self.people.columns)
 
     def with_people(self, person: NDArray[np.int32], columns: tuple[str, ...]) -> FrequencyTable:
-        """Return the table, whose rows are in memory, with its people counted.
+        """Return the table, whose rows are in memory, with people counted.
 
         Parameters
         ----------
@@ -376,20 +376,20 @@ class FrequencyTable:
         return self.with_person_rows(_rows_of(self, person), columns)
 
     def with_person_rows(
-        self, found: PersonRows, columns: tuple[str, ...], *, several: bool | None = None
+        self, rows: PersonRows, columns: tuple[str, ...], *, several: bool | None = None
     ) -> FrequencyTable:
-        """Return the table with its people counted, given its rows, or groups of equal ones.
+        """Return the table with people counted, given rows or groups of equal rows.
 
         Parameters
         ----------
         several
             As in `with_listed`.
         """
-        listed, others = found.parted()
-        unnamed = int(others[0].amount.sum())
-        of_row = None if self.row_keys is None else found.person.astype(np.int32)
-        people = People(columns, int(found.person.max(initial=-1)) + 1 + unnamed, unnamed, of_row)
-        return self.with_listed(people, listed, others, several=several)
+        listed, rest = rows.parted()
+        unnamed = int(rest[0].amount.sum())
+        of_row = None if self.row_keys is None else rows.person.astype(np.int32)
+        people = People(columns, int(rows.person.max(initial=-1)) + 1 + unnamed, unnamed, of_row)
+        return self.with_listed(people, listed, rest, several=several)
 
     def with_listed(
         self,
@@ -399,7 +399,7 @@ class FrequencyTable:
         *,
         several: bool | None = None,
     ) -> FrequencyTable:
-        """Return the table with its people counted, of whom only some are listed (see `count_people`).
+        """Return the table with people counted, only some of whom are listed (see `count_people`).
 
         Parameters
         ----------
@@ -411,48 +411,48 @@ class FrequencyTable:
         table = _of_people(self, people, listed, others) if several else None
         return replace(self, people=replace(people, table=table))
 
-    def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
-        """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
+    def only(self, mask: NDArray[np.bool_]) -> FrequencyTable:
+        """Return some of the keys, without the rows of the others and with the totals of the whole table.
 
         Parameters
         ----------
-        kept
+        mask
             bool[keys]
         """
         from incrowd.core.kernels.grouping.counting import picked
 
-        chosen = np.flatnonzero(kept)
+        keys = np.flatnonzero(mask)
         population, people = self.population, self.people
         listed = people.listed
         if listed is not None:
-            listed = listed.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen)
-        table = None if people.table is None else people.table.only(kept)
+            listed = listed.rolled(np.arange(len(keys) + 1, dtype=np.int64), keys)
+        table = None if people.table is None else people.table.only(mask)
         return replace(
             self,
-            codes=tuple(codes[chosen] for codes in self.codes),
-            weights=self.weights[chosen],
+            codes=tuple(codes[keys] for codes in self.codes),
+            weights=self.weights[keys],
             sensitive=tuple(
-                replace(counts, keys=picked(counts.keys, chosen), rows=None) for counts in self.sensitive
+                replace(counts, keys=picked(counts.keys, keys), rows=None) for counts in self.sensitive
             ),
             suppressed=0,
             row_keys=None,
-            joint=None if self.joint is None else replace(self.joint, keys=picked(self.joint.keys, chosen)),
+            joint=None if self.joint is None else replace(self.joint, keys=picked(self.joint.keys, keys)),
             population=None
             if population is None
             else replace(
                 population,
-                covered=population.covered[chosen],
-                outside=population.outside + int(population.covered[~kept].sum()),
+                covered=population.covered[keys],
+                outside=population.outside + int(population.covered[~mask].sum()),
             ),
             target=None
             if self.target is None
-            else replace(self.target, keys=picked(self.target.keys, chosen), rows=None),
+            else replace(self.target, keys=picked(self.target.keys, keys), rows=None),
             people=replace(people, table=table, listed=listed),
             survey=Survey(),
         )
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return the keys as texts with their weights, for looking at small tables."""
+        """Return the keys as texts with weights, for inspecting small tables."""
         return [
             {
                 **{
@@ -466,7 +466,7 @@ class FrequencyTable:
 
 
 def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
-    """Return the rows of a table that is in memory, with their persons."""
+    """Return the rows of a table in memory, with persons."""
     ranks = tuple(counts.rank_of_row() for counts in table.sensitive)
     combination = None
     if table.joint is not None:
@@ -477,11 +477,11 @@ def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
 def _of_people(
     table: FrequencyTable, people: People, listed: PersonRows, others: Sequence[PersonRows]
 ) -> FrequencyTable:
-    """Return the keys of a table with people in place of records."""
+    """Return the keys of a table with people instead of records."""
     weights, sensitive, joint, entries = count_people(
         table.keys, table.sensitive, table.joint, people.number, listed, others
     )
-    found = replace(
+    people_table = replace(
         table,
         weights=weights,
         sensitive=sensitive,
@@ -490,4 +490,4 @@ def _of_people(
         target=None,
         people=People(listed=entries),
     )
-    return replace(found, suppressed=people.number - found.records)
+    return replace(people_table, suppressed=people.number - people_table.records)

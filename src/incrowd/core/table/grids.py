@@ -1,4 +1,4 @@
-"""Grids: where the ends of released ranges, and means, may lie."""
+"""Grids: allowed ends of released ranges, and allowed means."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ROUNDINGS = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "near": ROUND_HALF_EVEN}
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the ends of the ranges of a column lie.
+    """Allowed ends of the ranges of a column.
 
     Attributes
     ----------
@@ -52,15 +52,15 @@ class Grid:
     spec: str
 
     def down(self, text: str) -> str:
-        """Return the next place of the grid at or below a number or day."""
+        """Return the next grid point at or below a number or day."""
         return _day(text, self.spec, last=False) if self.spec in CALENDAR else self._number(text, "down")
 
     def up(self, text: str) -> str:
-        """Return the next place of the grid at or above a number or day; a day counts to its end."""
+        """Return the next grid point at or above a number or the end of a day."""
         return _day(text, self.spec, last=True) if self.spec in CALENDAR else self._number(text, "up")
 
     def near(self, text: str) -> str:
-        """Return the nearest number of the grid, or the nearest day that a month or year begins with."""
+        """Return the nearest grid number, or the nearest first day of a month or year."""
         if self.spec not in CALENDAR:
             return self._number(text, "near")
         day = dt.date.fromisoformat(text[:10])
@@ -70,7 +70,7 @@ class Grid:
         return (last + dt.timedelta(days=1) if later else first).isoformat()
 
     def fits(self, kind: str) -> bool:
-        """Say whether it is a grid at all, and one of numbers or dates as asked."""
+        """Say whether the spec is a valid grid for a kind, numbers or dates."""
         if self.spec in CALENDAR:
             return kind == "date"
         number = number_of(self.spec)
@@ -123,7 +123,7 @@ def grid_of(declared: float | str | None, kind: str, values: Sequence[str], colu
 
 
 def check_grid(column: str, grid: Any) -> None:
-    """Refuse a grid that is neither a width above 0 nor a part of the calendar.
+    """Raise for a grid that is neither a width above 0 nor a part of the calendar.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def check_grid(column: str, grid: Any) -> None:
 
 
 def _written(number: Decimal) -> str:
-    """Write a number plainly: no exponent, no zeros at the end of a fraction, no ``-0``."""
+    """Write a number without exponent, trailing zeros of a fraction, and ``-0``."""
     text = format(number, "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text

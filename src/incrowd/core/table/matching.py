@@ -1,4 +1,4 @@
-"""Equivalence classes that count the records that their cells match."""
+"""Equivalence classes that count the records matching the cells."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def are_wildcards(texts: Sequence[str | None]) -> NDArray[np.bool_]:
 def matched(
     classes: EquivalenceClasses, wildcards: str, texts: Sequence[Sequence[str | None]] | None = None
 ) -> EquivalenceClasses:
-    """Return the classes as they are counted where `*` and missing cells match as `wildcards` says.
+    """Return the classes counted under the wildcard rule for `*` and missing cells.
 
     Example: four records have the cells (30, M), (30, M), (30, *) and (*, M). By ``value`` the classes have
     2, 1 and 1 records. By ``matches-any`` they have 4, 4 and 4, since each record could be any other. By
@@ -66,14 +66,14 @@ def matched(
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A quasi-identifier's cells: the code of each class, how many codes there are, and which match all."""
+    """A quasi-identifier's cells: the code of each class, the number of codes, and the wildcard codes."""
 
     codes: NDArray[np.unsignedinteger]
     size: int
     hidden: NDArray[np.bool_]
 
     def without_wildcards_alone(self) -> _Column:
-        """Return the column, without wildcards where it has nothing else."""
+        """Return the column, with wildcards as plain values if every cell is a wildcard."""
         return self if not self.hidden[self.codes].all() else replace(self, hidden=np.zeros_like(self.hidden))
 
     def of(self, chosen: NDArray[np.integer]) -> _Column:
@@ -82,7 +82,7 @@ class _Column:
 
 
 class WildcardClasses(EquivalenceClasses):
-    """Equivalence classes that count the records that their cells match (see `matched`).
+    """Equivalence classes that count the records matching the cells (see `matched`).
 
     There is a class for each class of `own`, in the same order. Sizes and counts of values are of the records
     that the class matches. How many records (or people) some classes hold is as in `own`.
@@ -103,14 +103,14 @@ class WildcardClasses(EquivalenceClasses):
 
     @property
     def own(self) -> EquivalenceClasses:
-        """The classes by their cells alone."""
+        """The classes by cells alone."""
         return self._own
 
     @cached_property
     def counted(self) -> EquivalenceClasses:
-        """The classes with people where people count, else themselves."""
-        counted = self.own.counted
-        return self if counted is self.own else WildcardClasses(counted, self.wildcards, self._columns)
+        """The classes as models count records: with people where a column names people."""
+        classes = self.own.counted
+        return self if classes is self.own else WildcardClasses(classes, self.wildcards, self._columns)
 
     @cached_property
     def alone(self) -> NDArray[np.bool_]:
@@ -123,7 +123,7 @@ class WildcardClasses(EquivalenceClasses):
 
     @cached_property
     def _wide(self) -> EquivalenceClasses:
-        """Classes that hold all that is matched; their keys are made for them."""
+        """Classes of all matched records, over copies of the keys."""
         return self.own if self._matches is None else self._matches.classes(self.own)
 
     @cached_property
@@ -141,7 +141,7 @@ class WildcardClasses(EquivalenceClasses):
 
     @property
     def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
-        """People of the population whom each class covers. To cover any, `*` needs no wildcard.
+        """People of the population that each class covers, where `*` covers any value without a wildcard.
 
         An estimate by sampling weights is of the records that match. A record that counts alone stands for
         one person at most.
@@ -153,7 +153,7 @@ class WildcardClasses(EquivalenceClasses):
 
     @property
     def represented(self) -> NDArray[np.float64] | None:
-        """People whom the records of each class stand for, an estimate: float64[classes].
+        """Estimated people that the records of each class stand for: float64[classes].
 
         None where no column holds sampling weights, or where some records count alone: their own weights are
         not known any more.
@@ -162,12 +162,12 @@ class WildcardClasses(EquivalenceClasses):
         return None if people is None or self.alone.any() else self.matched_sums(people)
 
     def matched_sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Add up an amount of each class over the classes that it matches."""
+        """Add up an amount over the classes that each class matches."""
         return amounts if self._matches is None else self._matches.sums(amounts)
 
     @property
     def outside(self) -> int:
-        """People of the population who are in no class."""
+        """People of the population in no class."""
         return self.own.outside
 
     @property
@@ -176,17 +176,17 @@ class WildcardClasses(EquivalenceClasses):
         return self.own.records
 
     def within(self, chosen: NDArray[np.bool_]) -> int:
-        """Return the records in some of the classes by their cells, each once."""
+        """Return the records in some of the classes by cells, each once."""
         return self.own.within(chosen)
 
     def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
-        """Return the mean, over all records, of the figure of their class by cells."""
+        """Return the mean over all records of a figure of the class by cells."""
         return self.own.mean(values, values * self.own.sizes)
 
     def mean_and_share(
         self, values: NDArray[np.float64], sums: NDArray[Any], above: float
     ) -> tuple[float, float]:
-        """Return the mean figure of classes by cells, and the share of records with more."""
+        """Return the mean figure of classes by cells, and the share of records above a limit."""
         return self.own.mean_and_share(values, values * self.own.sizes, above)
 
     def counts(self, attribute: int) -> Counts:
@@ -211,11 +211,11 @@ class WildcardClasses(EquivalenceClasses):
         return np.where(self.alone, 1, self._wide.occurrences(attribute))
 
     def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
-        """Split the matches of the classes by the values of all sensitive attributes but one."""
+        """Split the matches of the classes by the values of all other sensitive attributes."""
         return self._wide.joined(attribute)
 
     def singles(self, attribute: int) -> Singles | None:
-        """Return the records that count alone although their class has more; None where there are none."""
+        """Return the records that count alone although the class has more, or None."""
         if not self.alone.any():
             return None
         counts = self.own.counts(attribute)
@@ -224,12 +224,12 @@ class WildcardClasses(EquivalenceClasses):
         each = np.arange(len(codes) + 1, dtype=np.int64)
         ones = np.ones(len(codes), np.int64)
         single = replace(self.frequency.sensitive[attribute], keys=type(counts)(each, codes, ones), rows=None)
-        found = EquivalenceClasses(FrequencyTable((), (), ones, (single,)), each, each[:-1])
+        classes = EquivalenceClasses(FrequencyTable((), (), ones, (single,)), each, each[:-1])
         lengths = np.diff(counts.indptr)[self.alone]
-        return Singles(self.alone, found, np.cumsum(lengths) - lengths)
+        return Singles(self.alone, classes, np.cumsum(lengths) - lengths)
 
     def subset_groups(self, subset: Sequence[int]) -> tuple[NDArray[np.int32], EquivalenceClasses]:
-        """Merge the classes that have the same cells in some quasi-identifiers, and match them anew."""
+        """Merge the classes with the same cells in some quasi-identifiers, and match the merged classes."""
         group, merged = self.own.subset_groups(subset)
         _, first = np.unique(group, return_index=True)
         assert self.codes is not None
@@ -242,7 +242,7 @@ class WildcardClasses(EquivalenceClasses):
 def counts_by_number(
     classes: EquivalenceClasses, attribute: int, ranks: NDArray[np.int32], size: int
 ) -> Counts:
-    """Count the people of each class who have each number: once, however they write it.
+    """Count the people of each class with each number, once per person whatever the spelling.
 
     Parameters
     ----------
@@ -270,21 +270,21 @@ def counts_by_number(
 
 
 def _of_one(counts: Counts, alone: NDArray[np.bool_]) -> Counts:
-    """Leave in some classes their most frequent value alone, once."""
+    """Reduce some classes to a single record of the most frequent value."""
     lengths = np.diff(counts.indptr)
     owner = np.repeat(np.arange(len(alone)), lengths)
     # The last of a class when its entries are sorted by their counts.
     order = np.lexsort((counts.counts, owner))
     most = order[counts.indptr[1:] - 1]
-    kept = ~alone[owner]
-    kept[most[alone]] = True
+    used = ~alone[owner]
+    used[most[alone]] = True
     amounts = np.where(alone[owner], 1, counts.counts)
     indptr = np.concatenate(([0], np.cumsum(np.where(alone, 1, lengths)))).astype(np.int64)
-    return type(counts)(indptr, counts.codes[kept], amounts[kept])
+    return type(counts)(indptr, counts.codes[used], amounts[used])
 
 
 class _Matches(NamedTuple):
-    """Which classes each class matches, as two lists: groups of classes, and the groups of each class.
+    """Matching classes as two lists: groups of classes, and the groups of each class.
 
     Attributes
     ----------
@@ -299,44 +299,44 @@ class _Matches(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[_Column], classes: int) -> _Matches:
-        """Find them.
+        """Find the matching classes, pattern by pattern.
 
         Classes that tell the same columns are looked at together. Those of one such pattern match those of
         another when they agree in the columns that both tell. Classes that agree there are a group. So a
         class has at most a group for each pattern, however many classes it matches.
         """
-        group, member, holder, held = [], [], [], []
+        group, member, holder, holder_groups = [], [], [], []
         groups = 0
         patterns = _patterns(columns, classes)
-        for shown, here in patterns:
-            for other, there in patterns:
-                shared = [j for j in range(len(columns)) if shown[j] and other[j]]
-                mine, theirs = _meet([columns[j] for j in shared], here, there)
-                meets = np.isin(mine, theirs)
-                found, numbers = np.unique(mine[meets], return_inverse=True)
-                holder.append(here[meets])
-                held.append(groups + numbers)
-                taken = np.isin(theirs, found)
-                member.append(there[taken])
-                group.append(groups + np.searchsorted(found, theirs[taken]))
-                groups += len(found)
+        for left_visible, left in patterns:
+            for right_visible, right in patterns:
+                shared = [j for j in range(len(columns)) if left_visible[j] and right_visible[j]]
+                left_cells, right_cells = _meet([columns[j] for j in shared], left, right)
+                meets = np.isin(left_cells, right_cells)
+                cells, numbers = np.unique(left_cells[meets], return_inverse=True)
+                holder.append(left[meets])
+                holder_groups.append(groups + numbers)
+                matching = np.isin(right_cells, cells)
+                member.append(right[matching])
+                group.append(groups + np.searchsorted(cells, right_cells[matching]))
+                groups += len(cells)
         return cls(
             _listed(np.concatenate(group), np.concatenate(member), groups),
-            _listed(np.concatenate(holder), np.concatenate(held), classes),
+            _listed(np.concatenate(holder), np.concatenate(holder_groups), classes),
         )
 
     def sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Add up an amount of each class over the classes that each matches."""
+        """Add up an amount over the classes that each class matches."""
         from incrowd.core.kernels.grouping.counting import class_sums
 
         return class_sums(*self.groups, class_sums(*self.members, amounts))
 
     def classes(self, own: EquivalenceClasses) -> EquivalenceClasses:
-        """Return classes that hold the keys of every class that matches; the keys are made for them."""
+        """Return classes with copies of the keys of every matching class."""
         table = own.as_keys()
         table = replace(table, people=replace(table.people, table=None), population=None)
-        merged = _parted(table, *self.members)
-        return _parted(merged.as_keys(), *self.groups)
+        merged = _copy_keys(table, *self.members)
+        return _copy_keys(merged.as_keys(), *self.groups)
 
 
 def _listed(
@@ -348,34 +348,36 @@ def _listed(
     return indptr, item[order]
 
 
-def _parted(table: FrequencyTable, indptr: NDArray[np.int64], keys: NDArray[np.int64]) -> EquivalenceClasses:
-    """Return classes of keys that may be in several; each class has a copy of its own of its keys."""
-    return EquivalenceClasses(_taken(table, keys), indptr, np.arange(len(keys), dtype=np.int64))
+def _copy_keys(
+    table: FrequencyTable, indptr: NDArray[np.int64], keys: NDArray[np.int64]
+) -> EquivalenceClasses:
+    """Return classes with copies of keys, where a key may be in several classes."""
+    return EquivalenceClasses(_pick_keys(table, keys), indptr, np.arange(len(keys), dtype=np.int64))
 
 
 def _patterns(columns: Sequence[_Column], classes: int) -> list[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
-    """Sort classes by the columns that they tell: which columns, and the classes, a pattern each."""
-    shown = np.array([~column.hidden[column.codes] for column in columns]).reshape(len(columns), classes).T
-    patterns, which = np.unique(shown, axis=0, return_inverse=True)
+    """Sort classes by the visible columns: a mask of columns, and the classes, per pattern."""
+    visible = np.array([~column.hidden[column.codes] for column in columns]).reshape(len(columns), classes).T
+    patterns, which = np.unique(visible, axis=0, return_inverse=True)
     which = which.reshape(-1)
     return [(pattern, np.flatnonzero(which == number)) for number, pattern in enumerate(patterns)]
 
 
 def _meet(
-    columns: Sequence[_Column], here: NDArray[np.int64], there: NDArray[np.int64]
+    columns: Sequence[_Column], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Give the cells of two sets of classes in some columns numbers, equal cells equal ones."""
+    """Give the cells of two sets of classes in some columns numbers, equal ones for equal cells."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
-    both = np.concatenate((here, there))
+    both = np.concatenate((left, right))
     ids, _ = group_columns(
         [column.codes[both] for column in columns], [column.size for column in columns], len(both)
     )
-    return ids[: len(here)], ids[len(here) :]
+    return ids[: len(left)], ids[len(left) :]
 
 
-def _taken(table: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
-    """Return some keys of a table, some of them several times. Totals stay those of the whole table."""
+def _pick_keys(table: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
+    """Return some keys of a table, possibly repeated, with the totals of the whole table."""
 
     def rows(counts: Counts) -> Counts:
         indptr, entries = _entries(counts.indptr, keys)
@@ -402,7 +404,7 @@ def _taken(table: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
 def _entries(
     indptr: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bounds and the places of the entries of some rows of compressed sparse rows."""
+    """Return the bounds and positions of the entries of some rows of compressed sparse rows."""
     lengths = np.diff(indptr)[rows]
     bounds = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])

@@ -1,4 +1,4 @@
-"""Figures of a table, each computed when it is first read."""
+"""Figures of a table, each computed on first access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class Measured(Mapping[str, R], Generic[E, S, R]):
-    """Results by the name of the entry that finds them, in the order of the entries; a mapping.
+    """Results by the name of the entry, in the order of the entries.
 
     None is found before it is read. Then the source is let go when nothing is left to measure. A copy, or a
     pickle, has all results and no source, because that is the table in short.
@@ -34,7 +34,7 @@ class Measured(Mapping[str, R], Generic[E, S, R]):
 
     @abstractmethod
     def _measure(self, entry: E, source: S) -> R:
-        """Find the result of one entry."""
+        """Compute the result of an entry."""
 
     def __getitem__(self, name: str) -> R:
         # Before it is asked what was found: another thread may find the last result meanwhile.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(cell: str | None, separator: str) -> frozenset[str | None]:
-    """Return the parts of a cell; a cell without any has the part None, which is missing.
+    """Return the parts of a cell, or the missing part None for a cell without parts.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def parts_of(cell: str | None, separator: str) -> frozenset[str | None]:
 
 
 def check_parts(name: str, role: str, kind: str, separator: object, others: Sequence[str]) -> None:
-    """Refuse a separator that is none, or that a column cannot have.
+    """Raise for an invalid separator, or for a column that cannot hold lists.
 
     Parameters
     ----------
@@ -80,12 +80,15 @@ class Parts:
 
     @classmethod
     def of(cls, values: Sequence[str | None], separator: str) -> Parts:
-        """Take values apart; None is the missing value."""
+        """Split values, where None is the missing value."""
         each = [parts_of(value, separator) for value in values]
-        known = frozenset[str | None]().union(*each)
-        names = (*sorted(name for name in known if name is not None), *([None] if None in known else []))
-        place = {name: code for code, name in enumerate(names)}
-        codes = [sorted(place[name] for name in parts) for parts in each]
+        distinct = frozenset[str | None]().union(*each)
+        names = (
+            *sorted(name for name in distinct if name is not None),
+            *([None] if None in distinct else []),
+        )
+        code_of = {name: code for code, name in enumerate(names)}
+        codes = [sorted(code_of[name] for name in parts) for parts in each]
         return cls(
             names,
             np.concatenate(([0], np.cumsum([len(row) for row in codes]))).astype(np.int64),
@@ -94,17 +97,17 @@ class Parts:
 
     @cached_property
     def distinct(self) -> tuple[list[frozenset[int]], NDArray[np.int64]]:
-        """The distinct sets of parts, and which of them each value has: int64[values]."""
-        place: dict[frozenset[int], int] = {}
+        """The distinct sets of parts, and the number of each value's set: int64[values]."""
+        number_of: dict[frozenset[int], int] = {}
         bounds, codes = self.indptr.tolist(), self.codes.tolist()
         of_value = [
-            place.setdefault(frozenset(codes[start:stop]), len(place))
+            number_of.setdefault(frozenset(codes[start:stop]), len(number_of))
             for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
         ]
-        return list(place), np.array(of_value, np.int64)
+        return list(number_of), np.array(of_value, np.int64)
 
     def spread(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Replace values by their parts.
+        """Replace values by the parts of the values.
 
         Parameters
         ----------
@@ -122,13 +125,13 @@ class Parts:
         return entry, self.codes[first + np.arange(len(entry))]
 
     def spread_counts(self, counts: Counts) -> Counts:
-        """Replace counted values by their parts; a part may stand several times in a row."""
+        """Replace counted values by the parts, where a part may repeat in a row."""
         entry, codes = self.spread(counts.codes)
         ends = np.concatenate(([0], np.cumsum(np.diff(self.indptr)[counts.codes]))).astype(np.int64)
         return type(counts)(ends[counts.indptr], codes, counts.counts[entry])
 
     def totals(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add up totals of values, int64[values], for each part: int64[parts]. Each counts a record once."""
-        found = np.zeros(len(self.names), np.int64)
-        np.add.at(found, self.codes, np.repeat(totals, np.diff(self.indptr)))
-        return found
+        """Add up totals of values, int64[values], by part, each record once per part: int64[parts]."""
+        sums = np.zeros(len(self.names), np.int64)
+        np.add.at(sums, self.codes, np.repeat(totals, np.diff(self.indptr)))
+        return sums

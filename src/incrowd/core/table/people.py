@@ -1,4 +1,4 @@
-"""People and their rows: people with several rows, and their list under each key.
+"""People with several rows, and lists of people under each key.
 
 Somebody whose rows are all alike (one key, the same sensitive values) counts as one record would. So only
 people with unlike rows need a list. In a table with one row a person the list is empty.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PersonRows(NamedTuple):
-    """Rows of a table, or groups of equal rows, with their people.
+    """Rows of a table, or groups of equal rows, with the person of each.
 
     Attributes
     ----------
@@ -47,14 +47,14 @@ class PersonRows(NamedTuple):
 
     @property
     def amount(self) -> NDArray[np.int64]:
-        """How many rows each stands for: int64[n]."""
+        """Number of rows that each group stands for: int64[n]."""
         return np.ones(len(self.key), np.int64) if self.rows is None else self.rows
 
     def parted(self) -> tuple[PersonRows, list[PersonRows]]:
-        """Part the rows with a person from the others, and list these as `count_people` reads them."""
-        named = self.person >= 0
-        listed = self if named.all() else self._some(np.flatnonzero(named))
-        others = self._some(np.flatnonzero(~named))
+        """Split the rows with a person from the others, and list the others for `count_people`."""
+        has_person = self.person >= 0
+        listed = self if has_person.all() else self._some(np.flatnonzero(has_person))
+        others = self._some(np.flatnonzero(~has_person))
         lists = [others._replace(ranks=(ranks,)) for ranks in others.ranks] or [others]
         return listed, lists if others.combination is None else [*lists, others]
 
@@ -70,7 +70,7 @@ class PersonRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ListedPeople:
-    """The people whose rows are not all alike, listed under each key that they have rows of.
+    """People with unlike rows, listed under each key of a row.
 
     An entry stands for a person, a key and one combination of sensitive values, however many rows say so.
     Smaller tables that are made of a table share its entries, and list other ones of them under their keys.
@@ -123,7 +123,7 @@ class ListedPeople:
         sizes: Sequence[int],
         combination: NDArray[np.integer] | None,
     ) -> ListedPeople:
-        """List distinct entries under their keys.
+        """List distinct entries by key.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class ListedPeople:
 
     @property
     def most_entries(self) -> int:
-        """Most entries of one person."""
+        """Most entries of a person."""
         return int(np.bincount(self.people_of_keys.items).max(initial=0))
 
     @cached_property
@@ -163,11 +163,11 @@ class ListedPeople:
 
     @cached_property
     def combinations_of_keys(self) -> Entries:
-        """The people with their sensitive values under each key."""
+        """The people with all sensitive values under each key."""
         return self._entries(self.person_combinations, len(self.every))
 
     def values_of_keys(self, attribute: int) -> Entries:
-        """Return the people with their value of one sensitive attribute under each key."""
+        """Return the people with the value of a sensitive attribute under each key."""
         pairs = self.person_values[attribute]
         # Under one sensitive attribute a combination is a value.
         if pairs is self.person_combinations:
@@ -185,18 +185,20 @@ class ListedPeople:
         return {}
 
     def counted(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:
-        """Return the counts of an attribute: people with values, values, how many there may be."""
+        """Return the counts of an attribute: people with values, values, and the number of possible
+        values.
+        """
         return self.values_of_keys(attribute), self.listed_values(attribute), size
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
-        """Count the people who have each value of a sensitive attribute: int64[size]."""
+        """Count the people with each value of a sensitive attribute: int64[size]."""
         value = np.full(len(self.every), size, np.int32)
         value[self.person_values[attribute]] = self.values[attribute]
         return np.bincount(value, minlength=size + 1)[:size].astype(np.int64)
 
     @property
     def listed_combinations(self) -> NDArray[np.int32] | None:
-        """Which combination of values each listed entry has: int32[listed]; None if nobody asked."""
+        """The combination of values of each listed entry: int32[listed], or None if not counted."""
         return None if self.combination is None else self._listed(self.combination)
 
     def _entries(self, items: NDArray[np.int32], many: int) -> Entries:
@@ -205,7 +207,7 @@ class ListedPeople:
         return Entries(self.indptr, self._listed(items), many)
 
     def _listed(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Pick a value of each listed entry; nothing is copied where all are listed."""
+        """Return the value of each listed entry, without a copy if all entries are listed."""
         return values if self.entry is self.every else values[self.entry]
 
     def classes_of_entries(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -217,8 +219,8 @@ class ListedPeople:
     @property
     def size(self) -> int:
         """Bytes in use beyond the arrays that tables share, and the caches."""
-        kept = 2 + len(self.values)
-        return self.indptr.nbytes + kept * self.entry.nbytes
+        arrays = 2 + len(self.values)
+        return self.indptr.nbytes + arrays * self.entry.nbytes
 
     def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> ListedPeople:
         """Return the list with a key for each class of keys; keys in no class are left out.
@@ -233,9 +235,9 @@ class ListedPeople:
         ends, entry = distinct_entries(indptr, members, self.combinations_of_keys, self.entry)
         people = self.people
         if len(members) < len(self.indptr) - 1:
-            there = np.zeros(self.numbers, np.bool_)
-            there[self.person[entry]] = True
-            people = int(np.count_nonzero(there))
+            present = np.zeros(self.numbers, np.bool_)
+            present[self.person[entry]] = True
+            people = int(np.count_nonzero(present))
         return replace(self, indptr=ends, entry=entry, people=people)
 
 
@@ -247,7 +249,7 @@ def count_people(
     listed: PersonRows,
     others: Sequence[PersonRows],
 ) -> tuple[NDArray[np.int64], tuple[SensitiveCounts, ...], JointCounts | None, ListedPeople]:
-    """Count people in place of records.
+    """Count people instead of records.
 
     Parameters
     ----------
@@ -280,15 +282,15 @@ def count_people(
     joint = None if listed.combination is None else joint
     rows = _distinct(listed, keys, sizes)
     unlike = rows.unlike
-    asked = [
-        (ranks, them, them.ranks[0], size)
-        for ranks, them, size in zip(listed.ranks, others, sizes, strict=False)
+    attributes = [
+        (ranks, rest, rest.ranks[0], size)
+        for ranks, rest, size in zip(listed.ranks, others, sizes, strict=False)
     ]
     if joint is not None and listed.combination is not None:
-        them = others[len(sizes)]
-        assert them.combination is not None
-        asked.append((listed.combination, them, them.combination, len(joint.codes[0])))
-    entries, weights, *counted = at_once(
+        rest = others[len(sizes)]
+        assert rest.combination is not None
+        attributes.append((listed.combination, rest, rest.combination, len(joint.codes[0])))
+    entries, weights, *per_key = at_once(
         len(listed.key),
         lambda: ListedPeople.of(
             keys,
@@ -299,11 +301,11 @@ def count_people(
             None if listed.combination is None else listed.combination[unlike],
         ),
         partial(_weights, listed.key[rows.alone], others[0], keys),
-        *(partial(_counts_alone, listed.key, rows.alone, keys, *each) for each in asked),
+        *(partial(_counts_alone, listed.key, rows.alone, keys, *each) for each in attributes),
     )
-    found = []
+    counts = []
     for j, before in enumerate(sensitive):
-        ranks, them, codes, size = asked[j]
+        ranks, rest, codes, size = attributes[j]
         # Who has a suppressed row may have a value there alone.
         totals = (
             np.bincount(ranks[rows.alone], minlength=size) + entries.people_of_values(j, size)
@@ -313,25 +315,27 @@ def count_people(
         same, by_number = before.domain.same_number, None
         if same is not None:
             merged = _people_of_values(listed.person, same[ranks], size)
-            by_number = (merged + _sums(same[codes], them, size))[same]
-        amounts = _sums(codes, them, size)
+            by_number = (merged + _sums(same[codes], rest, size))[same]
+        amounts = _sums(codes, rest, size)
         by_part = None
         if (parts := before.domain.parts) is not None:
-            place, held = parts.spread(ranks)
-            by_part = _people_of_values(listed.person[place], held, len(parts.names)) + parts.totals(amounts)
-        found.append(
-            SensitiveCounts(before.domain, counted[j], totals + amounts, None, number, by_number, by_part)
+            place, part_codes = parts.spread(ranks)
+            by_part = _people_of_values(listed.person[place], part_codes, len(parts.names)) + parts.totals(
+                amounts
+            )
+        counts.append(
+            SensitiveCounts(before.domain, per_key[j], totals + amounts, None, number, by_number, by_part)
         )
-    combined = None if joint is None else JointCounts(joint.codes, counted[-1])
-    return weights, tuple(found), combined, entries
+    combined = None if joint is None else JointCounts(joint.codes, per_key[-1])
+    return weights, tuple(counts), combined, entries
 
 
 def _weights(alone: NDArray[np.integer], others: PersonRows, keys: int) -> NDArray[np.int64]:
-    """Count those of each key whose rows are all alike: int64[keys]."""
+    """Count the people of each key whose rows are all alike: int64[keys]."""
     weights = np.bincount(alone[alone >= 0], minlength=keys).astype(np.int64)
     if len(others.key):
-        here = others.key >= 0
-        weights += np.bincount(others.key[here], others.amount[here], keys).astype(np.int64)
+        live = others.key >= 0
+        weights += np.bincount(others.key[live], others.amount[live], keys).astype(np.int64)
     return weights
 
 
@@ -344,7 +348,7 @@ def _counts_alone(
     their_codes: NDArray[np.integer],
     size: int,
 ) -> Counts:
-    """Count the codes of those whose rows are all alike, under each key."""
+    """Count the codes of people whose rows are all alike, under each key."""
     from incrowd.core.kernels.grouping.counting import counts_per_key, row_counts
     from incrowd.core.kernels.grouping.grouping import group_members
 
@@ -356,26 +360,26 @@ def _counts_alone(
     return counts_per_key(key, values, amount, keys, size)
 
 
-def _distinct(found: PersonRows, keys: int, sizes: Sequence[int]) -> DistinctRows:
+def _distinct(person_rows: PersonRows, keys: int, sizes: Sequence[int]) -> DistinctRows:
     """Find the distinct rows of each person: keys and combinations of sensitive values."""
     from incrowd.core.kernels.grouping.grouping import group_members, packed
     from incrowd.core.kernels.jit import at_once
     from incrowd.core.kernels.people.person_rows import distinct_rows
 
-    rows = len(found.person)
-    many = int(found.person.max(initial=-1)) + 1
+    rows = len(person_rows.person)
+    many = int(person_rows.person.max(initial=-1)) + 1
     (indptr, members), words = at_once(
         rows,
-        lambda: group_members(found.person, many),
-        lambda: packed([found.key + 1, *found.ranks], [keys + 1, *sizes], rows),
+        lambda: group_members(person_rows.person, many),
+        lambda: packed([person_rows.key + 1, *person_rows.ranks], [keys + 1, *sizes], rows),
     )
-    return distinct_rows(indptr, members, words, found.key)
+    return distinct_rows(indptr, members, words, person_rows.key)
 
 
 def _people_of_values(
     person: NDArray[np.integer], ranks: NDArray[np.integer], size: int
 ) -> NDArray[np.int64]:
-    """Count the people who have each value: int64[size]."""
+    """Count the people with each value: int64[size]."""
     from incrowd.core.kernels.grouping.grouping import group_members
     from incrowd.core.kernels.people.person_rows import first_items
 

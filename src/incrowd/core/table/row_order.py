@@ -1,4 +1,4 @@
-"""Whether the order of a table's rows tells its quasi-identifiers."""
+"""Detection of quasi-identifiers that the order of a table's rows reveals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROUPED = 0.5
 
 
 class ColumnOrder:
-    """The order of the values of one column, one after the other.
+    """The order of the values of a column, fed in batches.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class ColumnOrder:
         self._changes = self._upward = 0
 
     def add(self, ranks: NDArray[np.integer]) -> None:
-        """Look at the next rows: the ranks of their values."""
+        """Add the ranks of the next rows."""
         ranks = ranks.astype(np.int64)
         self._counts += np.bincount(ranks, minlength=len(self._counts))
         if self._last is not None:
@@ -44,7 +44,7 @@ class ColumnOrder:
 
     @property
     def tells(self) -> bool:
-        """Whether the rows are nearly sorted by the column, or its equal values stand together."""
+        """Whether the rows are nearly sorted by the column, or equal values stand together."""
         rows = int(self._counts.sum())
         if rows < _LEAST:
             return False
@@ -68,10 +68,10 @@ def columns_in_order(frequency: FrequencyTable) -> list[str]:
     if frequency.row_keys is None:
         return []
     keys = frequency.row_keys[frequency.row_keys >= 0]
-    found = []
+    names = []
     for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
         order = ColumnOrder(domain.size)
         order.add(codes[keys])
         if order.tells:
-            found.append(domain.name)
-    return found
+            names.append(domain.name)
+    return names

@@ -1,4 +1,4 @@
-"""Schema: the role of each column, and the meaning of its values."""
+"""Schema: the role and the meaning of each column."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Schema:
         linked: bool = False,
         treatments: Mapping[str, object] | None = None,
     ) -> Schema:
-        """Make a schema from attributes; a column that names people may be a quasi-identifier, too."""
+        """Build a schema from attributes, where a column that names people may also be a quasi-identifier."""
         merged: dict[str, Attribute] = {}
         for attribute in attributes:
             both = _both(merged[attribute.name], attribute) if attribute.name in merged else attribute
@@ -210,37 +210,37 @@ class Schema:
 
     @property
     def person(self) -> tuple[str, ...]:
-        """The columns that say whose row it is; empty where every row is a person."""
+        """The columns that name the person of a row, empty where every row is a person."""
         return tuple(attribute.name for attribute in self.attributes if attribute.names("person"))
 
     @property
     def joined(self) -> bool:
-        """Whether rows of a person can be joined: it is said so, or a pseudonym of the person leaves."""
+        """Whether rows of a person can be joined, by declaration or by a released pseudonym."""
         return self.linked or any(attribute.leaves for attribute in self.having("person"))
 
     @property
     def household(self) -> tuple[str, ...]:
-        """The columns that say which household a row belongs to; empty where none does."""
+        """The columns that name the household of a row, empty where no column does."""
         return tuple(attribute.name for attribute in self.attributes if attribute.names("household"))
 
     @property
     def weights(self) -> str | None:
-        """The column of sampling weights, None where every row stands for itself."""
+        """The column of sampling weights, or None."""
         return next((attribute.name for attribute in self.having("weight")), None)
 
     @property
     def quasi(self) -> tuple[Attribute, ...]:
-        """The quasi-identifiers, in the order in which they were named."""
+        """The quasi-identifiers, in the order of declaration."""
         return self.having("quasi")
 
     @property
     def sensitive(self) -> tuple[Attribute, ...]:
-        """The sensitive attributes, in the order in which they were named."""
+        """The sensitive attributes, in the order of declaration."""
         return self.having("sensitive")
 
     @property
     def treated(self) -> tuple[Attribute, ...]:
-        """The columns that have a treatment, in the order in which they were named."""
+        """The columns with a treatment, in the order of declaration."""
         return tuple(attribute for attribute in self._attributes.values() if attribute.treatment is not None)
 
     def after_treatment(self) -> Schema:
@@ -257,11 +257,11 @@ class Schema:
         )
 
     def having(self, role: Role) -> tuple[Attribute, ...]:
-        """Return the columns of one role."""
+        """Return the columns of a role."""
         return tuple(attribute for attribute in self._attributes.values() if attribute.role == role)
 
     def measured(self, *, person: bool = True) -> Schema:
-        """Return the schema under which a table is measured: quasi-identifiers as they are written.
+        """Return the schema for measuring a table, with quasi-identifiers as released texts.
 
         Parameters
         ----------
@@ -272,15 +272,15 @@ class Schema:
         roles: tuple[Role, ...] = ("quasi", "sensitive")
         if person:
             roles = ("person", "household", "weight", *roles)
-        kept = [attribute for attribute in self.attributes if attribute.role in roles]
-        measured = (attribute.as_counted().as_released() for attribute in kept)
+        attributes = [attribute for attribute in self.attributes if attribute.role in roles]
+        measured = (attribute.as_counted().as_released() for attribute in attributes)
         return Schema.of(
             measured if person else (replace(each, key_of=()) for each in measured),
             null_values=self.null_values,
         )
 
     def without_perturbed(self) -> Schema:
-        """Return the schema without sensitive attributes that are perturbed; the others are as treated."""
+        """Return the schema without perturbed sensitive attributes, the others being treated."""
         return self.with_attributes(
             each.as_counted() for each in self.attributes if each.role != "sensitive" or not each.perturbed
         )
@@ -293,7 +293,7 @@ class Schema:
         SchemaError
             When the table has no such column, or it is identifying or a quasi-identifier.
         """
-        require_columns([name], columns, "target: ", known=self._attributes)
+        require_columns([name], columns, "target: ", user_names=self._attributes)
         attribute = self._attributes.get(name) or Attribute(name, "insensitive")
         if attribute.role in (*UNRELEASED, "quasi"):
             raise SchemaError(
@@ -352,19 +352,19 @@ class Schema:
 
 
 def require_different(keys: Sequence[str]) -> None:
-    """Refuse columns that say whose row it is where one stands twice.
+    """Raise for a person column named twice.
 
     Raises
     ------
     SchemaError
     """
     if twice := [name for name in dict.fromkeys(keys) if keys.count(name) > 1]:
-        asked = setting("keys=", "--ledger-keys")
-        raise SchemaError(f"{asked}: column {named(twice)} is named twice; name it once")
+        option = setting("keys=", "--ledger-keys")
+        raise SchemaError(f"{option}: column {named(twice)} is named twice; name it once")
 
 
 def require_columns(
-    wanted: Iterable[str], columns: Sequence[str], where: str = "", *, known: Iterable[str] = ()
+    required: Iterable[str], columns: Sequence[str], where: str = "", *, user_names: Iterable[str] = ()
 ) -> None:
     """Check that a table has some columns.
 
@@ -373,27 +373,27 @@ def require_columns(
 
     Parameters
     ----------
-    wanted
+    required
         The columns.
     columns
         What the table has.
     where
         What the message begins with.
-    known
+    user_names
         Further names that the caller gave.
 
     Raises
     ------
     SchemaError
     """
-    wanted, have = list(wanted), set(columns)
-    missing = [name for name in wanted if name not in have]
+    required, have = list(required), set(columns)
+    missing = [name for name in required if name not in have]
     if not missing:
         return
     fields = [name for name in columns if str(name).startswith(f"{missing[0]}.")]
     if fields:
         has = f"{missing[0]!r} is an object; its fields are columns, as {fields[0]!r}"
-    elif have.intersection(wanted) or have.intersection(known):
+    elif have.intersection(required) or have.intersection(user_names):
         has = f"it has {named(columns)}{did_you_mean(missing[0], columns)}"
     elif alike := alike_of(missing, columns):
         has = f"capitals and signs count{alike}"
@@ -412,7 +412,7 @@ def require_columns(
 def _by_name(
     roles: Iterable[tuple[Role, Mapping[str, object] | Iterable[str]]],
 ) -> dict[str, Attribute]:
-    """Make an attribute of each column; refuse a column that has two roles, or a second column of weights."""
+    """Build an attribute for each column, and raise for two roles of a column or two weight columns."""
     attributes: dict[str, Attribute] = {}
     for role, columns in roles:
         if isinstance(columns, str):
@@ -423,8 +423,8 @@ def _by_name(
             both = _both(attributes[name], attribute) if name in attributes else None
             if name in attributes and both is None:
                 earlier = attributes[name].role
-                what = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
-                raise SchemaError(f"column {name!r} is {what}; give it one role")
+                conflict = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
+                raise SchemaError(f"column {name!r} is {conflict}; give it one role")
             attributes[name] = both or attribute
     weighing = [attribute.name for attribute in attributes.values() if attribute.role == "weight"]
     if len(weighing) > 1:
@@ -435,7 +435,7 @@ def _by_name(
 
 
 def _both(earlier: Attribute, later: Attribute) -> Attribute | None:
-    """Return a column that names people or households beside its other role; None where that cannot be."""
+    """Return a column that names people or households beside another role, or None if impossible."""
     party = next((party for party in PARTIES if party == earlier.role), None)
     if party is not None and (later.role == "quasi" or (party, later.role) == ("person", "household")):
         return replace(later, key_of=tuple(dict.fromkeys((*earlier.key_of, party, *later.key_of))))
@@ -443,18 +443,18 @@ def _both(earlier: Attribute, later: Attribute) -> Attribute | None:
 
 
 def _followers(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """Return the columns that a treatment of another one moves along, with that treatment."""
+    """Return the columns linked with a treated column, with the linked treatment."""
     every = attributes.values()
-    found = linked_with(
+    treatments = linked_with(
         {each.name: each.treatment for each in every},
         {each.name: each.role for each in every},
         {each.name: each.spelling.kind if each.spelling else each.kind for each in every},
     )
-    return {name: replace(attributes[name], treatment=each) for name, each in found.items()}
+    return {name: replace(attributes[name], treatment=each) for name, each in treatments.items()}
 
 
-def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> Attribute:
-    """Give a column its treatment."""
+def _treated(attributes: Mapping[str, Attribute], name: str, spec: object) -> Attribute:
+    """Return the attribute of a column with a treatment."""
     if name not in attributes:
         raise SchemaError(
             f"treatments: column {name!r} has no role; name it as sensitive, insensitive, person or quasi"
@@ -462,11 +462,11 @@ def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> A
         )
     if attributes[name].treatment is not None:
         raise SchemaError(f"column {name!r} has two treatments; give it one")
-    return replace(attributes[name], treatment=treatment_of(given, name, TREATMENTS))
+    return replace(attributes[name], treatment=treatment_of(spec, name, TREATMENTS))
 
 
 def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> None:
-    """Refuse treatments by people where nobody says whose row it is, or by groups that do not leave."""
+    """Raise for treatments by people without a person column, or by groups that are not released."""
     roles = {role for each in attributes.values() for role in (each.role, *each.key_of)}
     _check_keys(list(attributes.values()))
     treatments = {each.name: each.treatment for each in attributes.values()}
@@ -494,7 +494,7 @@ def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> 
 
 
 def _check_keys(attributes: Sequence[Attribute]) -> None:
-    """Refuse quasi-identifiers that name people or households alone, or people beside changed values."""
+    """Raise for quasi-identifiers that name people or households alone, or people beside changed values."""
     for party in PARTIES:
         keys = [each for each in attributes if each.names(party)]
         if len(keys) == 1 and keys[0].role == "quasi":
@@ -515,9 +515,9 @@ def _check_keys(attributes: Sequence[Attribute]) -> None:
 def _null_values(texts: Iterable[str]) -> tuple[str, ...]:
     if isinstance(texts, str):
         raise SchemaError("null_values: give a list of texts, not one text")
-    found = tuple(dict.fromkeys(texts))
-    if not all(isinstance(text, str) for text in found):
+    distinct = tuple(dict.fromkeys(texts))
+    if not all(isinstance(text, str) for text in distinct):
         raise SchemaError('null_values: give texts, as ["99"]; they mean the numbers and days, too')
-    if "*" in found:
+    if "*" in distinct:
         raise SchemaError("null_values names '*', which marks a suppressed cell; take it out")
-    return found
+    return distinct

@@ -1,4 +1,4 @@
-"""How often the values of sensitive attributes occur, and their combinations."""
+"""Counts of the values of sensitive attributes, alone and in combination."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Members = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class SensitiveCounts:
-    """Counts of one sensitive attribute's values.
+    """Counts of a sensitive attribute's values.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class SensitiveCounts:
         return self.rows
 
     def leaving(self, rows: NDArray[np.int64] | None) -> SensitiveCounts:
-        """Return it with the totals of its keys alone, where each record counts.
+        """Return the counts with the totals of these keys alone, where each record counts.
 
         Parameters
         ----------
@@ -97,12 +97,12 @@ class SensitiveCounts:
 
     @property
     def everybody(self) -> int:
-        """Those of whom a value's total is a share: the records of the table, or its people."""
+        """Denominator of a value's share: the records of the table, or the people."""
         return int(self.totals.sum()) if self.people is None else self.people
 
     @cached_property
     def part_totals(self) -> NDArray[np.int64]:
-        """Those in the whole table who have each part of the domain's lists: int64[parts]."""
+        """Records or people of the whole table with each part of the domain's lists: int64[parts]."""
         parts = self.domain.parts
         assert parts is not None, "only lists have parts"
         return parts.totals(self.totals) if self.by_part is None else self.by_part
@@ -142,14 +142,16 @@ class JointCounts:
         return cls(codes, row_counts(*grouped, combination, len(place)))
 
     def numbers(self, ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
-        """Return which combination each row has, given its rank in each attribute: int[rows] each."""
+        """Return the combination of each row, given the rank in each attribute: int[rows] each."""
         from incrowd.core.kernels.grouping.grouping import group_columns
 
-        known = len(self.codes[0])
-        columns = [np.concatenate((codes, own)) for codes, own in zip(self.codes, ranks, strict=True)]
+        count = len(self.codes[0])
+        columns = [
+            np.concatenate((codes, row_ranks)) for codes, row_ranks in zip(self.codes, ranks, strict=True)
+        ]
         sizes = [int(column.max(initial=0)) + 1 for column in columns]
         ids, _ = group_columns(columns, sizes, len(columns[0]))
-        return ids[known:]
+        return ids[count:]
 
     def __repr__(self) -> str:
         return f"JointCounts({len(self.codes[0]) if self.codes else 0:,} combinations)"

@@ -1,4 +1,4 @@
-"""Survey roles of rows: how many people each stands for, and which household it belongs to."""
+"""Survey roles of rows: the sampling weight and the household."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How many people of the population the rows of each key stand for, in millionths of a person.
+    """People of the population that the rows of each key stand for, in millionths of a person.
 
     Attributes
     ----------
@@ -75,38 +75,38 @@ class Sampling:
             )
         sums = weights * times
         live = key >= 0
-        found = np.zeros(keys, np.int64)
-        np.add.at(found, key[live], sums[live])
-        return cls(column, found, int(sums[~live].sum()), weights if rows is None else None)
+        totals = np.zeros(keys, np.int64)
+        np.add.at(totals, key[live], sums[live])
+        return cls(column, totals, int(sums[~live].sum()), weights if rows is None else None)
 
     @property
     def people(self) -> float:
-        """People whom all rows stand for."""
+        """People that all rows stand for."""
         return (int(self.keys.sum()) + self.suppressed) / UNIT
 
     def mean(self, values: NDArray[np.float64], suppressed: float) -> float:
-        """Return the mean over people of a value of their key: float64[keys]; one for suppressed rows."""
+        """Return the mean over people of a value by key, float64[keys], with another for suppressed rows."""
         total = int(self.keys.sum()) + self.suppressed
         return float(self.keys @ values + self.suppressed * suppressed) / total
 
-    def by_record(self, kept: NDArray[np.integer]) -> Sampling:
-        """Return it where every record is a key, given the numbers of the rows that have one."""
+    def by_record(self, rows: NDArray[np.integer]) -> Sampling:
+        """Return the weights with every record as a key, given the numbers of the rows with a key."""
         assert self.of_row is not None
-        return replace(self, keys=self.of_row[kept])
+        return replace(self, keys=self.of_row[rows])
 
     def moved(self, key: NDArray[np.integer], keys: int) -> Sampling:
-        """Return it for other keys, given the new key of each: int[keys], -1 for a suppressed one."""
+        """Return the weights by new keys, given the new key of each: int[keys], -1 for a suppressed key."""
         live = key >= 0
-        found = np.zeros(keys, np.int64)
-        np.add.at(found, key[live], self.keys[live])
+        totals = np.zeros(keys, np.int64)
+        np.add.at(totals, key[live], self.keys[live])
         return replace(
-            self, keys=found, suppressed=self.suppressed + int(self.keys[~live].sum()), of_row=None
+            self, keys=totals, suppressed=self.suppressed + int(self.keys[~live].sum()), of_row=None
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Households:
-    """Which household has rows of which key: an entry for each group of rows that are alike in both.
+    """Households by key, with an entry for each group of rows of the same household and key.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Households:
         rows: NDArray[np.int64],
         member: NDArray[np.integer] | None = None,
     ) -> Households:
-        """Take entries: rows, or groups of equal ones.
+        """Build entries from rows, or from groups of equal rows.
 
         A person without a household is one, and so is each row without a household and person.
         """
@@ -179,28 +179,28 @@ class Households:
             float64[n] and int64[n] twice: a risk, how many households have it, and how many rows these have.
         """
         each = np.append(risk, 0.0)[self.key]
-        named = self.home >= 0
+        has_home = self.home >= 0
         hidden = np.zeros(int(self.home.max(initial=-1)) + 1)
-        single = named if self.member is None else named & (self.member < 0)
+        single = has_home if self.member is None else has_home & (self.member < 0)
         # A risk of 1 has the logarithm of nothing left: minus infinity.
         with np.errstate(divide="ignore"):
             home, logs = self.home[single], self.rows[single] * np.log1p(-each[single])
             if self.member is not None:
-                of, worst = self._of_members(named & (self.member >= 0), each)
+                of, worst = self._of_members(has_home & (self.member >= 0), each)
                 home, logs = np.concatenate((home, of)), np.concatenate((logs, np.log1p(-worst)))
         # Added up by size, the sums are the same in whatever order rows come.
         order = np.argsort(logs)
         np.add.at(hidden, home[order], logs[order])
-        found = np.concatenate((-np.expm1(hidden), each[~named]))
-        alone, rows = self.rows[~named], np.zeros(len(hidden), np.int64)
-        np.add.at(rows, self.home[named], self.rows[named])
+        risks = np.concatenate((-np.expm1(hidden), each[~has_home]))
+        alone, rows = self.rows[~has_home], np.zeros(len(hidden), np.int64)
+        np.add.at(rows, self.home[has_home], self.rows[has_home])
         times = np.concatenate((np.ones(len(hidden), np.int64), alone))
-        return found, times, np.concatenate((rows, alone))
+        return risks, times, np.concatenate((rows, alone))
 
     def _of_members(
         self, chosen: NDArray[np.bool_], each: NDArray[np.float64]
     ) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
-        """Return the household and the largest risk of each member of one."""
+        """Return the household and the largest risk of each member of a household."""
         from incrowd.core.kernels.grouping.grouping import group_columns
 
         assert self.member is not None
@@ -212,15 +212,17 @@ class Households:
         return home[first], worst
 
     def by_record(self, row_keys: NDArray[np.integer]) -> Households:
-        """Return it where every record is a key, given that of each row; only where entries are rows."""
+        """Return the households with every record as a key, where entries are rows."""
         return replace(self, key=row_keys)
 
     def moved(self, key: NDArray[np.integer]) -> Households:
-        """Return it for other keys, given the new key of each: int[keys], -1 for a suppressed one."""
+        """Return the households by new keys, given the new key of each: int[keys], -1 for a suppressed
+        key.
+        """
         return replace(self, key=np.append(key, -1)[self.key])
 
     def leaving(self, number: NDArray[np.integer]) -> Households:
-        """Return it as if the rows of some keys had never come.
+        """Return the households without the rows of some keys.
 
         Parameters
         ----------
@@ -228,16 +230,16 @@ class Households:
             int[keys + 1]: the new number of each key, -1 where its rows are gone; the last is of suppressed
             rows.
         """
-        kept = np.flatnonzero(number[self.key] >= 0)
-        home, rows = self.home[kept].astype(np.int64), self.rows[kept]
+        live = np.flatnonzero(number[self.key] >= 0)
+        home, rows = self.home[live].astype(np.int64), self.rows[live]
         home[home >= 0] = np.unique(home[home >= 0], return_inverse=True)[1]
-        member = None if self.member is None else self.member[kept]
+        member = None if self.member is None else self.member[live]
         unnamed = min(self.unnamed, int(rows.sum()))
-        return replace(self, key=number[self.key[kept]], home=home, rows=rows, member=member, unnamed=unnamed)
+        return replace(self, key=number[self.key[live]], home=home, rows=rows, member=member, unnamed=unnamed)
 
 
 class Survey(NamedTuple):
-    """The weights and the households of a table's rows; None where no column says so."""
+    """Weights and households of a table's rows, None where no column has the role."""
 
     sampling: Sampling | None = None
     households: Households | None = None
@@ -277,12 +279,12 @@ def read_weights(
             "there; give every row the number of people that it stands for, or give the column another role"
         )
     millionths = np.rint(np.where(wrong, 1, np.minimum(numbers, _LARGEST)) * UNIT)
-    found: NDArray[np.int64] = np.maximum(millionths, 1).astype(np.int64)
-    return found
+    weights: NDArray[np.int64] = np.maximum(millionths, 1).astype(np.int64)
+    return weights
 
 
 def _plain(values: pl.Series, attribute: Attribute) -> pl.Series:
-    """Write the texts of numbers plainly, by the column's spelling."""
+    """Convert texts of numbers by the column's spelling."""
     distinct = values.drop_nulls().unique()
     _, numbers, places = read_spelled(distinct.to_list(), attribute.spelling, attribute.name)
     return values.replace_strict(

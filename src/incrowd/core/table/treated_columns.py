@@ -1,4 +1,4 @@
-"""Treated columns: read as a treatment wants them, and written as the column was."""
+"""Treated columns, read as the treatment needs and written as the column was."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DATE = len("2020-03-05")
 
 @dataclass(frozen=True)
 class TreatedColumn:
-    """One column and its treatment.
+    """A column with a treatment.
 
     Attributes
     ----------
@@ -71,33 +71,33 @@ class TreatedColumn:
 
     @property
     def nulls(self) -> tuple[str, ...]:
-        """Texts that mean missing in it."""
+        """Texts that mean missing in the column."""
         return self.attribute.nulls(self.null_values)
 
     @property
     def columns(self) -> list[str]:
-        """The columns that have to be there, itself first."""
-        meant = {PERSON: self.person, HOUSEHOLD: self.household}
-        beside = (name for each in self.treatment.columns for name in meant.get(each) or (each,))
+        """The columns that a treatment reads, the treated column first."""
+        columns_of = {PERSON: self.person, HOUSEHOLD: self.household}
+        beside = (name for each in self.treatment.columns for name in columns_of.get(each) or (each,))
         return list(dict.fromkeys([self.name, *beside]))
 
     @property
     def by_row(self) -> bool:
-        """Whether a row's treated value does not follow from its values alone."""
+        """Whether a row's treated value depends on more than the row's values."""
         return self.treatment.is_random or self.treatment.is_whole
 
     @property
     def counted(self) -> list[str]:
-        """The columns whose combinations are counted before something is decided, itself first."""
+        """The columns whose combinations are counted before a decision, the treated column first."""
         strata = self.treatment.strata
         return [self.name] if strata is None else [self.name, strata]
 
-    def distinct(self, found: pl.DataFrame, counts: NDArray[np.int64]) -> Distinct:
+    def distinct(self, combinations: pl.DataFrame, counts: NDArray[np.int64]) -> Distinct:
         """Read the distinct values of the column.
 
         Parameters
         ----------
-        found, counts
+        combinations, counts
             The combinations of `counted` as an engine has them, missing values among them. A combination may
             stand several times.
 
@@ -106,32 +106,32 @@ class TreatedColumn:
         SchemaError
             When a value cannot be read as the treatment wants it.
         """
-        read = {"value": self._read(nameless(found.to_series()), Codes()).values}
+        columns = {"value": self._read(nameless(combinations.to_series()), Codes()).values}
         if self.treatment.strata is not None:
-            own = [each.missing for each in self.others if each.name == self.treatment.strata]
-            nulls = (*self.null_values, *(own[0] if own else ()))
-            read["group"] = as_texts(nameless(found.to_series(1)), nulls)
-        rows = pl.DataFrame({**read, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
-        if self.treatment.reads == "text" and len(read) == 1 and rows["value"].n_unique() == len(rows):
+            missing = [each.missing for each in self.others if each.name == self.treatment.strata]
+            nulls = (*self.null_values, *(missing[0] if missing else ()))
+            columns["group"] = as_texts(nameless(combinations.to_series(1)), nulls)
+        rows = pl.DataFrame({**columns, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
+        if self.treatment.reads == "text" and len(columns) == 1 and rows["value"].n_unique() == len(rows):
             return Distinct(self.name, rows["value"], rows["records"].to_numpy())
-        grouped = rows.group_by(*read).agg(pl.col("records").sum())
+        grouped = rows.group_by(*columns).agg(pl.col("records").sum())
         values = grouped.group_by("value").agg(pl.col("records").sum())
         if self.treatment.reads != "text":
             values = values.sort("value")
         return Distinct(
-            self.name, values["value"], values["records"].to_numpy(), grouped if len(read) > 1 else None
+            self.name, values["value"], values["records"].to_numpy(), grouped if len(columns) > 1 else None
         )
 
-    def type_of(self, came: pl.DataType) -> pl.DataType:
+    def type_of(self, dtype: pl.DataType) -> pl.DataType:
         """Return the type of the treated column."""
-        if self.treatment.reads == "text" or not (came.is_numeric() or came.is_temporal()):
+        if self.treatment.reads == "text" or not (dtype.is_numeric() or dtype.is_temporal()):
             return pl.String()
-        return self.treatment.type_of(came)
+        return self.treatment.type_of(dtype)
 
     def of(
         self, rows: pl.DataFrame, draws: NDArray[np.uint64] | None = None, codes: Codes | None = None
     ) -> pl.Series:
-        """Treat rows, which have `columns` at least.
+        """Treat rows with at least the `columns`.
 
         Parameters
         ----------
@@ -141,39 +141,39 @@ class TreatedColumn:
             What was found of these very rows for other columns.
         """
         codes = Codes() if codes is None else codes
-        read = self._read(nameless(rows[self.name]), codes)
-        made = self.treatment.treat(self._batch(read, rows, draws, codes))
-        return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
+        reading = self._read(nameless(rows[self.name]), codes)
+        treated = self.treatment.treat(self._batch(reading, rows, draws, codes))
+        return reading.written(treated, self.type_of(rows[self.name].dtype)).alias(self.name)
 
     def batch(self, rows: pl.DataFrame) -> Batch:
-        """Read rows, which have `columns` at least, as the treatment is given them."""
+        """Read rows with at least the `columns` as a batch for the treatment."""
         codes = Codes()
         return self._batch(self._read(nameless(rows[self.name]), codes), rows, None, codes)
 
     def _batch(
-        self, read: _Read, rows: pl.DataFrame, draws: NDArray[np.uint64] | None, codes: Codes
+        self, reading: _Reading, rows: pl.DataFrame, draws: NDArray[np.uint64] | None, codes: Codes
     ) -> Batch:
         beside = {
             name: self._beside(name, nameless(rows[name]), codes)
             for name in self.columns
             if name != self.name or name in self.treatment.columns
         }
-        return Batch(read.values, beside, self.decided, self.secret, draws, self.name, codes)
+        return Batch(reading.values, beside, self.decided, self.secret, draws, self.name, codes)
 
-    def named(self, found: pl.DataFrame) -> pl.DataFrame:
-        """Give combinations of `columns`, as an engine counted them, their names."""
+    def named(self, combinations: pl.DataFrame) -> pl.DataFrame:
+        """Rename counted combinations to `columns`."""
         return pl.DataFrame(
-            {name: found.to_series(place) for place, name in enumerate(self.columns)}, strict=False
+            {name: combinations.to_series(place) for place, name in enumerate(self.columns)}, strict=False
         )
 
     def following(
-        self, found: pl.DataFrame, counts: NDArray[np.int64], lead: Mapping[str, Any]
+        self, combinations: pl.DataFrame, counts: NDArray[np.int64], lead: Mapping[str, Any]
     ) -> TreatedColumn:
-        """Decide which linked value goes with each treated value of the lead (see `Linked`).
+        """Choose the linked value for each treated value of the lead (see `Linked`).
 
         Parameters
         ----------
-        found, counts
+        combinations, counts
             The combinations of `columns` as an engine has them.
         lead
             What was decided of the lead.
@@ -185,7 +185,7 @@ class TreatedColumn:
         """
         treatment = self.treatment
         assert isinstance(treatment, Linked)
-        rows = self.named(found)
+        rows = self.named(combinations)
         declared = treatment.kind != "auto"
         kinds: tuple[Reads, ...] = (treatment.reads,) if declared else ("number", "date", "text")
         for kind in kinds:
@@ -201,18 +201,18 @@ class TreatedColumn:
         raise AssertionError(kinds)
 
     def _beside(self, name: str, series: pl.Series, codes: Codes) -> pl.Series:
-        """Read another column, as that one writes its values."""
+        """Read another column by that column's own spelling."""
         reads = self.treatment.reads_of(name)
-        known = {each.name: each for each in self.others}
-        attribute = known[name] if name in known else replace(self.attribute.unspelled(), name=name)
+        attributes = {each.name: each for each in self.others}
+        attribute = attributes[name] if name in attributes else replace(self.attribute.unspelled(), name=name)
         return _READERS[reads](series, replace(self, attribute=attribute), codes).values
 
-    def _read(self, series: pl.Series, codes: Codes) -> _Read:
+    def _read(self, series: pl.Series, codes: Codes) -> _Reading:
         return _READERS[self.treatment.reads](series, self, codes)
 
 
 def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
-    """Return the texts of a column, the same in every engine: 17 for 17.0, 2020-03-05 for its midnight."""
+    """Return the texts of a column, the same in every engine: 17 for 17.0, 2020-03-05 for midnight."""
     kind = series.dtype
     if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
         series, kind = series.cast(pl.String), pl.String()
@@ -232,58 +232,62 @@ def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
     return series.cast(pl.String)
 
 
-class _Read(NamedTuple):
-    """A column as a treatment reads it, with the means to write it as before."""
+class _Reading(NamedTuple):
+    """A column as the treatment reads the values, with the means to write the values back."""
 
     values: pl.Series
-    came: pl.Series
+    source: pl.Series
     column: TreatedColumn
 
-    def written(self, made: pl.Series, kind: pl.DataType) -> pl.Series:
+    def written(self, treated: pl.Series, kind: pl.DataType) -> pl.Series:
         """Write the result of a treatment."""
         gives = self.column.treatment.gives
-        if made.dtype == pl.String or gives == "text":
-            return made
-        return _numbers_written(self, made, kind) if gives == "number" else _days_written(self, made, kind)
+        if treated.dtype == pl.String or gives == "text":
+            return treated
+        return (
+            _numbers_written(self, treated, kind) if gives == "number" else _days_written(self, treated, kind)
+        )
 
 
-def _refuse(column: TreatedColumn, wrong: int, what: str) -> SchemaError:
+def _refuse(column: TreatedColumn, wrong: int, kind: str) -> SchemaError:
     return SchemaError(
-        f"column {column.name!r}: {column.treatment.name} needs {what}, and {wrong:,} distinct values are "
+        f"column {column.name!r}: {column.treatment.name} needs {kind}, and {wrong:,} distinct values are "
         f"none; name those that mean missing with {null_values_setting()}, declare how they are written "
         "(format, decimal, thousands), or take another treatment"
     )
 
 
-def _texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
+def _texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     def coded() -> Coded:
-        return codes.of(column.name, series).read(lambda found: as_texts(found, column.nulls))
+        return codes.of(column.name, series).read(lambda distinct: as_texts(distinct, column.nulls))
 
     codes.offer_texts(column.name, coded)
-    return _Read(as_texts(series, column.nulls), series, column)
+    return _Reading(as_texts(series, column.nulls), series, column)
 
 
-def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, read: _Reader) -> pl.Series:
-    """Read each distinct text of a column."""
+def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, reader: _Reader) -> pl.Series:
+    """Read each distinct text of a column once."""
     coded = codes.of(column.name, series)
-    return coded.read(lambda found: as_texts(found, column.nulls)).each(lambda texts: read(texts, column))
+    return coded.read(lambda distinct: as_texts(distinct, column.nulls)).each(
+        lambda texts: reader(texts, column)
+    )
 
 
 # --- numbers -----------------------------------------------------------------------------------------
 
 
-def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
+def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     kind = series.dtype
     if kind.is_numeric():
         values = null_values_of(column.nulls).without(series).cast(pl.Float64).fill_nan(None)
-        found = values.abs().max()
-        if kind.is_integer() and found is not None and float(found) > _EXACT:  # type: ignore[arg-type]
+        largest = values.abs().max()
+        if kind.is_integer() and largest is not None and float(largest) > _EXACT:  # type: ignore[arg-type]
             raise SchemaError(
                 f"column {column.name!r}: {column.treatment.name} needs numbers below 2^53; turn it into "
                 "text and mask it, or leave it out"
             )
-        return _Read(values, series, column)
-    return _Read(_by_value(series, column, codes, _as_numbers), series, column)
+        return _Reading(values, series, column)
+    return _Reading(_by_value(series, column, codes, _as_numbers), series, column)
 
 
 def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
@@ -300,41 +304,41 @@ def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     return numbers
 
 
-def _numbers_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
+def _numbers_written(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> pl.Series:
     if kind.is_integer():
-        return made.round().clip(-_WIDEST, _WIDEST).cast(kind)
+        return treated.round().clip(-_WIDEST, _WIDEST).cast(kind)
     if kind.is_numeric():
-        return made.cast(kind)
-    spelling = read.column.attribute.spelling
-    return Coded.of(made).each(
+        return treated.cast(kind)
+    spelling = reading.column.attribute.spelling
+    return Coded.of(treated).each(
         lambda numbers: pl.Series([_number(x, spelling) for x in numbers], dtype=pl.String)
     )
 
 
 def _number(value: float, spelling: Spelling) -> str:
-    """Write a number plainly, or as its column does."""
+    """Write a number plainly, or in the column's spelling."""
     text = np.format_float_positional(value, trim="-")
-    whole, _, part = text.partition(".")
+    integer, _, part = text.partition(".")
     if spelling.thousands is not None:
-        sign = "-" if whole.startswith("-") else ""
-        whole = sign + f"{int(whole.lstrip('-')):,}".replace(",", spelling.thousands)
-    return whole + (f"{spelling.decimal or '.'}{part}" if part else "")
+        sign = "-" if integer.startswith("-") else ""
+        integer = sign + f"{int(integer.lstrip('-')):,}".replace(",", spelling.thousands)
+    return integer + (f"{spelling.decimal or '.'}{part}" if part else "")
 
 
 # --- days --------------------------------------------------------------------------------------------
 
 
-def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
+def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Reading:
     kind = series.dtype
     if kind == pl.Date or isinstance(kind, pl.Datetime):
-        known = null_values_of(column.nulls).without(series)
-        local = known.dt.replace_time_zone(None) if isinstance(kind, pl.Datetime) else known
-        return _Read(local.cast(pl.Date).cast(pl.Int32).cast(pl.Int64), known, column)
+        present = null_values_of(column.nulls).without(series)
+        local = present.dt.replace_time_zone(None) if isinstance(kind, pl.Datetime) else present
+        return _Reading(local.cast(pl.Date).cast(pl.Int32).cast(pl.Int64), present, column)
     if kind.is_numeric():
         raise _refuse(column, series.n_unique(), "dates")
-    read = _plain_days if column.attribute.format is None else _spelled_days
-    days = _by_value(series, column, codes, read)
-    return _Read(days, as_texts(series, column.nulls), column)
+    reader = _plain_days if column.attribute.format is None else _spelled_days
+    days = _by_value(series, column, codes, reader)
+    return _Reading(days, as_texts(series, column.nulls), column)
 
 
 def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
@@ -348,43 +352,43 @@ def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
 def _plain_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
     right = pl.lit(texts).str.contains(_DAY)
     days = pl.lit(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    found = pl.select(pl.when(right).then(days)).to_series()
-    if wrong := found.null_count():
+    parsed = pl.select(pl.when(right).then(days)).to_series()
+    if wrong := parsed.null_count():
         raise _refuse(column, wrong, "dates (as 2020-03-05)")
-    return found.cast(pl.Int32).cast(pl.Int64)
+    return parsed.cast(pl.Int32).cast(pl.Int64)
 
 
-def _days_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
-    moved = made - read.values
-    keeps = read.column.treatment.keeps_time
-    came = read.came
+def _days_written(reading: _Reading, treated: pl.Series, kind: pl.DataType) -> pl.Series:
+    moved = treated - reading.values
+    keeps = reading.column.treatment.keeps_time
+    source = reading.source
     if kind == pl.Date:
-        return made.cast(pl.Int32).cast(pl.Date)
+        return treated.cast(pl.Int32).cast(pl.Date)
     if isinstance(kind, pl.Datetime):
-        start = came if keeps else came.dt.truncate("1d")
+        start = source if keeps else source.dt.truncate("1d")
         return pl.select(pl.lit(start) + pl.duration(days=pl.lit(moved))).to_series().cast(kind)
-    spelling = read.column.attribute.spelling
+    spelling = reading.column.attribute.spelling
     if spelling.format is None:
-        days = _each_day(made, _plain_texts)
-        times = came.str.slice(_DATE)
+        days = _each_day(treated, _plain_texts)
+        times = source.str.slice(_DATE)
         return days + times if keeps and (times != "").any() else days
     if not (keeps and spelling.is_timed):
-        return _each_day(made, lambda days: _spelled_texts(days, spelling))
-    pairs = pl.DataFrame({"text": came, "moved": moved})
+        return _each_day(treated, lambda days: _spelled_texts(days, spelling))
+    pairs = pl.DataFrame({"text": source, "moved": moved})
     distinct = pairs.drop_nulls().unique()
     texts = [_moved(spelling, text, days) for text, days in distinct.iter_rows()]
     table = distinct.with_columns(pl.Series("made", texts, dtype=pl.String))
     return pairs.join(table, on=["text", "moved"], how="left", maintain_order="left")["made"]
 
 
-def _each_day(made: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """Write days, each of them once where there are fewer than rows."""
-    known = made.drop_nulls().cast(pl.Int64)
-    first, last = known.min(), known.max()
-    if not isinstance(first, int) or not isinstance(last, int) or last - first >= len(made):
-        return Coded.of(made).each(write)
+def _each_day(values: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Write days, each distinct day once if there are fewer days than rows."""
+    present = values.drop_nulls().cast(pl.Int64)
+    first, last = present.min(), present.max()
+    if not isinstance(first, int) or not isinstance(last, int) or last - first >= len(values):
+        return Coded.of(values).each(write)
     days = pl.Series(range(first, last + 1), dtype=pl.Int64)
-    return write(days).gather(made.cast(pl.Int64) - first)
+    return write(days).gather(values.cast(pl.Int64) - first)
 
 
 def _plain_texts(days: pl.Series) -> pl.Series:
@@ -403,7 +407,7 @@ def _spelled_texts(days: pl.Series, spelling: Spelling) -> pl.Series:
 
 
 def _moved(spelling: Spelling, text: str, days: int) -> str:
-    """Write the point of time that lies so many days after another, as the column writes such."""
+    """Write the moment `days` after another in the column's spelling."""
     moment = spelling.moment(text)
     assert moment is not None
     assert spelling.format is not None
@@ -418,7 +422,7 @@ def _at_the_ends() -> SchemaError:
 
 
 _Reader = Callable[["pl.Series", TreatedColumn], "pl.Series"]
-_READERS: dict[Reads, Callable[[pl.Series, TreatedColumn, Codes], _Read]] = {
+_READERS: dict[Reads, Callable[[pl.Series, TreatedColumn, Codes], _Reading]] = {
     "text": _texts,
     "number": _numbers,
     "date": _days,

@@ -1,4 +1,4 @@
-"""Which column can have which treatment."""
+"""Rules for the treatments of a column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incrowd.core.treatments.base import HOUSEHOLD, Reads
 
 
 def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatment: Treatment) -> None:
-    """Refuse a treatment that a column cannot have.
+    """Raise for a treatment that a column cannot have.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatme
 
 
 def check_key(name: str, role: str, key_of: object, *, treated: bool) -> None:
-    """Refuse a column as a part of the name of people or households where raw values cannot tell them.
+    """Raise for a column naming people or households where raw values cannot tell these apart.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_key(name: str, role: str, key_of: object, *, treated: bool) -> None:
 
 
 def check_missing(name: str, role: str, missing: object, *, names_people: bool) -> None:
-    """Refuse texts that mean missing in one column where they are no texts or the column names people.
+    """Raise for invalid missing texts of a column, or for a column that names people.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def check_missing(name: str, role: str, missing: object, *, names_people: bool) 
 
 
 def check_household(name: str, treatment: Treatment | None, roles: Container[str]) -> None:
-    """Refuse a treatment by households where no column says who lives together.
+    """Raise for a treatment by households without a household column.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def check_household(name: str, treatment: Treatment | None, roles: Container[str
 
 
 def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> None:
-    """Refuse a column whose values go with those of others that are not moved alike.
+    """Raise for a column whose values move together with columns of other treatments.
 
     Raises
     ------
@@ -121,14 +121,14 @@ def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> Non
 def linked_with(
     treatments: Mapping[str, Treatment | None], roles: Mapping[str, str], kinds: Mapping[str, str]
 ) -> dict[str, Linked]:
-    """Return the treatments of the columns that are linked with a treated one, by name.
+    """Return the treatments of columns linked with a treated column, by name.
 
     Raises
     ------
     SchemaError
         When a column cannot follow.
     """
-    found: dict[str, Linked] = {}
+    links: dict[str, Linked] = {}
     for lead, treatment in treatments.items():
         for name in treatment.linked_columns if treatment is not None else ():
             assert treatment is not None
@@ -145,14 +145,14 @@ def linked_with(
                     "column itself; what is generalized further cannot be followed"
                 )
             linked = Linked(lead, treatment, _read_as(kinds[name], treatment))
-            if {treatments[name], found.get(name)} - {None, linked}:
+            if {treatments[name], links.get(name)} - {None, linked}:
                 raise SchemaError(f"{where} has another treatment; give it one, or leave it out there")
-            found[name] = linked
-    return found
+            links[name] = linked
+    return links
 
 
 def _read_as(kind: str, treatment: Treatment) -> Reads | Literal["auto"]:
-    """Say how a linked column is read; dates that move are dates."""
+    """Return the reading of a linked column, which for moved dates is dates."""
     if treatment.moves_dates:
         return "date"
     kinds: dict[str, Reads] = {"number": "number", "date": "date", "category": "text"}

@@ -1,4 +1,4 @@
-"""The cells of several released tables, counted as those of one."""
+"""The cells of several released tables, counted as one table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from incrowd.core.table.people import PersonRows
 from incrowd.core.table.schema import Attribute, Schema
 from incrowd.core.table.sensitive import JointCounts, SensitiveCounts
 
-Shown = list[tuple[NDArray[np.integer], Sequence[str | None]]]
+ReleasedCells = list[tuple[NDArray[np.integer], Sequence[str | None]]]
 """Per quasi-identifier the number of each key's cell, int[keys], and the text of each."""
 
-Part = tuple[Shown, NDArray[np.bool_], FrequencyTable]
+Part = tuple[ReleasedCells, NDArray[np.bool_], FrequencyTable]
 """The cells of a table, which of its keys count, and its counts."""
 
 CommonValues = tuple[Domain, list[NDArray[np.int64]]]
@@ -29,7 +29,7 @@ Members = tuple[NDArray[np.int64], NDArray[np.int64]]
 def together(
     parts: Sequence[Part], schema: Schema, people: Sequence[NDArray[np.int32]] | None = None
 ) -> tuple[FrequencyTable, list[NDArray[np.int64]]]:
-    """Count the cells of several tables as those of one.
+    """Count the cells of several tables as one table.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def together(
     from incrowd.core.kernels.grouping.grouping import group_columns, group_members
 
     tables = [table for _, _, table in parts]
-    kept = np.concatenate([kept for _, kept, _ in parts])
+    live = np.concatenate([live for _, live, _ in parts])
     weights = np.concatenate([table.weights for table in tables])
     cells = [_common_cells(parts, j, attribute) for j, attribute in enumerate(schema.quasi)]
     codes = [column for _, column in cells]
-    ids, first = group_columns(codes, [domain.size for domain, _ in cells], int(kept.sum()))
-    keys = np.full(len(kept), -1, np.int64)
-    keys[kept] = ids
+    ids, first = group_columns(codes, [domain.size for domain, _ in cells], int(live.sum()))
+    keys = np.full(len(live), -1, np.int64)
+    keys[live] = ids
     of_part = np.split(keys, np.cumsum([table.keys for table in tables])[:-1])
     members = group_members(keys, len(first))
     values = [
@@ -65,12 +65,12 @@ def together(
     table = FrequencyTable(
         domains=tuple(domain for domain, _ in cells),
         codes=tuple(column[first] for column in codes),
-        weights=np.bincount(ids, weights[kept], len(first)).astype(np.int64),
+        weights=np.bincount(ids, weights[live], len(first)).astype(np.int64),
         sensitive=tuple(
-            _sensitive_counts([table.sensitive[position] for table in tables], found, members)
-            for position, found in enumerate(values)
+            _sensitive_counts([table.sensitive[position] for table in tables], common, members)
+            for position, common in enumerate(values)
         ),
-        suppressed=int(weights[~kept].sum()) + sum(table.suppressed for table in tables),
+        suppressed=int(weights[~live].sum()) + sum(table.suppressed for table in tables),
         joint=_joint_counts(tables, values, members),
         in_order=len(parts) == 1 and tables[0].in_order,
     )
@@ -87,40 +87,42 @@ def together(
 def _common_cells(
     parts: Sequence[Part], j: int, attribute: Attribute
 ) -> tuple[Domain, NDArray[np.unsignedinteger]]:
-    """Put the cells of one quasi-identifier into one domain; return it and the code of each live key."""
+    """Build a common domain for the cells of a quasi-identifier, and return the code of each live key."""
     # There are many more keys than texts.
-    occurring = [np.flatnonzero(np.bincount(shown[j][0][live])).tolist() for shown, live, _ in parts]
+    occurring = [np.flatnonzero(np.bincount(released[j][0][live])).tolist() for released, live, _ in parts]
     texts = [
-        shown[j][1][cell] for (shown, _, _), cells in zip(parts, occurring, strict=True) for cell in cells
+        released[j][1][cell]
+        for (released, _, _), cells in zip(parts, occurring, strict=True)
+        for cell in cells
     ]
     distinct = dict.fromkeys(text for text in texts if text is not None)
     domain, ranks = Domain.build(attribute.as_released(), Dictionary(list(distinct), None in texts))
-    place = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
+    rank_of = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
     columns = []
-    for (shown, live, _), cells in zip(parts, occurring, strict=True):
-        numbers, labels = shown[j]
+    for (released, live, _), cells in zip(parts, occurring, strict=True):
+        numbers, labels = released[j]
         rank = np.zeros(len(labels), np.int64)
-        rank[cells] = [place[labels[cell]] for cell in cells]
+        rank[cells] = [rank_of[labels[cell]] for cell in cells]
         columns.append(rank[numbers[live]])
     return domain, smallest_codes(np.concatenate(columns), max(domain.size, 1))
 
 
 def _sensitive_counts(
-    found: Sequence[SensitiveCounts], values: CommonValues, members: Members
+    parts: Sequence[SensitiveCounts], values: CommonValues, members: Members
 ) -> SensitiveCounts:
-    """Add up the counts of one sensitive attribute."""
+    """Add up the counts of a sensitive attribute."""
     domain, ranks_of = values
     totals = np.zeros(domain.size, np.int64)
-    for counts, ranks in zip(found, ranks_of, strict=True):
+    for counts, ranks in zip(parts, ranks_of, strict=True):
         np.add.at(totals, ranks, counts.totals)
-    added = _added([counts.keys for counts in found], ranks_of, members, domain.size)
+    added = _added([counts.keys for counts in parts], ranks_of, members, domain.size)
     return SensitiveCounts(domain, added, totals)
 
 
 def _joint_counts(
     tables: Sequence[FrequencyTable], values: Sequence[CommonValues], members: Members
 ) -> JointCounts | None:
-    """Add up the counts of combinations of sensitive values; None where a table has not counted them."""
+    """Add up the counts of combinations of sensitive values, or return None if a table lacks these."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     joints = [table.joint for table in tables if table.joint is not None]
@@ -148,10 +150,12 @@ def _added(
 
 
 def key_of_rows(parts: Sequence[Part], keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the key of each row of several tables in memory, given the new key of each key; -1 for none."""
+    """Return the key of each row of several tables in memory, given the new key of each key (none: -1)."""
     rows = [table.key_of_row("counting the people of two tables") for _, _, table in parts]
     # A suppressed row has number -1, which picks the entry that is appended here.
-    return np.concatenate([np.append(own, -1)[of_row] for own, of_row in zip(keys, rows, strict=True)])
+    return np.concatenate(
+        [np.append(numbers, -1)[of_row] for numbers, of_row in zip(keys, rows, strict=True)]
+    )
 
 
 def _person_rows(
@@ -170,7 +174,7 @@ def _person_rows(
 
 
 def _common_values(attribute: Attribute, domains: Sequence[Domain]) -> CommonValues:
-    """Put the values of several domains of one column into one; return it and each old rank's new one."""
+    """Build a common domain for several domains of a column, and return the new rank of each old rank."""
     if len(domains) == 1:
         return domains[0], [np.arange(domains[0].size)]
     kinds = {domain.kind for domain in domains}
@@ -182,6 +186,6 @@ def _common_values(attribute: Attribute, domains: Sequence[Domain]) -> CommonVal
                 numbers.setdefault(text, number)
     missing = any(domain.missing >= 0 for domain in domains)
     values = None if typed is None else np.array(list(numbers.values()), np.float64)
-    joined, ranks = Domain.build(attribute, Dictionary(list(numbers), missing, typed, values))
-    place = {text: int(rank) for text, rank in zip([*numbers, None], ranks, strict=True)}
-    return joined, [np.array([place[text] for text in domain.values], np.int64) for domain in domains]
+    common, ranks = Domain.build(attribute, Dictionary(list(numbers), missing, typed, values))
+    rank_of = {text: int(rank) for text, rank in zip([*numbers, None], ranks, strict=True)}
+    return common, [np.array([rank_of[text] for text in domain.values], np.int64) for domain in domains]

@@ -12,7 +12,7 @@ from incrowd.core.lazy import NDArray, np
 from incrowd.core.recoding import SUPPRESSED, Recoding
 from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
-from incrowd.core.table.union import Part, Shown, together
+from incrowd.core.table.union import Part, ReleasedCells, together
 from incrowd.release.jobs.people_across_batches import Both, people_of_both
 from incrowd.release.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, numbered
 from incrowd.release.jobs.released_rows import ReleasedRows
@@ -63,7 +63,7 @@ class Batch:
         return self.treatments.counted
 
     @cached_property
-    def shown(self) -> Shown:
+    def shown(self) -> ReleasedCells:
         """The labels, numbered."""
         return [numbered(column) for column in self.cells.labels]
 
@@ -331,7 +331,7 @@ def counted_release(table: Any, policy: Policy, *, starred: bool = False) -> Par
     schema = policy.schema.without_perturbed()
     joint = any(model.is_joint for model in policy.models) and len(schema.sensitive) > 0
     frequency = engine_for(table, starred=starred).count(schema.measured(person=False), joint=joint).frequency
-    labels: Shown = [
+    labels: ReleasedCells = [
         (codes, domain.values) for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
     ]
     return labels, np.ones(frequency.keys, np.bool_), frequency

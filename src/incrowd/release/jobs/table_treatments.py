@@ -182,7 +182,7 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
         )
         if group := treatment.moves_with(attribute.name):
             column = replace(column, draws=draws.setdefault((treatment.name, *group), column.draws))
-        require_columns(column.columns, engine.columns, f"{where}: ", known=[attribute.name])
+        require_columns(column.columns, engine.columns, f"{where}: ", user_names=[attribute.name])
         columns.append(column)
     return columns
 

@@ -96,7 +96,7 @@ def check_column(value: Any, argument: str, frame: pd.DataFrame, *, known: Seque
     if value is None or not isinstance(value, Hashable):
         raise _wrong(argument, "the name of a column", value)
     try:
-        require_columns([name], FrameNames(frame.columns), f"{argument}: ", known=known)
+        require_columns([name], FrameNames(frame.columns), f"{argument}: ", user_names=known)
     except SchemaError as error:
         raise NoColumnError(str(error)) from None
     return value
