@@ -11,7 +11,7 @@ from incrowd.faces.cli import app
 from incrowd.faces.cli.commands import PURPOSES, commands
 from incrowd.faces.cli.flattening import Commands
 from incrowd.faces.cli.helping import HEADINGS, with_all_options
-from incrowd.faces.cli.logs import UNSHOWN
+from incrowd.faces.cli.logs import HIDDEN_OPTIONS
 
 ROOT = typer.main.get_command(app)
 
@@ -32,7 +32,7 @@ def test_every_option_stands_once_under_a_heading(name):
         next(n for n, line in enumerate(lines) if line.endswith(":") and not line.startswith(" ")) :
     ]
     for parameter in ROOT.commands[name].params:
-        if parameter.name in UNSHOWN:
+        if parameter.name in HIDDEN_OPTIONS:
             assert f"  {', '.join(parameter.opts)}" in shown("")
         elif parameter.param_type_name == "option" and parameter.name != "help_all":
             start = re.compile(rf"  {re.escape(', '.join(parameter.opts))}(?![A-Za-z-])")
@@ -49,7 +49,7 @@ def test_the_help_of_a_command_fits_a_screen_or_two_and_names_every_option(run, 
     assert len(brief.splitlines()) < 48
     assert max(map(len, brief.splitlines())) <= 80
     for parameter in ROOT.commands[name].params:
-        if parameter.param_type_name == "option" and parameter.name not in {*UNSHOWN, "help_all"}:
+        if parameter.param_type_name == "option" and parameter.name not in {*HIDDEN_OPTIONS, "help_all"}:
             assert re.search(
                 rf"(?<![\w-]){parameter.opts[-1 if '--others' not in parameter.opts else 0]}\b", brief
             )

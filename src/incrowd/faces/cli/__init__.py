@@ -29,13 +29,13 @@ from incrowd.faces.cli.logs import LOG, LogFormat, LogLevel, Quiet
 __all__ = ["main", "program"]
 
 _OBJECTS = 500_000
-"""New objects after which the collector looks for circles; Python's own number is 700."""
+"""Allocations between two runs of the garbage collector; Python's default is 700."""
 _PIPE_CLOSED = 141
-"""The status of a run whose output was not read to its end: 128 and the number of SIGPIPE, as of `cat`."""
+"""Exit status if the reader of standard output left early: 128 + SIGPIPE."""
 
 
 class _Group(GroupHelp):
-    """The command itself, whose errors repeat no password that stands in an address."""
+    """The top-level command, with passwords removed from error messages."""
 
     def invoke(self, ctx: Any) -> Any:
         with _wrong_calls():
@@ -48,11 +48,11 @@ class _Group(GroupHelp):
 
 @contextmanager
 def _wrong_calls() -> Iterator[None]:
-    """Take secrets out of the message about a wrong call; write it as a record where records are wanted."""
+    """Remove secrets from usage errors, and log usage errors as JSON if configured."""
     try:
         yield
     except BrokenPipeError:
-        # The reader of a pipe left, as `head` does; what it did not want is not written. Left to Typer the
+        # The reader of a pipe left, as `head` does, so the rest is not written. Left to Typer the
         # status would be 1, which says that a policy is not satisfied.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(_PIPE_CLOSED) from None
@@ -88,7 +88,7 @@ def _options(
 
 @cache
 def program(alone: str | None = None) -> Commands:
-    """Return the program with all commands, or with one of them alone, which takes a third of the time."""
+    """Build the program with all commands, or faster with the command `alone`."""
     app = Commands(
         name="incrowd",
         cls=_Group,
@@ -119,8 +119,8 @@ def __getattr__(name: str) -> Commands:
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    _collect_rarely()
-    _print_every_character()
+    _relax_garbage_collection()
+    _replace_unprintable()
     watch = Interruption()
     stopped = False
     try:
@@ -137,37 +137,37 @@ def main() -> None:
     finally:
         option_groups.close_sessions()
         if stopped or watch.number is not None:
-            # Whatever a library made of the exception, and however long its threads would go on. The handlers
+            # A library may have replaced the exception, and its threads may go on. The handlers
             # stay: a second signal would end a process without them by another status.
             watch.leave()
         watch.stop()
 
 
-def _collect_rarely() -> None:
-    """Look for circles of dead objects seldom: a command makes few, and modules set it off all the time."""
+def _relax_garbage_collection() -> None:
+    """Run the garbage collector rarely, since commands create few reference cycles."""
     gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
-    atexit.register(_leave_the_rest)
+    atexit.register(_skip_final_collection)
 
 
-def _print_every_character() -> None:
-    """Print characters that the encoding of a stream lacks as `?`; Windows has few in a file or a pipe.
+def _replace_unprintable() -> None:
+    """Print characters missing from a stream's encoding as `?`, and prefer UTF-8 off a terminal.
 
-    What goes to a file or a pipe is UTF-8, unless the user names another encoding.
+    Files and pipes get UTF-8 unless PYTHONIOENCODING names an encoding.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            named = stream.isatty() or "PYTHONIOENCODING" in os.environ
-            stream.reconfigure(encoding=None if named else "utf-8", errors="replace")
+            keeps_encoding = stream.isatty() or "PYTHONIOENCODING" in os.environ
+            stream.reconfigure(encoding=None if keeps_encoding else "utf-8", errors="replace")
 
 
-def _leave_the_rest() -> None:
-    """Skip the last search for dead objects, since the process ends."""
+def _skip_final_collection() -> None:
+    """Exempt all objects from the garbage collection at exit."""
     if "duckdb" not in sys.modules:  # Its module complains of objects that outlive it.
         gc.freeze()
 
 
-def _asked(arguments: list[str]) -> str | None:
-    """Return the command that a call begins with; None where it begins with something else."""
+def _command_name(arguments: list[str]) -> str | None:
+    """Return the first argument if it names a command, else None."""
     return arguments[0] if arguments and arguments[0] in NAMES else None
 
 
@@ -177,10 +177,10 @@ def _run(watch: Interruption) -> None:
     warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:
         try:
-            program(_asked(sys.argv[1:])).described(prog_name="incrowd")
+            program(_command_name(sys.argv[1:])).described(prog_name="incrowd")
         except (Exception, Cancelled):
             if watch.number is not None:
-                # What a library says of being interrupted is no error of the run.
+                # An interrupted library's exception is no error of the run.
                 raise SystemExit(128 + watch.number) from None
             raise
     except IncrowdError as error:
@@ -197,14 +197,14 @@ def _run(watch: Interruption) -> None:
             way_out = "look at the free space and your rights there, and run the command again"
             LOG.failed(error, f"{what}; {way_out}", 2)
             raise SystemExit(2) from None
-        # A library's message may quote cells of the table, so say where it failed and not what it said.
+        # A library's message may quote cells of the table, so only the place is reported.
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        place = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+        where = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
         LOG.failed(
             error,
-            f"internal error ({type(error).__name__}{place}); please report it. "
+            f"internal error ({type(error).__name__}{where}); please report it. "
             "INCROWD_DEBUG=1 shows the whole trace, which may hold values of the table.",
             2,
         )

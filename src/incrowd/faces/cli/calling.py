@@ -1,4 +1,4 @@
-"""How the program was called: commands that are printed can be pasted into the shell that called it."""
+"""The program's own name as a shell command, for printed commands that can be pasted."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 
 
 def program(folder: Path = Path()) -> str:
-    """Return how a shell calls this program: by its name where it is on the path, else by its place.
+    """Return the shell command of this program: the name if the path has it, else the file's path.
 
     Parameters
     ----------
     folder
-        Where the shell will be then.
+        The working folder of that shell.
     """
-    given = sys.argv[0]
-    if os.path.basename(given) == "__main__.py":
-        return f"{_called(sys.executable, folder)} -m incrowd"
-    return _called(given, folder)
+    script = sys.argv[0]
+    if os.path.basename(script) == "__main__.py":
+        return f"{_shell_command(sys.executable, folder)} -m incrowd"
+    return _shell_command(script, folder)
 
 
-def _called(path: str, folder: Path) -> str:
+def _shell_command(path: str, folder: Path) -> str:
     name, place = os.path.split(path)[1], os.path.abspath(path)
-    found = shutil.which(name)
-    # What uv runs has a path of its own, which the shell does not have.
-    is_found = found is not None and os.path.abspath(found) == place and "UV" not in os.environ
-    if is_found or os.sep not in path:
+    executable = shutil.which(name)
+    # uv runs programs with a search path that the shell does not have.
+    is_on_path = executable is not None and os.path.abspath(executable) == place and "UV" not in os.environ
+    if is_on_path or os.sep not in path:
         return shlex.quote(name)
-    # A link to a folder has another folder above it than its place says.
+    # The parent of a linked folder is not the parent of the link.
     there = os.path.join(os.path.realpath(os.path.dirname(place)), name)
     near = os.path.relpath(there, os.path.realpath(folder))
     near = near if os.sep in near else os.path.join(os.curdir, near)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 SHELLS = ("bash", "zsh", "fish")
 """The shells whose scripts are printed."""
 _VARIABLE = "_INCROWD_COMPLETE"
-"""Its value tells that a shell asks, and which."""
+"""Environment variable that a completing shell sets to its own name."""
 
 
 def begin() -> None:
-    """Let Typer answer where a shell asks; otherwise do nothing."""
+    """Load Typer's completion if the process was started by a shell's tab key."""
     if _VARIABLE in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
@@ -20,7 +20,7 @@ def begin() -> None:
 
 
 def script(shell: str) -> str:
-    """Return the script that a shell runs at its start, so that a tab completes commands, options and names.
+    """Return the script that a shell sources to complete commands, options and names.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ def script(shell: str) -> str:
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    made: str = get_completion_script(prog_name="incrowd", complete_var=_VARIABLE, shell=shell)
-    return made
+    text: str = get_completion_script(prog_name="incrowd", complete_var=_VARIABLE, shell=shell)
+    return text
 
 
-def names(known: Sequence[str]) -> Callable[[str], list[str]]:
+def names(words: Sequence[str]) -> Callable[[str], list[str]]:
     """Return a completer of an option that begins with one of some names, as ``NAME:PARAMETERS`` does.
 
     Examples
@@ -42,7 +42,7 @@ def names(known: Sequence[str]) -> Callable[[str], list[str]]:
     ['mondrian', 'mdav']
     """
 
-    def completed(incomplete: str) -> list[str]:
-        return [name for name in known if name.startswith(incomplete)]
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in words if name.startswith(incomplete)]
 
-    return completed
+    return complete

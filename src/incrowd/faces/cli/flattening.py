@@ -16,15 +16,15 @@ from incrowd.core.dialects.addresses import BEGINNINGS
 from incrowd.core.errors import ParameterError, options_taken
 from incrowd.core.io.addresses import looks_like_address
 from incrowd.faces.cli.helping import HELP_ALL
-from incrowd.faces.cli.logs import UNSHOWN
+from incrowd.faces.cli.logs import HIDDEN_OPTIONS
 
-_EVERYWHERE = {**UNSHOWN, "help_all": (HELP_ALL, False)}
-"""Options that every command has; their callbacks do all there is to do."""
+_EVERYWHERE = {**HIDDEN_OPTIONS, "help_all": (HELP_ALL, False)}
+"""Options of every command, which act through their callbacks alone."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class Without:
-    """Names the options of a group that a command does not have; they keep their defaults.
+    """Names of a group's options that a command lacks, so that their defaults apply.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Without:
 
 
 class _Group(NamedTuple):
-    """A parameter that is a group: its dataclass, and the fields that the command has as options."""
+    """A parameter made of several options: the dataclass, and the fields offered as options."""
 
     make: Callable[..., Any]
     options: tuple[str, ...]
@@ -46,13 +46,13 @@ class Commands(typer.Typer):
     """Commands that take groups of options, and no address where a file belongs."""
 
     def command(self, name: str | None = None, **kwargs: Any) -> Callable[[_Command], _Command]:
-        """Register a command; its groups become options, and its paths are checked before it begins."""
+        """Register a command with flattened groups of options and checked paths."""
         register = super().command(name, **kwargs)
         return lambda function: register(_flat(function))
 
     @functools.cached_property
     def described(self) -> Any:
-        """All commands with their options, made once: that takes longer than most refused calls."""
+        """The click command of the program, built once."""
         return get_command(self)
 
 
@@ -66,28 +66,30 @@ def _flat(function: _Command) -> _Command:
         if cls is None:
             parameters.append(_option(name, hints[name], parameter.default))
             continue
-        own = [each for each in fields(cls) if each.name not in left_out]
-        groups[name] = _Group(cls, tuple(each.name for each in own))
-        parameters += [_option(each.name, _hints(cls)[each.name], _default(each)) for each in own]
+        options = [each for each in fields(cls) if each.name not in left_out]
+        groups[name] = _Group(cls, tuple(each.name for each in options))
+        parameters += [_option(each.name, _hints(cls)[each.name], _default(each)) for each in options]
 
     parameters += [_option(name, hint, default) for name, (hint, default) in _EVERYWHERE.items()]
 
     @functools.wraps(function)
-    def run(**given: Any) -> Any:
+    def run(**values: Any) -> Any:
         for name in _EVERYWHERE:
-            del given[name]
-        _refuse_addresses(given)
-        refused = [group.options for group in groups.values() if "policy" in group.options]
-        beside = given.get("policy") is not None
-        options_taken(name for name in given if not (beside and any(name in each for each in refused)))
-        made = {
-            name: group.make(**{option: given.pop(option) for option in group.options})
+            del values[name]
+        _refuse_addresses(values)
+        tied_to_policy = [group.options for group in groups.values() if "policy" in group.options]
+        has_policy = values.get("policy") is not None
+        options_taken(
+            name for name in values if not (has_policy and any(name in each for each in tied_to_policy))
+        )
+        groups_of_call = {
+            name: group.make(**{option: values.pop(option) for option in group.options})
             for name, group in groups.items()
         }
-        for group in made.values():
+        for group in groups_of_call.values():
             # A mistake is reported before the table is read.
             getattr(group, "check", lambda: None)()
-        return function(**given, **made)
+        return function(**values, **groups_of_call)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -95,7 +97,7 @@ def _flat(function: _Command) -> _Command:
 
 
 def _group_of(hint: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the dataclass of a group and the options that are left out; None where it is one option."""
+    """Return the dataclass of a group and the omitted options; None for a single option."""
     cls: Any
     cls, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if not (isinstance(cls, type) and is_dataclass(cls)):
@@ -116,9 +118,9 @@ def _hints(cls: Any) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
-def _refuse_addresses(given: dict[str, Any]) -> None:
-    """Refuse the address of a database where a file belongs, whatever the option is called."""
-    for name, value in given.items():
+def _refuse_addresses(values: dict[str, Any]) -> None:
+    """Raise for the address of a database in any parameter that takes a file."""
+    for name, value in values.items():
         for path in value if isinstance(value, list | tuple) else (value,):
             if isinstance(path, Path) and looks_like_address(path):
                 # The address itself may have a password.

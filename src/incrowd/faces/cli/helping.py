@@ -33,30 +33,30 @@ HEADINGS = {
         "--json",
     ),
 }  # fmt: skip
-"""Options that several commands have. What one command has alone stands under a heading of its own."""
+"""Headings of the options that several commands share."""
 _OWN = "Of this command"
 _HEADING = {name: heading for heading, names in HEADINGS.items() for name in names}
 _VALUES = {
     "path": "FILE", "int": "N", "int range": "N", "float": "X", "str": "TEXT", "list[str]": "TEXT",
 }  # fmt: skip
-"""What stands for the value of an option, by its type."""
+"""Placeholder of an option's value, by the type's name in click."""
 _FEW = 16
-"""Options up to which a command's help tells of all."""
+"""Largest number of options that a command's help explains in full."""
 _SHORT = ("Arguments", "Most used", _OWN)
-"""What is told of a command with more; of its other options there are the names."""
+"""Headings explained even for a command with more options; of other options the names are shown."""
 _ALL = "incrowd.help.all"
 _TYPE = re.compile(r"<([^<>]*)>$")
-_PLACE = {name: place for place, name in enumerate(_HEADING)}
+_ORDER = {name: index for index, name in enumerate(_HEADING)}
 
 
 def with_all_options(context: Any) -> Any:
-    """Let the help of a command tell of every option, however many there are."""
+    """Make the help of a command explain every option."""
     context.meta[_ALL] = True
     return context
 
 
-def _help_all(context: typer.Context, given: bool) -> None:
-    if given:
+def _help_all(context: typer.Context, value: bool) -> None:
+    if value:
         typer.echo(with_all_options(context).get_help())
         raise typer.Exit
 
@@ -67,30 +67,30 @@ HELP_ALL = Annotated[
 
 
 class CommandHelp(TyperCommand):
-    """A command whose options stand under headings, those first that most people need."""
+    """A command with options under headings, the most used first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options; if one is not known, name the option of a similar name.
+        """Parse the options, suggesting an option whose placeholder is the unknown name.
 
-        Example: `verify --raw` is told of `--against RAW`.
+        Example: for `verify --raw`, the error suggests `--against RAW`.
         """
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            given = str(getattr(error, "option_name", "")).lstrip("-")
-            taking = [each.opts[0] for each in self.params if each.metavar == given.upper() != ""]
-            if len(taking) == 1 and hasattr(error, "possibilities"):
-                error.possibilities = taking
+            word = str(getattr(error, "option_name", "")).lstrip("-")
+            options = [each.opts[0] for each in self.params if each.metavar == word.upper() != ""]
+            if len(options) == 1 and hasattr(error, "possibilities"):
+                error.possibilities = options
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options by heading; of many options only the usual ones."""
+        """Write the arguments, then the options by heading, shortened if there are many."""
         rows: dict[str, list[tuple[str, str]]] = {}
-        for parameter in sorted(self.get_params(ctx), key=_place):
+        for parameter in sorted(self.get_params(ctx), key=_order):
             row = parameter.get_help_record(ctx)
             if row is None or parameter.name == "help_all":
                 continue
-            row = (_TYPE.sub(lambda found: _VALUES.get(found[1], ""), row[0]).strip(), row[1])
+            row = (_TYPE.sub(lambda match: _VALUES.get(match[1], ""), row[0]).strip(), row[1])
             if parameter.param_type_name == "argument":
                 heading = "Arguments"
                 row = (parameter.metavar or str(parameter.name), row[1])
@@ -112,24 +112,24 @@ class CommandHelp(TyperCommand):
 
 
 def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
-    """Name the options of a heading in lines of a width, without their values."""
+    """List the option names of a heading, wrapped to `width`."""
     names = (name.replace(",", " ").split() for name, _ in rows)
     # Of `-o, --output FILE` the long name, of `-l N` the short one.
-    listed = [next((word for word in words if word.startswith("--")), words[0]) for words in names]
-    shown = ", ".join(name for name in listed if name != "--help")
-    return fill(f"  {heading}: {shown}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
+    options = [next((word for word in words if word.startswith("--")), words[0]) for words in names]
+    text = ", ".join(name for name in options if name != "--help")
+    return fill(f"  {heading}: {text}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
 
 
-def _place(parameter: Any) -> int:
-    """Return the place of an option under its heading; others keep their order."""
-    return next((_PLACE[name] for name in parameter.opts if name in _PLACE), len(_PLACE))
+def _order(parameter: Any) -> int:
+    """Rank of an option in `HEADINGS`; unlisted options come last."""
+    return next((_ORDER[name] for name in parameter.opts if name in _ORDER), len(_ORDER))
 
 
 class GroupHelp(TyperGroup):
     """A group whose commands are listed by purpose."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a command; of a word that is none, name the command that does it."""
+        """Find a command, or suggest the command for a related word."""
         word = args[0].lower() if args else ""
         if self.get_command(ctx, word) is None and (
             instead := ELSEWHERE.get(word) or ELSEWHERE.get(word + "s")
@@ -138,20 +138,20 @@ class GroupHelp(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under headings by their purpose."""
-        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        width = max(map(len, known), default=0)
+        """Write the commands under headings by purpose."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(map(len, commands), default=0)
         room = formatter.width - 6 - width
         for purpose, names in PURPOSES.items():
             rows = [
                 (name.ljust(width), command.get_short_help_str(room))
                 for name in names
-                if (command := known.pop(name, None)) is not None and not command.hidden
+                if (command := commands.pop(name, None)) is not None and not command.hidden
             ]
             if rows:
                 with formatter.section(purpose):
                     formatter.write_dl(rows)
-        rest = [(name, command.get_short_help_str(room)) for name, command in known.items() if command]
+        rest = [(name, command.get_short_help_str(room)) for name, command in commands.items() if command]
         if rest:
             with formatter.section("Commands"):
                 formatter.write_dl(rest)

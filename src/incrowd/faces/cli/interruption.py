@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the run ends within a second or two, whatever it computes, and leaves no files."""
+"""Ctrl-C and SIGTERM end a run within two seconds, and no files are left."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from incrowd.faces.cli.logs import LOG
 
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 JOBS: list[Cancellable] = []
-"""The jobs that a signal cancels; `cli.tables.progress` makes them."""
+"""Jobs that a signal cancels, registered by `cli.tables.progress`."""
 _GRACE = 1.0
-"""Seconds in which Python can end a run by itself. It cannot while compiled code runs."""
+"""Seconds that a signal handler of Python gets; compiled code holds handlers up."""
 
 
 class Interruption:
-    """Watches for signals from a thread of its own while a command runs.
+    """Watches for signals in a separate thread while a command runs.
 
     Python's handlers run in the main thread, and only between two of its instructions: a kernel or a query
     holds them up for as long as it takes. So the first signal raises SystemExit there, which removes files
@@ -56,7 +56,7 @@ class Interruption:
         self._watcher.start()
 
     def stop(self) -> None:
-        """Stop watching, and give the handlers back."""
+        """Stop watching and restore the signal handlers."""
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -67,12 +67,12 @@ class Interruption:
 
     @property
     def status(self) -> int:
-        """The exit status by the signal that came: 0 where it is how the command is meant to end."""
+        """Exit status for the received signal; 0 for Ctrl-C in a serving command."""
         number = signal.SIGINT if self.number is None else self.number
         return 0 if self.serving and number == signal.SIGINT else 128 + number
 
     def leave(self) -> NoReturn:
-        """Remove the private folders, say why in one line and end the process, threads or not."""
+        """Remove the private folders, log the signal and end the process, whatever threads run."""
         if not self._leaving.acquire(blocking=False):
             threading.Event().wait()  # the other thread ends the process
         with quiet():
@@ -103,12 +103,12 @@ class Interruption:
         raise SystemExit(128 + number)
 
     def _watch(self) -> None:
-        """Read the bytes that Python's C handlers write at once: the number of each signal, 0 to stop."""
+        """Read signal numbers from the wakeup socket until a signal or the 0 of `stop`."""
         while (number := self._reader.recv(1)[0]) not in _SIGNALS:
             if not number:
                 return
         self.number = number
-        # What a database or a query on files computes is given up at once, so that Python can go on.
+        # Running database queries are cancelled at once, so that Python can go on.
         for job in JOBS:
             job.cancel()
         again, _, _ = select.select([self._reader], [], [], _GRACE)

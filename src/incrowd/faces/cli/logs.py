@@ -1,4 +1,4 @@
-"""Messages on standard error, as lines for people or as JSON for programs, and how many of them."""
+"""Log records on standard error, as text lines or JSON, from a level on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from incrowd.core.io.addresses import without_secrets
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 _EVERY = 1.0
-"""Seconds between two records of how far a stage is."""
+"""Seconds between two progress records of a stage."""
 
 
 class Log:
-    """Writes records to standard error: from `level` on, each a line.
+    """Writes records of at least a level to standard error, one per line.
 
     No value of the table is ever in a record: messages are those of errors, which name columns and places,
     and figures are times and counts.
@@ -43,28 +43,28 @@ class Log:
         self.begin(())
 
     def begin(self, arguments: Sequence[str]) -> None:
-        """Begin anew, with the arguments that are needed before they are all read: how to write errors."""
+        """Reset the log, reading ``--log-format`` early so that parse errors use the format."""
         self.level, self.quiet = "warning", False
         self.started = time.perf_counter()
         form = os.environ.get("INCROWD_LOG_FORMAT", "")
-        for place, each in enumerate(arguments):
-            name, _, value = each.partition("=")
+        for index, argument in enumerate(arguments):
+            name, _, value = argument.partition("=")
             if name == "--log-format":
-                form = value or "".join(arguments[place + 1 : place + 2])
+                form = value or "".join(arguments[index + 1 : index + 2])
         self.form = form if form in FORMATS else "text"
 
     def write(self, level: str, event: str, message: str, **fields: Any) -> None:
-        """Write a record, if its level is asked for."""
+        """Write a record if `level` is enabled."""
         if self.takes(level):
             sys.stderr.write(self.line(level, event, message, **fields))
             sys.stderr.flush()
 
     def takes(self, level: str) -> bool:
-        """Say whether records of a level are written."""
+        """Whether records of a level are written."""
         return LEVELS.index(level) >= LEVELS.index(self.level)
 
     def line(self, level: str, event: str, message: str, **fields: Any) -> str:
-        """Return a record as it is written, with its end of line."""
+        """Format a record as one line, including the newline."""
         message = without_secrets(message)
         if self.form == "text":
             return f"incrowd: {visible(message)}\n"
@@ -73,16 +73,16 @@ class Log:
         return json.dumps(record, ensure_ascii=False) + "\n"
 
     def say(self, text: str, *, err: bool = False) -> None:
-        """Tell people something, unless the run is quiet; programs that read records get none of it."""
+        """Print a text for people, unless quiet or, on standard error, in JSON format."""
         if not self.quiet and not (err and self.form == "json"):
             typer.echo(visible(text), err=err)
 
     def failed(self, error: BaseException, message: str, status: int) -> None:
-        """Write the reason why the run ended."""
+        """Log the error that ended the run."""
         self.write("error", "error", message, error=type(error).__name__, exit_status=status)
 
     def take_warnings(self) -> None:
-        """Write warnings of Python as records, where they are not simply lines."""
+        """Redirect Python warnings to records if the format or the level requires that."""
         if self.form == "json" or not self.takes("warning"):
             warnings.showwarning = lambda message, *_, **__: self.write("warning", "warning", str(message))
 
@@ -93,23 +93,23 @@ class Log:
 
 
 LOG = Log()
-"""The one of this run."""
+"""The log of this process."""
 
 
-def _quiet(given: bool) -> bool:
-    LOG.quiet = LOG.quiet or given
-    return given
+def _quiet(value: bool) -> bool:
+    LOG.quiet = LOG.quiet or value
+    return value
 
 
 def _one_of(field: str, option: str, allowed: Sequence[str]) -> Callable[[str | None], str | None]:
-    def take(given: str | None) -> str | None:
-        if given is None:
+    def take(value: str | None) -> str | None:
+        if value is None:
             return None
-        if given not in allowed:
-            raise ParameterError(f"{option}: must be one of {', '.join(allowed)}, got {quoted(given)}")
-        setattr(LOG, field, given)
+        if value not in allowed:
+            raise ParameterError(f"{option}: must be one of {', '.join(allowed)}, got {quoted(value)}")
+        setattr(LOG, field, value)
         LOG.take_warnings()
-        return given
+        return value
 
     return take
 
@@ -148,23 +148,23 @@ LogFormat = Annotated[
 ]
 
 
-def _unshown(option: Any) -> Any:
+def _hide(option: Any) -> Any:
     kind, info = get_args(option)
     info = copy(info)
     info.hidden = True
     return Annotated[kind, info]
 
 
-UNSHOWN = {
-    "quiet": (_unshown(Quiet), False),
-    "log_level": (_unshown(LogLevel), None),
-    "log_format": (_unshown(LogFormat), None),
+HIDDEN_OPTIONS = {
+    "quiet": (_hide(Quiet), False),
+    "log_level": (_hide(LogLevel), None),
+    "log_format": (_hide(LogFormat), None),
 }
-"""The same options behind a command, with their defaults: the help of the bare command tells of them."""
+"""Log options accepted behind a command, with defaults, but absent from the command's help."""
 
 
 class LoggedProgress:
-    """Writes stages as records: when each begins and how long it took, and at level debug how far it is."""
+    """Progress as log records: begin and end of each stage, and percentages at level debug."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -172,14 +172,14 @@ class LoggedProgress:
         self._began = self._reported = 0.0
 
     def stage(self, name: str) -> None:
-        """End the stage before, and begin one."""
+        """End the current stage and begin another."""
         self.finish()
         self._stage, self._began = name, time.perf_counter()
         self._reported = self._began
         self._log.write("info", "stage", f"{name} ...", stage=name)
 
     def advance(self, done: int, total: int) -> None:
-        """Say how far the stage is, once a second."""
+        """Log the stage's progress, once a second at most."""
         now = time.perf_counter()
         if now - self._reported >= _EVERY or done == total:
             self._reported = now
@@ -187,7 +187,7 @@ class LoggedProgress:
             self._log.write("debug", "progress", message, stage=self._stage, done=int(done), total=int(total))
 
     def finish(self) -> None:
-        """End the last stage."""
+        """Log the end of the current stage."""
         if self._stage is not None:
             seconds = round(time.perf_counter() - self._began, 3)
             message = f"{self._stage} took {seconds:.3f} s"

@@ -1,4 +1,4 @@
-"""Groups of options that commands take whole: how a table is read, its columns, models and search."""
+"""Dataclasses of options: reading, columns, models, search, gate and ledger."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from incrowd.faces.cli.options import (
     Weights,
     WildcardName,
 )
-from incrowd.faces.cli.parsing import levels_of, listed
+from incrowd.faces.cli.parsing import levels_of, names_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
 from incrowd_verify.gate.accepted import Accepted
 from incrowd_verify.gate.kinds import UNANSWERED
@@ -78,7 +78,7 @@ _sessions: list[Database] = []
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """How a file is written."""
+    """The format of a CSV file or workbook."""
 
     delimiter: Delimiter = None
     encoding: Encoding = "utf-8"
@@ -87,20 +87,24 @@ class CsvOptions:
     header_row: HeaderRow = None
 
     def check(self) -> None:
-        """Refuse an encoding or a delimiter that there is not."""
+        """Raise for an unknown encoding or an invalid delimiter."""
         self.csv_format()
 
     def csv_format(self) -> CsvFormat:
-        """Put them together."""
+        """Build the file format."""
         from incrowd.core.io.files import CsvFormat
 
         delimiter = None if self.delimiter is None else self.delimiter.replace("\\t", "\t")
         return CsvFormat(
-            delimiter, self.encoding, tuple(listed(self.names)), sheet=self.sheet, header_row=self.header_row
+            delimiter,
+            self.encoding,
+            tuple(names_of(self.names)),
+            sheet=self.sheet,
+            header_row=self.header_row,
         )
 
     def read(self, data: Path) -> tuple[pl.DataFrame, CsvFormat | None]:
-        """Read a file whole.
+        """Read a file into memory.
 
         Raises
         ------
@@ -112,7 +116,7 @@ class CsvOptions:
 
     @staticmethod
     def read_beside(path: Path, csv_format: CsvFormat | None) -> pl.DataFrame:
-        """Read a table that belongs to one that was read. A release has a header line, whatever that has.
+        """Read a companion of a table, which may have a header line even if the table has none.
 
         Raises
         ------
@@ -130,16 +134,16 @@ class CsvOptions:
 
 @dataclass(frozen=True)
 class TableOptions(CsvOptions):
-    """How a table is read: whole, as a stream, or from a database."""
+    """Options for reading a table: in memory, as a stream, or from a database."""
 
     table: Table = None
     stream: Stream = False
     memory: Memory = None
 
     def open(
-        self, data: Path | Address, shown: Progress | None = None
+        self, data: Path | Address, progress: Progress | None = None
     ) -> tuple[Any, CsvFormat | None, list[str]]:
-        """Read a table, or open it where its rows are to stream; return it with its format and columns.
+        """Open a table and return rows, file format (None for a database) and column names.
 
         Raises
         ------
@@ -157,7 +161,7 @@ class TableOptions(CsvOptions):
                 "--memory is for rows that stream; say --stream, or name a folder or a pattern"
             )
         rows, csv_format = open_table(
-            data, self.csv_format(), stream=self.stream, memory=self.memory, progress=shown
+            data, self.csv_format(), stream=self.stream, memory=self.memory, progress=progress
         )
         return rows, csv_format, rows.columns
 
@@ -170,8 +174,8 @@ class TableOptions(CsvOptions):
             raise ParameterError("--stream and --memory are for files; rows of a database always stream")
         database = Database(address)
         _sessions.append(database)
-        found = database.table(self.table)
-        return found, None, found.columns
+        rows = database.table(self.table)
+        return rows, None, rows.columns
 
 
 FileOptions = Annotated[TableOptions, Without("table")]
@@ -179,19 +183,19 @@ FileOptions = Annotated[TableOptions, Without("table")]
 
 
 def close_sessions() -> None:
-    """End the sessions of databases that were opened; until then their snapshots hold others up."""
+    """Close all open database sessions, whose snapshots would hold others up."""
     while _sessions:
         _sessions.pop().close()
 
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """The roles of a table's columns: by a policy file, or one by one.
+    """Roles of a table's columns, from a policy file or from single options.
 
     Raises
     ------
     ParameterError
-        For both: options beside a policy file would be passed over.
+        For options beside a policy file, which the file would override.
     """
 
     policy: PolicyFile = None
@@ -212,18 +216,18 @@ class ColumnOptions:
     def __post_init__(self) -> None:
         if self.policy is None:
             return
-        given = [
+        names = [
             option.name.replace("_", "-")
             for option in fields(self)
             if option.name != "policy" and getattr(self, option.name) not in (None, [], False)
         ]
-        if given:
-            options = ", ".join(f"--{name}" for name in given)
-            there = " and ".join(dict.fromkeys(IN_A_POLICY[name] for name in given))
+        if names:
+            options = ", ".join(f"--{name}" for name in names)
+            there = " and ".join(dict.fromkeys(IN_A_POLICY[name] for name in names))
             raise ParameterError(f"{options}: the policy file says what the columns are; write {there} there")
 
     def check(self) -> None:
-        """Refuse settings that are wrong for every table.
+        """Raise for settings that are wrong for every table.
 
         Raises
         ------
@@ -252,14 +256,14 @@ class ColumnOptions:
         return Policy.read(self.policy)
 
     def policy_for(self, columns: Sequence[str], *, lenient: bool = False) -> Policy:
-        """Read the policy file, or make a policy of the columns' roles alone.
+        """Read the policy file, or build a policy from the options.
 
         Parameters
         ----------
         columns
             The table's columns.
         lenient
-            Whether columns without a role do no harm, as where nothing is released.
+            Whether columns without a role are kept, as for commands that release nothing.
 
         Raises
         ------
@@ -277,22 +281,22 @@ class ColumnOptions:
 
         recipes = builders_of_texts(self.hierarchy or ())
         require_columns(recipes, columns, "--hierarchy: ")
-        known: dict[str, Path | Builder] = {}
+        hierarchies: dict[str, Path | Builder] = {}
         if self.hierarchies is not None:
-            known |= find_files(self.hierarchies, columns)
-        known |= recipes
+            hierarchies |= find_files(self.hierarchies, columns)
+        hierarchies |= recipes
         roles = {
-            "identifying": listed(self.identifying),
-            "person": listed(self.person),
-            "household": listed(self.household),
+            "identifying": names_of(self.identifying),
+            "person": names_of(self.person),
+            "household": names_of(self.household),
             "weight": [] if self.weights is None else [self.weights],
-            "quasi": listed(self.qi),
-            "sensitive": listed(self.sensitive),
-            "insensitive": listed(self.insensitive),
+            "quasi": names_of(self.qi),
+            "sensitive": names_of(self.sensitive),
+            "insensitive": names_of(self.insensitive),
         }
         if self.qi is None:
-            taken = {name for names in roles.values() for name in names}
-            roles["quasi"] = [name for name in columns if name in known and name not in taken]
+            others = {name for names in roles.values() for name in names}
+            roles["quasi"] = [name for name in columns if name in hierarchies and name not in others]
         if not roles["quasi"]:
             raise SchemaError(
                 "no quasi-identifier: name them with --qi a,b,c, or give --policy or --hierarchies"
@@ -303,7 +307,7 @@ class ColumnOptions:
                 "columns have no hierarchy; name it with --qi or --sensitive"
             )
         return Schema.of(
-            [_attribute(name, role, known) for role, names in roles.items() for name in names],
+            [_attribute(name, role, hierarchies) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
             unlisted=cast("Literal['drop', 'keep'] | None", unlisted),
             linked=self.linked,
@@ -318,17 +322,17 @@ UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies", "hierarchy", 
 """For commands that recode nothing."""
 
 
-def _attribute(name: str, role: str, known: dict[str, Path | Builder]) -> Attribute:
+def _attribute(name: str, role: str, hierarchies: dict[str, Path | Builder]) -> Attribute:
     from incrowd.core.hierarchy import Hierarchy
     from incrowd.core.table.schema import Attribute, Role
 
-    found = known.get(name) if role in ("quasi", "sensitive") else None
-    tree = Hierarchy.read(found) if isinstance(found, Path) else found
+    source = hierarchies.get(name) if role in ("quasi", "sensitive") else None
+    tree = Hierarchy.read(source) if isinstance(source, Path) else source
     return Attribute(name, cast(Role, role), hierarchy=tree)
 
 
-def _nothing() -> Policy:
-    """Return a policy of no column, to try settings on."""
+def _empty_policy() -> Policy:
+    """Return a policy without columns, for checking settings."""
     from incrowd.core.table.schema import Schema
     from incrowd.release.policy.policy import Policy
 
@@ -346,11 +350,11 @@ class ModelOptions:
     wildcards: WildcardName = None
 
     def check(self) -> None:
-        """Refuse models that there are not, or not so."""
-        self.applied_to(_nothing())
+        """Raise for an unknown model or invalid parameters."""
+        self.applied_to(_empty_policy())
 
     def applied_to(self, policy: Policy) -> Policy:
-        """Let the models and the meaning of `*` win over the settings of a policy file.
+        """Override the models and the wildcard meaning of a policy.
 
         Raises
         ------
@@ -362,24 +366,24 @@ class ModelOptions:
         )
 
     def models(self) -> list[PrivacyModel]:
-        """Put them together.
+        """Build the models named by -k, -l, -t and --model.
 
         Raises
         ------
         ParameterError, PolicyError
         """
         short = {"k": self.k, "l": self.l, "t": self.t}
-        made: list[PrivacyModel] = [
+        models: list[PrivacyModel] = [
             model.from_settings({model.limit_name: short[model.shorthand]})
             for model in MODELS
             if model.shorthand and short[model.shorthand] is not None
         ]
-        return made + [MODELS.parse(text) for text in self.model or ()]
+        return models + [MODELS.parse(text) for text in self.model or ()]
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How a recoding is searched."""
+    """Options of the search for a recoding."""
 
     algorithm: AlgorithmName = None
     levels: Levels = None
@@ -391,12 +395,12 @@ class SearchOptions:
     judge: JudgeName = None
 
     def check(self) -> None:
-        """Refuse settings that no search takes."""
+        """Raise for invalid search settings."""
         self.fixed_levels()
-        self.override(_nothing())
+        self.override(_empty_policy())
 
     def fixed_levels(self) -> dict[str, int]:
-        """Return the levels that are not searched, by column.
+        """Return the fixed levels by column.
 
         Raises
         ------
@@ -405,7 +409,7 @@ class SearchOptions:
         return levels_of(self.levels)
 
     def override(self, policy: Policy) -> Policy:
-        """Let these win over the settings of a policy file.
+        """Override the search settings of a policy.
 
         Raises
         ------
@@ -421,13 +425,13 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class GateOptions:
-    """The answers to open points, and whether a release that has some is refused or written."""
+    """Answers to open points, and the treatment of a release with open points."""
 
     accept: Accept = None
     unanswered: UnansweredName = "refuse"
 
     def check(self) -> None:
-        """Refuse an answer to a point that there is not, and another word than refuse or write."""
+        """Raise for an answer to an unknown point, or an invalid choice."""
         self.answers()
         UNANSWERED.check(self.unanswered, "--unanswered", "")
 
@@ -437,7 +441,7 @@ class GateOptions:
         return cast("Unanswered", self.unanswered)
 
     def answers(self) -> tuple[Accepted, ...]:
-        """Return the answers.
+        """Return the parsed answers.
 
         Raises
         ------
@@ -446,13 +450,13 @@ class GateOptions:
         return tuple(map(Accepted.read, self.accept or ()))
 
     def applied_to(self, policy: Policy) -> Policy:
-        """Return a policy that has the answers, too."""
+        """Add the answers to a policy."""
         return replace(policy, accepted=(*policy.accepted, *self.answers()))
 
 
 @dataclass(frozen=True)
 class LedgerOptions:
-    """The ledger that a release is recorded in."""
+    """The ledger for recording a release."""
 
     ledger: Annotated[
         Path | None,
@@ -468,7 +472,7 @@ class LedgerOptions:
     ] = False
 
     def check(self) -> None:
-        """Refuse a ledger without a recipient, and a recipient without a ledger; open the ledger."""
+        """Require ledger and recipient together, and a readable ledger."""
         about = self.ledger_keys or self.ledger_new_people
         if (self.ledger is None) != (self.recipient is None) or (about and self.ledger is None):
             raise ParameterError("give --ledger, where a release is recorded, and --recipient, who gets it")
@@ -476,18 +480,18 @@ class LedgerOptions:
             from incrowd.core.table.schema import require_different
             from incrowd.release.jobs.ledger import Ledger
 
-            if self.ledger_keys is not None and not listed(self.ledger_keys):
+            if self.ledger_keys is not None and not names_of(self.ledger_keys):
                 raise ParameterError("--ledger-keys names no column; name those that say whose row it is")
-            require_different(listed(self.ledger_keys))
+            require_different(names_of(self.ledger_keys))
             Ledger.open(self.ledger).read()
 
     def record(
         self, outputs: Outputs, release: Any, table: Any, epsilon: Any = None, /, **files: Any
     ) -> None:
-        """Let a release be recorded before its outputs get their names."""
+        """Schedule the ledger entry, written just before the outputs are published."""
         if self.ledger is not None:
             from incrowd.release.jobs.ledger import Ledger
 
-            settings = {"recipient": self.recipient, "keys": listed(self.ledger_keys), "epsilon": epsilon}
+            settings = {"recipient": self.recipient, "keys": names_of(self.ledger_keys), "epsilon": epsilon}
             add = partial(Ledger.open(self.ledger).add, new_people=self.ledger_new_people, **settings)
             outputs.through = partial(add, release, table, files=files)

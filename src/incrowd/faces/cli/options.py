@@ -1,4 +1,4 @@
-"""Options that several commands share, one by one; see `option_groups` for those that go together."""
+"""Single options that several commands share; `option_groups` has sets of options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from incrowd_verify.gate.kinds import ANSWERABLE, UNANSWERED
 
 
 def _setting(name: str, option: str | None = None, *, metavar: str | None = None) -> Any:
-    """Return the option of a setting of the policy, whose meaning and values stand with the setting."""
+    """Build the option of a policy setting from the setting's declaration."""
     field = SETTINGS[name]
     declared = field.metadata["parameter"]
     is_flag = declared.kind is bool
@@ -36,7 +36,7 @@ def _setting(name: str, option: str | None = None, *, metavar: str | None = None
     )
 
 
-# What a table's file may be.
+# File formats of a table, for help texts.
 KINDS = f"CSV (.csv, .csv.gz), .parquet, {suffixes()}"
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"The file of a table: {KINDS}.")]
 Written = Annotated[Path, typer.Option("-o", "--output", help=f"File to write: {KINDS}.")]

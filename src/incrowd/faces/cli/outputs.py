@@ -1,4 +1,4 @@
-"""The outputs of a command: noted, and refused where they must be, before the work starts."""
+"""Outputs of a command, registered and checked before the work starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def outputs_of(
     *inputs: object, policy: Path | None = None, recoding: Path | None = None, force: bool
 ) -> Outputs:
-    """Take note of all that a call reads, before the first of its outputs.
+    """Register all inputs of a call, so that no output replaces an input.
 
     Parameters
     ----------
@@ -34,24 +34,24 @@ def outputs_of(
     Raises
     ------
     TableError
-        When a file beside the table is not there: it would be read only later.
+        When a file beside the table does not exist.
     """
     from incrowd.core.io.targets import Outputs
     from incrowd.release.policy.policy import hierarchy_files
 
-    for each in inputs[1:]:
-        # The table itself is read at once, and says so in the words of its kind.
+    for path in inputs[1:]:
+        # The table itself is read at once, with an error of its own.
         try:
-            if isinstance(each, Path):
-                each.stat()
+            if isinstance(path, Path):
+                path.stat()
         except OSError as error:
-            raise TableError(f"{each}: cannot be read ({error.strerror})") from None
-    named = [] if policy is None else [policy, *hierarchy_files(policy)]
-    return Outputs(*inputs, named, recoding, force=force)
+            raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    files = [] if policy is None else [policy, *hierarchy_files(policy)]
+    return Outputs(*inputs, files, recoding, force=force)
 
 
-def released_file(outputs: Outputs, output: Path, data: Path | Address, *, stream: bool) -> Target:
-    """Take note of the released file, or folder where many files are read.
+def add_release(outputs: Outputs, output: Path, data: Path | Address, *, stream: bool) -> Target:
+    """Register the released file, or a folder if many files are read.
 
     Raises
     ------
@@ -68,10 +68,10 @@ def released_file(outputs: Outputs, output: Path, data: Path | Address, *, strea
     return target
 
 
-def added(
+def add_output(
     outputs: Outputs, path: Path | None, *, folder: bool = False, private: bool = False
 ) -> Target | None:
-    """Take note of an output that may be left out.
+    """Register an optional output.
 
     Raises
     ------
@@ -80,8 +80,8 @@ def added(
     return None if path is None else outputs.add(path, folder=folder, private=private, parents=private)
 
 
-def added_report(outputs: Outputs, report: Path | None) -> Target | None:
-    """Take note of a report, and refuse one that could not be made, before there is anything to report.
+def add_report(outputs: Outputs, report: Path | None) -> Target | None:
+    """Register a report; raise early if the format or a package is missing.
 
     Raises
     ------
@@ -94,9 +94,9 @@ def added_report(outputs: Outputs, report: Path | None) -> Target | None:
     suffix = report.suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
-    target = added(outputs, report)
-    wanted = {".html": ("vl_convert",), ".pdf": ("vl_convert", "typst")}.get(suffix, ())
-    require_extra(wanted, "report", f"a report as {suffix}")
+    target = add_output(outputs, report)
+    packages = {".html": ("vl_convert",), ".pdf": ("vl_convert", "typst")}.get(suffix, ())
+    require_extra(packages, "report", f"a report as {suffix}")
     return target
 
 

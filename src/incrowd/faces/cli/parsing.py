@@ -1,4 +1,4 @@
-"""Parsing of the texts of the command line."""
+"""Parsers for values of command line options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VARIABLE = "env:"
 
 
 def file_or_address(text: str) -> Path | Address:
-    """Tell the address of a database from the path of a file; ``env:NAME`` is an address in a variable.
+    """Parse a file path, a database address, or ``env:NAME`` for an address in a variable.
 
     Raises
     ------
@@ -28,32 +28,32 @@ def file_or_address(text: str) -> Path | Address:
     if not text.startswith(_VARIABLE):
         return Address(text) if is_address(text) else Path(text)
     name = text.removeprefix(_VARIABLE)
-    found = os.environ.get(name)
-    if found is None:
+    address = os.environ.get(name)
+    if address is None:
         raise ParameterError(
             f"{quoted(text)}: the environment variable {quoted(name)} is not set; for a file of this name "
             f"write ./{text}"
         )
-    if not is_address(found):
+    if not is_address(address):
         raise ParameterError(
             f"{quoted(text)}: the environment variable {quoted(name)} holds no address of a database; it "
             f"begins with {either(BEGINNINGS)}"
         )
-    return Address(found)
+    return Address(address)
 
 
-def named(data: Path | Address) -> str:
-    """Return the path or the address that a user named."""
+def data_name(data: Path | Address) -> str:
+    """Return a path or an address as text."""
     return str(data) if isinstance(data, Path) else data.url
 
 
-def listed(text: str | None) -> list[str]:
-    """Split a list of column names."""
+def names_of(text: str | None) -> list[str]:
+    """Split a comma-separated list of names."""
     return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def levels_of(text: str | None) -> dict[str, int]:
-    """Read ``a=2,b=0``.
+    """Parse levels by column, such as ``a=2,b=0``.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def levels_of(text: str | None) -> dict[str, int]:
         When a level is no whole number of at least 0.
     """
     levels: dict[str, int] = {}
-    for part in listed(text):
+    for part in names_of(text):
         name, equals, level = part.rpartition("=")
         if not equals or not re.fullmatch(r"\s*[0-9]{1,9}\s*", level):
             raise ParameterError(
@@ -72,7 +72,7 @@ def levels_of(text: str | None) -> dict[str, int]:
 
 
 def algorithms_of(text: str) -> list[Algorithm]:
-    """Read algorithms with their parameters, ``a,b:x=1,y=2,c``, or ``all`` that need no parameter.
+    """Parse algorithms such as ``a,b:x=1,y=2,c``; ``all`` means all without required parameters.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def algorithms_of(text: str) -> list[Algorithm]:
     if text.strip() == "all":
         return [entry() for entry in ALGORITHMS if not entry.needed()]
     parts: list[str] = []
-    for part in listed(text):
-        # What names no algorithm is one more parameter of the one before.
+    for part in names_of(text):
+        # A part that names no algorithm is a parameter of the algorithm before.
         if parts and "=" in part and part.partition(":")[0] not in ALGORITHMS:
             parts[-1] += "," + part
         else:
@@ -91,15 +91,15 @@ def algorithms_of(text: str) -> list[Algorithm]:
 
 
 def numbers_of(text: str | None, option: str, kind: type[int] | type[float] = int) -> list[Any]:
-    """Read ``4,8,16``.
+    """Parse numbers such as ``4,8,16``.
 
     Raises
     ------
     ParameterError
-        When one is no number.
+        When a part is no number.
     """
     try:
-        return [kind(part) for part in listed(text)]
+        return [kind(part) for part in names_of(text)]
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
         raise ParameterError(f"{option}: write {what} with commas between, not {quoted(text)}") from None

@@ -1,4 +1,4 @@
-"""Documents that are made from the code: pages, the schema of the policy file, and the public names."""
+"""Documents generated from the code: pages, the policy file's schema, the public names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ examples for each task. The page is made from the code by `make docs`, and a tes
 
 def markdown() -> str:
     """Return every registered entry with its parameters and its source, as Markdown."""
-    lines = ["# Models, algorithms, metrics and treatments", "", *_wrapped(_REFERENCE)]
+    lines = ["# Models, algorithms, metrics and treatments", "", *_wrap(_REFERENCE)]
     lists: tuple[tuple[str, Registry[Any]], ...] = (
         ("Privacy models", MODELS),
         ("Algorithms", ALGORITHMS),
@@ -42,16 +42,16 @@ def markdown() -> str:
     for title, registry in lists:
         lines += ["", f"## {title}"]
         for entry in registry:
-            lines += ["", f"### {entry.name}", "", *_wrapped(f"{_capital(entry.summary)}.")]
-            lines += ["", *_wrapped(f"Source: {entry.paper}.{_in_python(entry)}")]
+            lines += ["", f"### {entry.name}", "", *_wrap(f"{_capitalize(entry.summary)}.")]
+            lines += ["", *_wrap(f"Source: {entry.paper}.{_class_reference(entry)}")]
             if issubclass(entry, PrivacyModel):
                 generalization, suppression = entry.monotone_words()
                 lines += ["", f"- Monotone under generalization: {generalization}."]
                 lines += [f"- Monotone under suppression: {suppression}."]
             if issubclass(entry, Metric):
-                lines += ["", *_wrapped(f"Scale: {entry.scale}.")]
+                lines += ["", *_wrap(f"Scale: {entry.scale}.")]
             if issubclass(entry, Treatment) and entry.no_promise:
-                lines += ["", *_wrapped(entry.no_promise)]
+                lines += ["", *_wrap(entry.no_promise)]
             if entry.parameters():
                 lines += ["", "| parameter | meaning | allowed |", "| --- | --- | --- |"]
                 lines += [
@@ -61,26 +61,26 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _in_python(entry: type) -> str:
+def _class_reference(entry: type) -> str:
     import incrowd
 
     return f" In Python: `ic.{entry.__name__}`." if hasattr(incrowd, entry.__name__) else ""
 
 
-def _capital(sentence: str) -> str:
+def _capitalize(sentence: str) -> str:
     word = sentence.split(maxsplit=1)[0].rstrip(":,")
     # Names such as k-anonymity keep their small letter.
     return sentence[0].upper() + sentence[1:] if word.isalpha() else sentence
 
 
-def _wrapped(paragraph: str) -> list[str]:
+def _wrap(paragraph: str) -> list[str]:
     return textwrap.wrap(paragraph, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def counted(page: str) -> str:
-    """Return a page with the numbers of entries that it states, as in ``21 metrics``, as they are now."""
+    """Update the counts of entries in a page, such as ``21 metrics``."""
     numbers = {"relatives": len(MODELS) - 3, "treatments": len(TREATMENTS), "metrics": len(METRICS)}
-    return re.sub(rf"\d+ ({'|'.join(numbers)})\b", lambda found: f"{numbers[found[1]]} {found[1]}", page)
+    return re.sub(rf"\d+ ({'|'.join(numbers)})\b", lambda match: f"{numbers[match[1]]} {match[1]}", page)
 
 
 def command_line() -> str:
@@ -90,14 +90,14 @@ def command_line() -> str:
     from incrowd.faces.cli import app
     from incrowd.faces.cli.helping import with_all_options
 
-    lines = ["# Command line", "", *_wrapped(_COMMANDS)]
+    lines = ["# Command line", "", *_wrap(_COMMANDS)]
 
     def add(command: Any, name: str) -> None:
         context = command.context_class(command, info_name=name, terminal_width=88, max_content_width=88)
         with_all_options(context)
         lines.extend(["", f"## {name}", "", "```text", command.get_help(context), "```"])
-        for each in getattr(command, "commands", {}).values():
-            add(each, f"{name} {each.name}")
+        for subcommand in getattr(command, "commands", {}).values():
+            add(subcommand, f"{name} {subcommand.name}")
 
     add(typer.main.get_command(app), "incrowd")
     return "\n".join(lines) + "\n"
@@ -110,7 +110,7 @@ def public_names() -> str:
     text = Path(incrowd.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     lines = text.splitlines()
     imports = [line for line in lines if line.startswith("from ")]
-    made = {
+    entries = {
         f"from .{place} import {entry.__name__} as {entry.__name__}"
         for place, registry in (
             ("search", ALGORITHMS),
@@ -121,7 +121,7 @@ def public_names() -> str:
     }
     first = lines.index(imports[0])
     rest = lines[first + len(imports) :]
-    return "\n".join([*lines[:first], *sorted({*imports, *made}, key=_place), *rest]) + "\n"
+    return "\n".join([*lines[:first], *sorted({*imports, *entries}, key=_order), *rest]) + "\n"
 
 
 def policy_file_schema() -> str:
@@ -131,8 +131,8 @@ def policy_file_schema() -> str:
     return json.dumps(policy_schema(), indent=2) + "\n"
 
 
-def _place(line: str) -> tuple[str, int, str]:
-    """Return where an import stands: by module; constants, then classes, then functions."""
+def _order(line: str) -> tuple[str, int, str]:
+    """Sort key of an import: module, then constants, classes and functions."""
     _, module, _, name, *_ = line.split()
     kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
     return module, kind, name.lower()

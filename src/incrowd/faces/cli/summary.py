@@ -19,20 +19,18 @@ if TYPE_CHECKING:
     from incrowd_verify.gate.verdict import Verdict
 
 _CONDITIONS = 6
-"""Conditions that are told one by one."""
+"""Conditions printed one by one."""
 _COLUMNS = 8
-"""Columns of which a class's cells are told."""
+"""Most cells printed of a class."""
 
 
 def show_release_summary(out: Console, release: Release) -> None:
-    """Print the verdict on a release: the limits and the values reached, the success of attackers, the
-    losses.
-    """
+    """Print a release's verdict, limits with the values reached, attackers' success and loss."""
     before, after = release.before, release.privacy
-    asked = _asked(after.results.asked)
+    limits = _with_limit(after.results.asked)
     show_verdict(out, release.verdict)
-    _show(out, asked, release.sentences(conditions=False))
-    _show_weakest(out, asked)
+    _show(out, limits, release.sentences(conditions=False))
+    _show_weakest(out, limits)
     if before.people is None or after.people is None:
         smallest = (
             f"smallest {before.smallest:,} and {after.smallest:,}; unique {before.unique:,} and "
@@ -46,76 +44,78 @@ def show_release_summary(out: Console, release: Release) -> None:
     # One line of a terminal for most tables.
     out.print(f"Classes: {before.classes:,} before, {after.classes:,} after; {smallest}.")
     if release.lattice is not None:
-        # Rounds have levels of their own: those of the search are what the release would be without.
+        # Rounds choose levels per round; the lattice's levels are those without rounds.
         decided = release.recoding.decisions()
         rounds = f"{decided['rounds']:,} rounds of levels; without them " if "rounds" in decided else ""
         out.print(rounds + search_text(release.lattice))
 
 
 def last_line(verdict: Verdict, place: str, words: str) -> str:
-    """Return the last line of a command: the place of a release, and that points are open if some are.
+    """Return the last line of a command: the release's path, and whether points are open.
 
     Parameters
     ----------
     place
         The file, with its rows.
     words
-        What holds, where the verdict does.
+        The statement to print if the verdict holds.
     """
     return f"written: {place}, {words}" if verdict.holds else f"written although {verdict.brief}: {place}"
 
 
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:
-    """Print the verdict on a table as it stands, how easily people are found in it, and its weakest class."""
-    asked = _asked(assessment.results.asked)
+    """Print an assessment's verdict, risk sentences and weakest class."""
+    limits = _with_limit(assessment.results.asked)
     if assessment.verdict is None:
         out.print(Text(no_limit("table"), "bold"))
         for point in assessment.points:
             out.print(Text(f"  {point.sentence()}"))
     else:
         show_verdict(out, assessment.verdict)
-    _show(out, asked, assessment.sentences(conditions=False))
-    _show_weakest(out, asked or assessment.privacy)
+    _show(out, limits, assessment.sentences(conditions=False))
+    _show_weakest(out, limits or assessment.privacy)
 
 
-def _show(out: Console, asked: Sequence[ModelResult], sentences: Sequence[str]) -> None:
-    """Print the limits that are met in one sentence, since the verdict names the others; then sentences."""
-    if met := [each for each in asked if each.holds]:
+def _show(out: Console, limits: Sequence[ModelResult], sentences: Sequence[str]) -> None:
+    """Print the satisfied limits, which the verdict omits, and then `sentences`."""
+    if met := [each for each in limits if each.holds]:
         out.print(_conditions(met))
     for sentence in sentences:
         out.print(sentence)
 
 
-def _asked(measured: Iterable[ModelResult]) -> list[ModelResult]:
-    return [each for each in measured if each.limit is not None]
+def _with_limit(results: Iterable[ModelResult]) -> list[ModelResult]:
+    return [each for each in results if each.limit is not None]
 
 
-def _conditions(asked: Sequence[ModelResult]) -> str:
-    """Compare the limit and the value reached in one sentence."""
+def _conditions(results: Sequence[ModelResult]) -> str:
+    """Format values reached and limits as one sentence."""
     conditions = []
-    for each in asked[:_CONDITIONS]:
-        of = f" of {each.attribute}" if each.attribute else ""
-        of += f" against {each.attacker}" if each.attacker else ""
-        reached = number(each.value)
-        conditions.append(f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)})")
-    more = f" and {len(asked) - _CONDITIONS} more" if len(asked) > _CONDITIONS else ""
+    for result in results[:_CONDITIONS]:
+        of = f" of {result.attribute}" if result.attribute else ""
+        of += f" against {result.attacker}" if result.attacker else ""
+        reached = number(result.value)
+        conditions.append(
+            f"{result.model}{of} {result.quantity}={reached} ({result.sign} {number(result.limit)})"
+        )
+    more = f" and {len(results) - _CONDITIONS} more" if len(results) > _CONDITIONS else ""
     return "Reached: " + ", ".join(conditions) + more + "."
 
 
-def _show_weakest(out: Console, measured: Sequence[ModelResult]) -> None:
-    """Describe the class that decides the first condition."""
-    for each in measured:
-        if each.weakest is not None:
-            alike = f" ({each.ties - 1:,} more are as weak)" if each.ties > 1 else ""
-            out.print(f"The weakest class for {each.model}{alike}: {_in_words(each.weakest)}.")
+def _show_weakest(out: Console, results: Sequence[ModelResult]) -> None:
+    """Print the weakest class of the first result that has a weakest class."""
+    for result in results:
+        if result.weakest is not None:
+            alike = f" ({result.ties - 1:,} more are as weak)" if result.ties > 1 else ""
+            out.print(f"The weakest class for {result.model}{alike}: {_class_text(result.weakest)}.")
             return
 
 
-def _in_words(weakest: EquivalenceClass) -> str:
+def _class_text(weakest: EquivalenceClass) -> str:
     cells = list(weakest.cells.items())
-    described = ", ".join(f"{name} {'missing' if cell is None else cell}" for name, cell in cells[:_COLUMNS])
+    text = ", ".join(f"{name} {'missing' if cell is None else cell}" for name, cell in cells[:_COLUMNS])
     more = f" and {len(cells) - _COLUMNS} more" if len(cells) > _COLUMNS else ""
     records = f"{weakest.records:,} record{'' if weakest.records == 1 else 's'}"
     if weakest.people is not None:
         records += f" of {'1 person' if weakest.people == 1 else f'{weakest.people:,} people'}"
-    return f"{records} with {described}{more}"
+    return f"{records} with {text}{more}"

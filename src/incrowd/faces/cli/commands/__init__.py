@@ -1,4 +1,4 @@
-"""The commands: one a file, with its output."""
+"""The commands, one per file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PURPOSES = {
     "Choose": ("lattice", "compare", "suggest"),
     "Check": ("verify", "ledger"),
 }
-"""Every command by what it is for, in the order of ``--help``; each is a file of this folder."""
+"""Command names by purpose, in the order of ``--help``; each names a file of this folder."""
 
 _OWN = {name for names in PURPOSES.values() for name in names}
 _PLUGINS = {name: entry for name, entry in plugins("incrowd.commands").items() if name not in _OWN}
-"""The commands that other packages add; none replaces one of ours."""
+"""Commands from plugins; none replaces a built-in command."""
 if _PLUGINS:
     PURPOSES["More"] = tuple(_PLUGINS)
 
@@ -46,17 +46,17 @@ ELSEWHERE = {
     "help": "`incrowd --help` lists the commands, and `incrowd COMMAND --help` explains one",
     "version": "`incrowd --version` tells it",
 }
-"""Words that are no commands, and the way to do as they say; those of several also stand for one."""
+"""Hints for words that are no commands, with plurals standing for singulars too."""
 
 
 def commands(names: Iterable[str] = NAMES) -> Iterator[tuple[str, Any]]:
-    """Return commands by their names: the function that its file is named after, or a group of commands."""
+    """Yield name and function, or group of commands, of each requested command."""
     for name in names:
         if name in _PLUGINS:
             if (command := load(_PLUGINS[name])) is not None:
                 yield name, command
             continue
-        # Python's own words have a `_` at their end.
+        # A file named like a builtin or keyword ends in `_`.
         word = f"{name}_" if name in dir(builtins) or iskeyword(name) else name
         module = import_module(f"{__name__}.{word}")
         yield name, getattr(module, word)

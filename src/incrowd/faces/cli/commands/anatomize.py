@@ -1,4 +1,4 @@
-"""`incrowd anatomize`: two tables that part the sensitive attribute from the others."""
+"""`incrowd anatomize`: a table of quasi-identifiers and a table of sensitive values."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ def anatomize(
     from dataclasses import replace
 
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.anatomize import anatomize as parted
+    from incrowd.release.jobs.anatomize import anatomize as split_table
     from incrowd.release.jobs.anatomize import outputs_of
 
     models = limits.models()
-    written = outputs.outputs_of(data, policy=columns.policy, force=force)
-    targets = outputs_of(written, output, data)
-    with progress() as shown, written:
-        shown.stage("read")
+    files = outputs.outputs_of(data, policy=columns.policy, force=force)
+    targets = outputs_of(files, output, data)
+    with progress() as job, files:
+        job.stage("read")
         table, csv_format = source.read(data)
         policy = gate.applied_to(columns.policy_for(table.columns).with_models(models))
         if seed is not None:
             policy = replace(policy, seed=seed)
-        shown.stage("anatomize")
-        anatomy = parted(table, policy, csv_format=csv_format, unanswered=gate.choice)
-        shown.stage("write")
+        job.stage("anatomize")
+        anatomy = split_table(table, policy, csv_format=csv_format, unanswered=gate.choice)
+        job.stage("write")
         anatomy.write_to(targets, escape_formulas=escape_formulas)
     if json:
         outputs.print_json(anatomy.to_dict())
@@ -69,24 +69,24 @@ def anatomize(
 
 
 def show_anatomy(out: Console, anatomy: Anatomy) -> None:
-    """Print the contents of the two tables, and the protection that they give."""
+    """Print the contents and the privacy of the two tables."""
     from rich.text import Text
 
     from incrowd.faces.cli.tables import limit_text, number, quantity_text, verdict
     from incrowd.release.jobs.table_treatments import treatment_sentences
     from incrowd_verify.cli import show_verdict
 
-    found = anatomy.privacy
+    after = anatomy.privacy
     show_verdict(out, anatomy.verdict)
     out.print(
-        f"{found.records:,} records in {anatomy.groups:,} groups of {found.smallest:,} to {found.largest:,}, "
+        f"{after.records:,} records in {anatomy.groups:,} groups of {after.smallest:,} to {after.largest:,}, "
         f"each with {anatomy.l} different values or more"
     )
     out.print("the quasi-identifiers are released as they are; only sensitive values are hidden in groups")
     for sentence in treatment_sentences(anatomy.policy.schema):
         out.print(Text(sentence))
-    for measured in anatomy.privacy.privacy:
-        if measured.holds is not None:
-            reached = f"{measured.quantity} {number(measured.value)} {limit_text(measured)}"
-            out.print(f"  {quantity_text(measured)} {reached} ", end="")
-            out.print(verdict(measured.holds))
+    for result in anatomy.privacy.privacy:
+        if result.holds is not None:
+            reached = f"{result.quantity} {number(result.value)} {limit_text(result)}"
+            out.print(f"  {quantity_text(result)} {reached} ", end="")
+            out.print(verdict(result.holds))

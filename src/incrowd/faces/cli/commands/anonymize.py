@@ -1,4 +1,4 @@
-"""`incrowd anonymize`: a table that satisfies privacy models."""
+"""`incrowd anonymize`: release a table that satisfies privacy models."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from incrowd.release.policy.policy import Policy
 
 _QUICK = 0.5
-"""Seconds of a search below which others are tried at once, where a policy is infeasible."""
+"""Longest failed search, in seconds, after which changes of the policy are tried at once."""
 
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """The targets of a release."""
+    """Options for the outputs of a release."""
 
     output: Annotated[
         Path | None,
@@ -70,7 +70,7 @@ class OutputOptions:
     force: options.Force = False
 
     def require_place(self, data: Path | Address, *, dry_run: bool) -> None:
-        """Refuse a call that does not say where the release goes; a dry run may leave it open.
+        """Require exactly one place for the release, or at most one for a dry run.
 
         Raises
         ------
@@ -83,8 +83,8 @@ class OutputOptions:
         if self.into is not None and isinstance(data, Path):
             raise ParameterError("--into is for databases; name a file with -o")
 
-    def targets(self, written: Outputs, data: Path | Address, *, stream: bool) -> _Targets:
-        """Take note of every output before the work starts.
+    def targets(self, files: Outputs, data: Path | Address, *, stream: bool) -> _Targets:
+        """Register every output before the work starts.
 
         Raises
         ------
@@ -93,16 +93,16 @@ class OutputOptions:
         """
         output = self.output
         return _Targets(
-            None if output is None else outputs.released_file(written, output, data, stream=stream),
-            outputs.added_report(written, self.report),
-            outputs.added(written, self.save_policy),
-            outputs.added(written, self.recoding, folder=True, private=True),
-            outputs.added(written, self.row_map, private=True),
+            None if output is None else outputs.add_release(files, output, data, stream=stream),
+            outputs.add_report(files, self.report),
+            outputs.add_output(files, self.save_policy),
+            outputs.add_output(files, self.recoding, folder=True, private=True),
+            outputs.add_output(files, self.row_map, private=True),
         )
 
-    def write(self, release: Release, targets: _Targets, shown: Progress) -> None:
-        """Write the outputs of a call; those for the owner of the data alone come first."""
-        shown.stage("write")
+    def write(self, release: Release, targets: _Targets, job: Progress) -> None:
+        """Write all outputs, the confidential ones first."""
+        job.stage("write")
         if targets.policy is not None:
             release.policy.write(targets.policy)
         if targets.recoding is not None:
@@ -110,22 +110,22 @@ class OutputOptions:
         if targets.row_map is not None:
             release.write_row_map(targets.row_map)
         if targets.report is not None:
-            shown.stage("report")
+            job.stage("report")
             release.report(targets.report, internal=self.internal)
-            shown.stage("write")
+            job.stage("write")
         if targets.released is not None:
             release.write(targets.released, escape_formulas=self.escape_formulas)
         if self.into is not None:
             release.into(self.into, force=self.force)
 
-    def named(self) -> list[str]:
-        """Return all places that were named."""
+    def paths(self) -> list[str]:
+        """Return the paths and tables of all outputs."""
         places = (self.output, self.into, self.report, self.save_policy, self.recoding, self.row_map)
         return [str(place) for place in places if place is not None]
 
 
 class _Targets(NamedTuple):
-    """The outputs that were noted; None where one was not asked for."""
+    """The registered outputs; None for an output that is not requested."""
 
     released: Target | None
     report: Target | None
@@ -168,13 +168,13 @@ def anonymize(
     places.require_place(data, dry_run=dry_run)
     if book.ledger is not None and not isinstance(data, Path):
         raise ParameterError("--ledger: rows of a database are not in memory; fetch them into a file")
-    written = outputs.outputs_of(
+    files = outputs.outputs_of(
         data, population, columns.hierarchies, book.ledger, policy=columns.policy, force=places.force
     )
-    targets = places.targets(written, data, stream=source.stream)
-    with progress() as shown, written:
-        shown.stage("read")
-        rows, csv_format, names = source.open(data, shown)
+    targets = places.targets(files, data, stream=source.stream)
+    with progress() as job, files:
+        job.stage("read")
+        rows, csv_format, names = source.open(data, job)
         if places.into is not None:
             rows.place_for(places.into, force=places.force)
         policy = gate.applied_to(search.override(limits.applied_to(columns.policy_for(names))))
@@ -193,7 +193,7 @@ def anonymize(
             "levels": search.fixed_levels(),
             "population": population,
             "csv_format": csv_format,
-            "progress": shown,
+            "progress": job,
             "force": places.force,
         }
         if dry_run:
@@ -207,43 +207,43 @@ def anonymize(
         except InfeasibleError as error:
             quick = time.perf_counter() - searching < _QUICK
             raise InfeasibleError(f"{error}. {_hint(rows, policy, settings, quick=quick)}") from None
-        places.write(release, targets, shown)
-        book.record(written, release, rows, input=data, policy=columns.policy, release=targets.released)
+        places.write(release, targets, job)
+        book.record(files, release, rows, input=data, policy=columns.policy, release=targets.released)
     _show_release(release, places, began, full=full, json=json)
 
 
 def _hides_people(policy: Policy) -> bool:
-    """Say whether nobody can tell from the release whose row each is, though people are counted."""
+    """Whether people are counted but released rows cannot be matched to people."""
     names = policy.schema.person
-    kept = policy.keep_order or all(policy.schema[name].treatment is not None for name in names)
-    return bool(names) and not kept
+    has_keys = policy.keep_order or all(policy.schema[name].treatment is not None for name in names)
+    return bool(names) and not has_keys
 
 
 def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -> str:
-    """Return a sentence on a change that would help: one that was tried where a search is quick."""
+    """Suggest a change for an infeasible policy, tested if the search is quick."""
     from incrowd.release.jobs.suggest import suggest
 
     if quick:
-        named = {name: settings[name] for name in ("population", "csv_format", "progress")}
+        shared = {name: settings[name] for name in ("population", "csv_format", "progress")}
         levels = settings["levels"]
-        found = suggest(rows, policy.with_levels(levels) if levels else policy, most=1, **named)
-        if found.found:
-            return f"What would help: {found.found[0].text}; incrowd suggest tries more"
+        changes = suggest(rows, policy.with_levels(levels) if levels else policy, most=1, **shared)
+        if changes.found:
+            return f"What would help: {changes.found[0].text}; incrowd suggest tries more"
     return "incrowd suggest tries what would help"
 
 
-def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:
-    """Print the result of a dry run."""
+def _show_plan(plan: Plan, places: OutputOptions, *, json: bool) -> None:
+    """Print the plan of a dry run."""
     from incrowd.faces.cli.tables import console
 
     if json:
-        outputs.print_json(found.to_dict() | {"would_write": places.named()})
+        outputs.print_json(plan.to_dict() | {"would_write": places.paths()})
     else:
-        show_plan(console(), found, places.named())
+        show_plan(console(), plan, places.paths())
 
 
 def _show_release(release: Release, places: OutputOptions, began: float, *, full: bool, json: bool) -> None:
-    """Print a summary of the release, and where it is."""
+    """Print a summary of the release and the path."""
     from incrowd.faces.cli.summary import last_line, show_release_summary
     from incrowd.faces.cli.tables import console, show_release
     from incrowd.release.jobs.released_rows import model_verdict
@@ -266,36 +266,37 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
         out.print()
     seconds = time.perf_counter() - began
     place = f"{places.output or places.into} ({release.privacy.records:,} rows)"
-    said = last_line(release.verdict, place, model_verdict(release.values))
+    sentence = last_line(release.verdict, place, model_verdict(release.values))
     out.print(
-        f"{said}; {seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
+        f"{sentence}; {seconds:.2f} s with reading and writing"
+        + ("" if full else "; --full shows every figure"),
     )
 
 
-def show_plan(out: Console, found: Plan, places: Iterable[str]) -> None:
+def show_plan(out: Console, plan: Plan, places: Iterable[str]) -> None:
     """Print a plan.
 
     Parameters
     ----------
     places
-        What would be written.
+        Outputs that a run would write.
     """
-    policy = found.policy
+    policy = plan.policy
     out.print("Dry run: nothing is written.")
-    whose = "" if found.people is None else f" of {found.people:,} people"
-    suppressed = f", {found.suppressed:,} of them suppressed already" if found.suppressed else ""
-    out.print(f"Records: {found.records:,}{whose}{suppressed}.")
-    out.print(f"Keys: {found.keys:,} combinations of values of the quasi-identifiers.")
-    out.print(_columns(found.columns))
+    whose = "" if plan.people is None else f" of {plan.people:,} people"
+    suppressed = f", {plan.suppressed:,} of them suppressed already" if plan.suppressed else ""
+    out.print(f"Records: {plan.records:,}{whose}{suppressed}.")
+    out.print(f"Keys: {plan.keys:,} combinations of values of the quasi-identifiers.")
+    out.print(_columns(plan.columns))
     out.print(f"Models: {', '.join(map(str, policy.models))}.")
-    lattice = "" if found.nodes is None else f" in a lattice of {found.nodes:,} nodes"
+    lattice = "" if plan.nodes is None else f" in a lattice of {plan.nodes:,} nodes"
     out.print(f"Search: {policy.algorithm}{lattice}; at most {percent(policy.max_suppression)} suppressed.")
     out.print(f"Rows: {'in the order they have' if policy.keep_order else 'in a random order'}.")
-    for note in found.notes:
+    for note in plan.notes:
         out.print(f"note: {note}")
-    named = list(places)
+    paths = list(places)
     out.print(
-        f"Would be written: {', '.join(named)}." if named else "No output is named yet: say -o or --into."
+        f"Would be written: {', '.join(paths)}." if paths else "No output is named yet: say -o or --into."
     )
 
 
@@ -303,14 +304,14 @@ def _columns(columns: Iterable[PlannedColumn]) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("column", "role", "becomes", "read as", "values", "levels above", "treatment"):
         table.add_column(name, justify="right" if name in ("values", "levels above") else "left")
-    for each in columns:
+    for column in columns:
         table.add_row(
-            each.name,
-            each.role,
-            each.becomes,
-            each.kind or "",
-            "" if each.values is None else f"{each.values:,}",
-            "" if each.height is None else str(each.height),
-            "" if each.treatment is None else ", ".join(f"{k} = {v}" for k, v in each.treatment.items()),
+            column.name,
+            column.role,
+            column.becomes,
+            column.kind or "",
+            "" if column.values is None else f"{column.values:,}",
+            "" if column.height is None else str(column.height),
+            "" if column.treatment is None else ", ".join(f"{k} = {v}" for k, v in column.treatment.items()),
         )
     return table

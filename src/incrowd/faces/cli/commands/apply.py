@@ -1,4 +1,4 @@
-"""`incrowd apply`: the next batch of rows by an earlier recoding."""
+"""`incrowd apply`: a new batch of rows, recoded by an earlier recoding."""
 
 from __future__ import annotations
 
@@ -87,30 +87,30 @@ def apply(
     Exit status 1: nothing is released. If every row waits, the file of waiting rows is written all the same.
     """
     from incrowd.core.io.files import CsvFormat, escaping, write_file
-    from incrowd.engines import loaded as loaded_table
+    from incrowd.engines import loaded as load_table
     from incrowd.faces.cli.tables import progress
     from incrowd.release.jobs.apply import apply_recoding, waiting_file
     from incrowd.release.policy.policy import Policy
 
     earlier_files = (held, previous_release, previous_table, previous_row_map)
-    written = outputs.outputs_of(
+    files = outputs.outputs_of(
         data, *earlier_files, book.ledger, policy=policy, recoding=recoding, force=force
     )
-    released = outputs.released_file(written, output, data, stream=source.stream)
-    numbers = None if rows is None else outputs.released_file(written, rows, data, stream=False)
-    waiting = None if hold is None else waiting_file(written, hold)
-    loaded = gate.applied_to(Policy.read(policy))
-    with progress() as shown, written:
-        shown.stage("read")
-        table, csv_format, _ = source.open(data, shown)
-        # It was written as this one will be.
-        as_written = escaping(None, escape_formulas)
-        earlier = None if previous_release is None else loaded_table(previous_release, as_written)
-        shown.stage("apply")
-        applied = apply_recoding(
+    release_target = outputs.add_release(files, output, data, stream=source.stream)
+    rows_target = None if rows is None else outputs.add_release(files, rows, data, stream=False)
+    hold_target = None if hold is None else waiting_file(files, hold)
+    rules = gate.applied_to(Policy.read(policy))
+    with progress() as job, files:
+        job.stage("read")
+        table, csv_format, _ = source.open(data, job)
+        # The earlier release was written with the same options.
+        csv_options = escaping(None, escape_formulas)
+        earlier = None if previous_release is None else load_table(previous_release, csv_options)
+        job.stage("apply")
+        batch = apply_recoding(
             recoding,
             table,
-            loaded,
+            rules,
             previous_release=earlier,
             previous_table=previous_table,
             previous_row_map=previous_row_map,
@@ -122,36 +122,36 @@ def apply(
             force=force,
             unanswered=gate.choice,
         )
-        shown.stage("write")
-        if numbers is not None:
-            write_file(applied.rows(), numbers, CsvFormat())
-        applied.write(released, hold=waiting, escape_formulas=escape_formulas)
-        if applied.table is not None:
-            book.record(written, applied, table, input=data, policy=policy, release=released)
+        job.stage("write")
+        if rows_target is not None:
+            write_file(batch.rows(), rows_target, CsvFormat())
+        batch.write(release_target, hold=hold_target, escape_formulas=escape_formulas)
+        if batch.table is not None:
+            book.record(files, batch, table, input=data, policy=policy, release=release_target)
     if json:
-        outputs.print_json(applied.to_dict())
+        outputs.print_json(batch.to_dict())
     else:
-        _show(applied, hold)
-        if applied.table is not None:
-            LOG.say(f"written: {output}, {applied.holding}")
-    applied.refuse_nothing()
+        _show(batch, hold)
+        if batch.table is not None:
+            LOG.say(f"written: {output}, {batch.holding}")
+    batch.refuse_nothing()
 
 
-def _show(applied: AppliedBatch, hold: Path | None) -> None:
+def _show(batch: AppliedBatch, hold: Path | None) -> None:
     from incrowd.faces.cli.tables import console
     from incrowd.release.jobs.batch import unknown_values
     from incrowd_verify.cli import show_verdict
 
-    if applied.table is not None:
-        show_verdict(console(), applied.verdict)
-    before = f" ({applied.held_before:,} of them held before)" if applied.held_before else ""
+    if batch.table is not None:
+        show_verdict(console(), batch.verdict)
+    before = f" ({batch.held_before:,} of them held before)" if batch.held_before else ""
     LOG.say(
-        f"{applied.records:,} rows{before}: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
-        f"classes that fail, {applied.suppressed:,} suppressed in all"
+        f"{batch.records:,} rows{before}: {batch.outside:,} covered by no cell, {batch.too_small:,} in "
+        f"classes that fail, {batch.suppressed:,} suppressed in all"
     )
-    if applied.unknown:
-        LOG.say(unknown_values(applied.unknown))
+    if batch.unknown:
+        LOG.say(unknown_values(batch.unknown))
     if hold is not None:
-        LOG.say(f"{applied.held:,} rows wait in {hold}; keep it private")
-    for sentence in applied.sentences():
+        LOG.say(f"{batch.held:,} rows wait in {hold}; keep it private")
+    for sentence in batch.sentences():
         LOG.say(sentence)

@@ -1,4 +1,4 @@
-"""`incrowd assess`: how private a table is as it stands."""
+"""`incrowd assess`: measure the privacy of a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from incrowd.release.accounts.class_figures import ClassFigures
 
 _CLASSES = 100
-"""Classes that a table on the screen has."""
+"""Most classes printed on the screen."""
 
 
 def assess(
@@ -44,25 +44,25 @@ def assess(
     from incrowd.faces.cli.tables import console, progress, show_assessment
     from incrowd.release.jobs.assess import assess as measure
 
-    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
-    page = outputs.added_report(written, report)
-    with progress() as shown, written:
-        shown.stage("read")
-        rows, _, names = source.open(data, shown)
+    files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    page = outputs.add_report(files, report)
+    with progress() as job, files:
+        job.stage("read")
+        rows, _, names = source.open(data, job)
         policy = limits.applied_to(columns.policy_for(names, lenient=True))
-        shown.stage("assess")
+        job.stage("assess")
         assessment = measure(
             rows,
             policy.written,
             policy.models,
             population=population,
-            progress=shown,
+            progress=job,
             wildcards=policy.wildcards,
             accepted=policy.accepted,
             suppressed_as=suppressed_as or (),
         )
         if page is not None:
-            shown.stage("report")
+            job.stage("report")
             assessment.report(page, policy.schema)
     if json:
         document = envelope("assessment") | {"file": str(data), **assessment.to_dict()}
@@ -81,31 +81,31 @@ def assess(
 
 
 def show_classes(out: Console, figures: ClassFigures) -> None:
-    """Print the classes with their cells, sizes and distances, the first of many."""
+    """Print cells, sizes and distances of the first classes."""
     from rich.table import Table
     from rich.text import Text
 
     from incrowd.faces.cli.tables import number
 
     many = len(figures)
-    named = {
+    measures = {
         f"v{place}": (measure, values)
         for place, (measure, values) in enumerate(zip(figures.measures, figures.values, strict=True), 1)
     }
     legend = Table("value", "is", title="Classes", title_justify="left", box=None, pad_edge=False)
-    for short, (measure, _) in named.items():
+    for short, (measure, _) in measures.items():
         legend.add_row(short, Text(str(measure)))
     table = Table(box=None, pad_edge=False)
     for name in figures.cells:
         table.add_column(Text(name), overflow="fold")
-    for name in ("records", *named):
+    for name in ("records", *measures):
         table.add_column(name, justify="right")
     for row in range(min(many, _CLASSES)):
         cells = (column[row] for column in figures.cells.values())
         table.add_row(
             *(Text("(missing)" if cell is None else cell) for cell in cells),
             f"{figures.records[row]:,}",
-            *(number(values[row].item()) for _, values in named.values()),
+            *(number(values[row].item()) for _, values in measures.values()),
         )
     out.print()
     out.print(legend)

@@ -1,4 +1,4 @@
-"""`incrowd attack`: attacks on a release, tried and counted."""
+"""`incrowd attack`: run attacks on a release and count successes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from incrowd.core.errors import ParameterError
 from incrowd.core.presentation.documents import envelope
 from incrowd.faces.cli import option_groups, options, outputs
-from incrowd.faces.cli.parsing import listed
+from incrowd.faces.cli.parsing import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,29 +65,29 @@ def attack(
     told what several releases give away together; --kinds minimality, with --policy, tells what the algorithm
     gives away. By default all that the files allow is tried, but minimality.
     """
-    from incrowd.attacks import attack as attacked
+    from incrowd.attacks import attack as attack_release
     from incrowd.faces.cli.tables import console, progress
 
     if (release is None) == (ledger is None):
         raise ParameterError("name DATA and RELEASE, or --ledger alone")
-    with progress() as shown:
+    with progress() as job:
         if ledger is not None:
             from incrowd.attacks.ledger import composition_of_ledger
             from incrowd.release.jobs.ledger import Ledger
 
-            found = [composition_of_ledger(Ledger.open(ledger))]
+            results = [composition_of_ledger(Ledger.open(ledger))]
         elif raw is not None and release is not None:
-            shown.stage("read")
+            job.stage("read")
             before, csv_format = source.read(raw)
             after = source.read_beside(release, csv_format)
             others = None if control is None else source.read_beside(control, csv_format)
             policy = roles.policy_for(before.columns, lenient=True)
-            found = attacked(
+            results = attack_release(
                 before,
                 after,
                 policy if policy.models else policy.schema,
                 also=[source.read_beside(path, csv_format) for path in also or ()],
-                kinds=listed(kinds) or None,
+                kinds=names_of(kinds) or None,
                 control=others,
                 secret=secret,
                 attacks=attacks,
@@ -97,14 +97,14 @@ def attack(
                 row_map=row_map,
                 suppressed_as=suppressed_as or (),
                 by=by,
-                known=listed(known) or None,
+                known=names_of(known) or None,
                 seed=seed or 0,
-                progress=shown,
+                progress=job,
             )
     if json:
-        outputs.print_json(envelope("attack") | {"attacks": [entry.to_dict() for entry in found]})
+        outputs.print_json(envelope("attack") | {"attacks": [entry.to_dict() for entry in results]})
     else:
-        show_attacks(console(), found)
+        show_attacks(console(), results)
 
 
 def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:

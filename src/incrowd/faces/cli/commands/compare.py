@@ -1,4 +1,4 @@
-"""`incrowd compare`: algorithms over lists of limits."""
+"""`incrowd compare`: run algorithms over lists of limits."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from incrowd.search import Algorithm
 
 _USUAL = "mondrian,optimal:budget=30s,datafly,random"
-"""The algorithms by default: one of each family that is quick on any table, and a baseline."""
+"""Default algorithms: a quick one of each family, and a baseline."""
 _PAGE_NAMES = 12
 _PAGE_K = (4, 8, 16, 32, 64, 128, 256)
 _PAGE_L = (1, 2, 3, 4, 5, 6, 7, 8)
-"""What --one-page varies unless it is told."""
+"""Default values of k and l for --one-page."""
 
 
 @dataclass(frozen=True)
 class VariedOptions:
-    """The limits and seeds that are tried."""
+    """Lists of limits and seeds."""
 
     k: Annotated[str | None, typer.Option("-k", metavar="K,...", help="Limits of k-anonymity.")] = None
     l: Annotated[  # noqa: E741
@@ -47,7 +47,7 @@ class VariedOptions:
     ] = 16
 
     def values(self) -> dict[str, list[Any]]:
-        """Return the meanings of the limits and of the seed.
+        """Parse the limits and seeds.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class VariedOptions:
 
 @dataclass(frozen=True)
 class PrintedForm:
-    """The form in which the result is printed; a table by default."""
+    """The output format; a table by default."""
 
     json: options.Json = False
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False
@@ -74,17 +74,17 @@ class PrintedForm:
     ] = False
 
     def name(self) -> str | None:
-        """Return the name of the form that was asked for, None for the table.
+        """Return the name of the output format, None for the table.
 
         Raises
         ------
         ParameterError
-            When there are several.
+            For more than one format.
         """
-        chosen = [name for name, asked in vars(self).items() if asked]
-        if len(chosen) > 1:
-            raise ParameterError(f"{' and '.join(f'--{name}' for name in chosen)}: give only one of them")
-        return chosen[0] if chosen else None
+        names = [name for name, is_set in vars(self).items() if is_set]
+        if len(names) > 1:
+            raise ParameterError(f"{' and '.join(f'--{name}' for name in names)}: give only one of them")
+        return names[0] if names else None
 
 
 def compare(
@@ -143,38 +143,40 @@ def compare(
         "population": population,
         "shuffle": shuffle or one_page is not None,
     }
-    chosen = algorithms_of(algorithms)
-    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
-    sheet = outputs.added(written, one_page)
+    candidates = algorithms_of(algorithms)
+    files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    sheet = outputs.add_output(files, one_page)
     if one_page is not None:
         from incrowd.core.report.one_page import check_one_page
 
-        check_one_page(one_page, list(dict.fromkeys(map(str, chosen))))
-    page = outputs.added_report(written, report)
-    with progress() as shown, written:
-        shown.stage("read")
+        check_one_page(one_page, list(dict.fromkeys(map(str, candidates))))
+    page = outputs.add_report(files, report)
+    with progress() as job, files:
+        job.stage("read")
         table, settings["csv_format"] = source.read(data)
         policy = columns.policy_for(table.columns, lenient=True)
-        settings["progress"] = shown
-        grid = _Grid(table, policy, chosen, settings)
+        settings["progress"] = job
+        grid = _Grid(table, policy, candidates, settings)
         if sheet is None:
-            found = [grid.run(**values)]
+            comparisons = [grid.run(**values)]
         else:
-            found = grid.sides_of_page(values, varied.at_k)
-            shown.stage("page")
+            comparisons = grid.sides_of_page(values, varied.at_k)
+            job.stage("page")
             about = f"{data.name}; {_quasi_identifiers(policy)}"
-            found[0].one_page(sheet, against_l=found[1] if found[1:] else None, at_k=varied.at_k, about=about)
+            comparisons[0].one_page(
+                sheet, against_l=comparisons[1] if comparisons[1:] else None, at_k=varied.at_k, about=about
+            )
         if page is not None:
-            found[0].report(page)
-    _show(found, form)
+            comparisons[0].report(page)
+    _show(comparisons, form)
     if one_page is not None:
         LOG.say(f"written: {one_page}", err=form is not None)
-    if not all(comparison.complete for comparison in found):
+    if not all(comparison.complete for comparison in comparisons):
         raise typer.Exit(1)
 
 
 class _Grid(NamedTuple):
-    """The common settings of every run of a call."""
+    """The settings shared by all runs of a call."""
 
     table: pl.DataFrame
     policy: Policy
@@ -182,15 +184,15 @@ class _Grid(NamedTuple):
     settings: dict[str, Any]
 
     def run(self, algorithms: list[Algorithm] | None = None, **values: Any) -> Comparison:
-        """Run algorithms, all by default, over the values."""
-        from incrowd.release.jobs.compare import compare as crossed
+        """Run algorithms, all by default, over combinations of the values."""
+        from incrowd.release.jobs.compare import compare as run_grid
 
-        return crossed(self.table, self.policy, algorithms or self.algorithms, **self.settings, **values)
+        return run_grid(self.table, self.policy, algorithms or self.algorithms, **self.settings, **values)
 
     def sides_of_page(self, values: dict[str, list[Any]], at_k: int) -> list[Comparison]:
-        """Run all against k, and where there are sensitive values full-domain algorithms against l.
+        """Compare against k and, with sensitive attributes, against l.
 
-        Where no algorithm is full-domain, all run against l.
+        All algorithms run against k; the full-domain ones, or all without any, against l.
         """
         from incrowd.search import FullDomainAlgorithm
 
@@ -206,26 +208,26 @@ class _Grid(NamedTuple):
         return [against_k, against_l]
 
     def _most_l(self) -> int:
-        """Return the largest l that every sensitive attribute has values for; 0 where there is none."""
+        """Return the largest l possible for every sensitive attribute; 0 without any."""
         names = [attribute.name for attribute in self.policy.schema.sensitive]
         return min((self.table[name].n_unique() for name in names), default=0)
 
 
-def _show(found: list[Comparison], form: str | None) -> None:
-    """Print a comparison, and the one against l where there is one."""
+def _show(comparisons: list[Comparison], form: str | None) -> None:
+    """Print a comparison against k and, if present, against l."""
     from incrowd.faces.cli.tables import console
 
-    first, *against_l = found
+    first, *against_l = comparisons
     if form == "json":
         more = {"against_l": against_l[0].to_dict()} if against_l else {}
         outputs.print_json(first.to_dict() | more)
     elif form == "csv":
         typer.echo(first.to_csv(), nl=False)
     elif form is not None:
-        texts = (each.to_markdown() if form == "markdown" else each.to_latex() for each in found)
+        texts = (each.to_markdown() if form == "markdown" else each.to_latex() for each in comparisons)
         typer.echo("\n".join(texts), nl=False)
     else:
-        for comparison in found:
+        for comparison in comparisons:
             show_comparison(console(), comparison)
 
 
@@ -236,7 +238,7 @@ def _quasi_identifiers(policy: Policy) -> str:
 
 
 def show_comparison(out: Console, comparison: Comparison) -> None:
-    """Print a line per algorithm and setting; seeds are averaged."""
+    """Print a line per algorithm and setting, averaged over seeds."""
     from rich.table import Table
     from rich.text import Text
 
@@ -255,6 +257,6 @@ def show_comparison(out: Console, comparison: Comparison) -> None:
     if problems:
         out.print("nothing was released by:")
     for run in problems:
-        given = {"k": run.k, "l": run.l, "t": run.t, "seed": run.seed}
-        named = " ".join(f"{name}={value:g}" for name, value in given.items() if value is not None)
-        out.print(f"  {run.algorithm} {named}: {run.problem}")
+        settings = {"k": run.k, "l": run.l, "t": run.t, "seed": run.seed}
+        text = " ".join(f"{name}={value:g}" for name, value in settings.items() if value is not None)
+        out.print(f"  {run.algorithm} {text}: {run.problem}")

@@ -1,4 +1,4 @@
-"""`incrowd completion`."""
+"""`incrowd completion`: print a shell's completion script."""
 
 from __future__ import annotations
 

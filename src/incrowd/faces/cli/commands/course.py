@@ -1,4 +1,4 @@
-"""`incrowd course`: the lessons of the course, and copies of them."""
+"""`incrowd course`: list or copy the lessons of the course."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incrowd.faces.cli import options
 from incrowd.faces.cli.logs import LOG
 
 
-def _begin_with(incomplete: str) -> list[str]:
+def _complete_lesson(incomplete: str) -> list[str]:
     from incrowd.faces.cli.completing import names
     from incrowd.works.course.lessons import lessons
 
@@ -25,7 +25,7 @@ def course(
         typer.Argument(
             metavar="LESSON|all",
             help="The lesson to copy, by its name or number. Without it, the lessons are listed.",
-            autocompletion=_begin_with,
+            autocompletion=_complete_lesson,
             show_default=False,
         ),
     ] = None,
@@ -49,10 +49,10 @@ def course(
         lines = [f"{each.number}  {each.name:11}{each.minutes} min  {each.title}" for each in lessons()]
         LOG.say("\n".join([*lines, "", "incrowd course LESSON copies one, incrowd course all copies all."]))
         return
-    chosen = lessons() if name == "all" else (lesson(name),)
+    copies = lessons() if name == "all" else (lesson(name),)
     with Outputs(force=force) as outputs:
-        for target, each in [(outputs.add(output / each.file, parents=True), each) for each in chosen]:
+        for target, each in [(outputs.add(output / each.file, parents=True), each) for each in copies]:
             with writing(target) as path:
                 path.write_text(each.written(answers=not no_answers), encoding="utf-8", newline="\n")
-    LOG.say("\n".join(f"written: {output / each.file}" for each in chosen))
+    LOG.say("\n".join(f"written: {output / each.file}" for each in copies))
     LOG.say(f"To open them: {INSTALL.format(extra='course')}, then jupyter lab")

@@ -1,4 +1,4 @@
-"""The main job on a made-up table."""
+"""`incrowd demo`: anonymize and verify a generated table."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NEXT = (
     "anonymize people.csv --policy policy.toml -o ../mine.csv",
     "verify ../mine.csv --policy policy.toml",
 )
-"""What to try next, in the folder."""
+"""Example commands, to be run in the output folder."""
 _WHY = "The patients are made up, so nobody can be found."
-"""Why the policy accepts the points of a small table, in which few rows are alike."""
+"""Reason for accepting the open points of the generated table."""
 
 
 def demo(
@@ -50,22 +50,22 @@ def demo(
 
     outputs = Outputs(force=force)
     target = outputs.add(output, folder=True, parents=True)
-    with progress() as shown, outputs, writing(target) as folder:
-        shown.stage("generate")
+    with progress() as job, outputs, writing(target) as folder:
+        job.stage("generate")
         table, policy = hospital(rows, seed), hospital_policy()
         raw = folder / "people.csv"
         write_table(table, raw, raw, CsvFormat())
-        release = anonymize(raw, policy, unanswered="write", progress=shown)
+        release = anonymize(raw, policy, unanswered="write", progress=job)
         answers = tuple(
             Accepted(point.name, next(iter(point.columns), None), _WHY) for point in release.verdict.open
         )
         release = release.accepting(answers)
         replace(policy, accepted=answers).write(folder / "policy.toml")
-        shown.stage("write")
+        job.stage("write")
         release.save(folder / "release")
-        shown.stage("report")
-        _report(release, folder / "release")
-        shown.stage("verify")
+        job.stage("report")
+        _write_report(release, folder / "release")
+        job.stage("verify")
         verification = verify(folder / "release" / "release.csv", folder / "release" / "policy.toml")
     out = console()
     show_release_summary(out, release)
@@ -74,17 +74,17 @@ def demo(
         show_release(out, release)
     agrees = "agrees" if verification.ok else "DISAGREES"
     out.print(f"A second implementation (SQL) {agrees}. Written to {output}; go on there:")
-    called = program(output)
+    command = program(output)
     for number, line in enumerate(_NEXT):
-        # As printed they can be pasted into a shell, which a line break would spoil.
+        # A line break would spoil pasting the command into a shell.
         there = "" if number else f"cd {shlex.quote(str(output))} && "
-        out.print(f"  {there}{called} {line}", soft_wrap=True)
+        out.print(f"  {there}{command} {line}", soft_wrap=True)
     if not verification.ok:
         raise typer.Exit(1)
 
 
-def _report(release: Release, folder: Path) -> None:
-    """Write the report as a page, or as JSON where charts cannot be drawn."""
+def _write_report(release: Release, folder: Path) -> None:
+    """Write the report as HTML, or as JSON without the extra for charts."""
     from incrowd.core.errors import MissingExtraError
 
     try:

@@ -83,8 +83,8 @@ def convert(
     from incrowd.core.io.targets import Outputs
 
     outputs = Outputs(file, force=force)
-    made = outputs.add(target)
+    path = outputs.add(target)
     tree = Hierarchy.read(file)
     with outputs:
-        tree.write(made)
+        tree.write(path)
     LOG.say(f"written: {target}, {tree.n_leaves} leaves")

@@ -1,4 +1,4 @@
-"""`incrowd import`: a project, script or metadata of another tool as a policy."""
+"""`incrowd import`: convert a project, script or metadata of another tool to a policy."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def import_(
 
     outputs = Outputs(source, force=force)
     target = outputs.add(output, folder=True, private=True, parents=True)
-    found = read_foreign(source)
+    project = read_foreign(source)
     with outputs, writing(target) as folder:
-        found.write(folder)
-    columns = len(found.policy.schema.attributes) + len(found.questions)
+        project.write(folder)
+    columns = len(project.policy.schema.attributes) + len(project.questions)
     LOG.say(f"written: {output}/policy.toml, {columns} columns")
-    for each in found.unread:
+    for each in project.unread:
         LOG.write("warning", "unread", f"not read: {each}")
-    if found.questions:
-        names = named([name for name, _ in found.questions])
+    if project.questions:
+        names = named([name for name, _ in project.questions])
         LOG.say(f"next: give {names} a role in {output}/policy.toml")
-    data = quote(f"{output}/data.csv") if found.data is not None else "DATA"
+    data = quote(f"{output}/data.csv") if project.data is not None else "DATA"
     policy = quote(f"{output}/policy.toml")
     LOG.say(f"next: {program()} anonymize {data} --policy {policy} -o release.csv")

@@ -1,4 +1,4 @@
-"""`incrowd lattice`: the full-domain recodings of a table."""
+"""`incrowd lattice`: search the full-domain recodings of a table."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def lattice(
     from incrowd.release.jobs.anonymize import explore
     from incrowd.search.lattice.space import check_suffix
 
-    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
-    target = outputs.added(written, output)
+    files = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    target = outputs.add_output(files, output)
     if output is not None:
         check_suffix(output)
-    with progress() as shown:
-        shown.stage("read")
-        rows, csv_format, names = source.open(data, shown)
+    with progress() as job:
+        job.stage("read")
+        rows, csv_format, names = source.open(data, job)
         policy = search.override(columns.policy_for(names, lenient=True).with_models(limits.models()))
         policy = policy.with_levels(search.fixed_levels())
-        space = explore(rows, policy, population=population, csv_format=csv_format, progress=shown)
+        space = explore(rows, policy, population=population, csv_format=csv_format, progress=job)
     if target is not None:
-        with written:
+        with files:
             space.save(target)
     if json:
         outputs.print_json(space.to_dict())
@@ -64,7 +64,7 @@ def lattice(
 
 
 def show_lattice(out: Console, space: SolutionSpace) -> None:
-    """Print how much of the lattice was looked at, the chosen node, and the other nodes to choose from."""
+    """Print the number of visited nodes, the best node and alternatives on the Pareto front."""
     from incrowd.faces.cli.tables import number, titled
 
     anonymous = sum(node.anonymous for node in space.nodes)
@@ -78,9 +78,9 @@ def show_lattice(out: Console, space: SolutionSpace) -> None:
     table.columns[0].no_wrap = True
     best = [] if space.best is None else [space.best]
     for node in best + [node for node in space.front() if node not in best]:
-        kept = max(space.records - node.suppressed, 1)
+        records = max(space.records - node.suppressed, 1)
         figures = (node.score, node.suppressed, node.classes, node.smallest)
-        risks = (1 / max(node.smallest, 1), node.classes / kept)
+        risks = (1 / max(node.smallest, 1), node.classes / records)
         levels = " ".join(map(str, node.levels))
         table.add_row(levels, *map(number, figures), *map(number, risks))
     out.print(table)

@@ -34,18 +34,18 @@ def show(folder: Folder, json: Json = False) -> None:
     from incrowd.faces.cli.tables import console, titled
     from incrowd.release.jobs.ledger import Ledger
 
-    found = Ledger.open(folder).read()
+    content = Ledger.open(folder).read()
     if json:
-        print_json(envelope("ledger") | {"digest": found.digest, "entries": found.records})
+        print_json(envelope("ledger") | {"digest": content.digest, "entries": content.records})
         return
     table = titled("Releases", ("no.", "date", "command", "recipient"), ("records", "people", "epsilon"))
-    for entry in found.records:
+    for entry in content.records:
         people, epsilon = entry["people"], entry["epsilon"]
         figures = ("" if people is None else f"{people:,}", f"{epsilon:g}" if epsilon else "")
         whom = (str(entry["number"]), entry["date"][:10], entry["command"], Text(entry["recipient"]))
         table.add_row(*whom, f"{entry['records']:,}", *figures)
     console().print(table)
-    LOG.say(f"last line: {found.digest}")
+    LOG.say(f"last line: {content.digest}")
 
 
 @ledger.command()
@@ -53,9 +53,11 @@ def verify(folder: Folder) -> None:
     """Find changed and lost lines (exit status 1)."""
     from incrowd.release.jobs.ledger import Ledger
 
-    found = Ledger.open(folder)
-    if problem := found.verify():
+    book = Ledger.open(folder)
+    if problem := book.verify():
         LOG.write("error", "error", problem)
         raise typer.Exit(1)
-    whole = found.read()
-    LOG.say(f"{folder}: entries: {len(whole.records):,}, nothing changed or lost; last line {whole.digest}")
+    content = book.read()
+    LOG.say(
+        f"{folder}: entries: {len(content.records):,}, nothing changed or lost; last line {content.digest}"
+    )

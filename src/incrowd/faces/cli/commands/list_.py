@@ -1,4 +1,4 @@
-"""`incrowd list`."""
+"""`incrowd list`: list models, algorithms, metrics, risks, treatments and more."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INTERFACES = "interfaces"
 _PROFILES = "profiles"
 _WHAT = (*_LISTS, _INTERFACES, _PROFILES)
 _WIDEST = 100
-"""Characters of a line, however wide the terminal is."""
+"""Most characters per line."""
 
 
 def list_(
@@ -77,7 +77,7 @@ def list_(
 
 
 def _write_example(name: str, folder: Path, *, force: bool) -> None:
-    """Write the files of an interface's page."""
+    """Write the example files of an interface's documentation page."""
     from incrowd.core.io.targets import Outputs, writing
     from incrowd.works.compat._examples import example
 
@@ -112,18 +112,18 @@ def _profiles() -> list[dict[str, Any]]:
 
     return [
         {
-            "name": found.full_name,
-            "summary": found.title,
-            "clauses": ", ".join(each.id for each in found.clauses),
-            "inputs": ", ".join(found.inputs) or "none",
-            "paper": found.source,
+            "name": profile.full_name,
+            "summary": profile.title,
+            "clauses": ", ".join(each.id for each in profile.clauses),
+            "inputs": ", ".join(profile.inputs) or "none",
+            "paper": profile.source,
         }
-        for found in map(read_profile, PROFILES)
+        for profile in map(read_profile, PROFILES)
     ]
 
 
 def _block(entry: dict[str, Any], width: int) -> str:
-    """Write an entry in lines of a width: its name, and below it all that it has."""
+    """Format an entry's name and details, wrapped to `width`."""
     parameters = [f"{name}: {meaning}" for name, meaning in entry.get("parameters", {}).items()]
     monotone = [f"monotone under {under}: {words}" for under, words in entry.get("monotone", {}).items()]
     scale = [f"scale: {entry['scale']}"] if "scale" in entry else []
@@ -139,7 +139,7 @@ def _block(entry: dict[str, Any], width: int) -> str:
 
 
 def _entry(entry: type[Configured]) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": entry.name,
         "summary": entry.summary,
         "parameters": {
@@ -149,10 +149,10 @@ def _entry(entry: type[Configured]) -> dict[str, Any]:
         "paper": entry.paper,
     }
     if issubclass(entry, Metric):
-        described["scale"] = entry.scale
+        fields["scale"] = entry.scale
     if issubclass(entry, PrivacyModel):
         generalization, suppression = entry.monotone_words()
-        described["monotone"] = {"generalization": generalization, "suppression": suppression}
+        fields["monotone"] = {"generalization": generalization, "suppression": suppression}
     if issubclass(entry, Treatment):
-        described["no_promise"] = entry.no_promise
-    return described
+        fields["no_promise"] = entry.no_promise
+    return fields

@@ -1,4 +1,4 @@
-"""`incrowd next`: the next release of a table that changes, m-invariant with those of a ledger."""
+"""`incrowd next`: re-release a changed table, m-invariant with the releases in a ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from incrowd.core.errors import ParameterError
 from incrowd.faces.cli import option_groups, options, outputs
 from incrowd.faces.cli.logs import LOG
-from incrowd.faces.cli.parsing import listed
+from incrowd.faces.cli.parsing import names_of
 
 
 def next_(
@@ -59,31 +59,31 @@ def next_(
     if book.ledger is None:
         raise ParameterError("name the --ledger of the earlier releases; incrowd ledger init makes one")
     earlier = earlier_release or []
-    written = outputs.outputs_of(data, *earlier, book.ledger, policy=policy, force=force)
-    released = outputs.released_file(written, output, data, stream=False)
-    counts, saved = written.add(counterfeits), outputs.added(written, save_policy)
-    loaded = gate.applied_to(Policy.read(policy))
-    with progress() as shown, written:
-        shown.stage("read")
+    files = outputs.outputs_of(data, *earlier, book.ledger, policy=policy, force=force)
+    release_target = outputs.add_release(files, output, data, stream=False)
+    counts_target, policy_target = files.add(counterfeits), outputs.add_output(files, save_policy)
+    rules = gate.applied_to(Policy.read(policy))
+    with progress() as job, files:
+        job.stage("read")
         table, csv_format = source.read(data)
-        shown.stage("search")
+        job.stage("search")
         release = next_release(
             table,
-            loaded,
+            rules,
             Ledger.open(book.ledger),
-            keys=listed(book.ledger_keys),
+            keys=names_of(book.ledger_keys),
             earlier=[source.read_beside(path, csv_format) for path in earlier],
             max_counterfeits=max_counterfeits,
             leave_out_changed=leave_out_changed,
             csv_format=csv_format,
             unanswered=gate.choice,
         )
-        shown.stage("write")
-        release.write(released, escape_formulas=escape_formulas)
-        release.write_counterfeits(counts)
-        if saved is not None:
-            published_policy(release.policy, release.frequency).write(saved, private=False)
-        book.record(written, release, table, input=data, policy=policy, release=released)
+        job.stage("write")
+        release.write(release_target, escape_formulas=escape_formulas)
+        release.write_counterfeits(counts_target)
+        if policy_target is not None:
+            published_policy(release.policy, release.frequency).write(policy_target, private=False)
+        book.record(files, release, table, input=data, policy=policy, release=release_target)
     if json:
         outputs.print_json(release.to_dict())
         return

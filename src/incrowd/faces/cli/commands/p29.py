@@ -63,42 +63,42 @@ def p29(
     from incrowd.release.jobs.ensure_privacy import ensure_privacy
 
     settings = {"t": t, "k": k, "l": l, "max_rounds": max_rounds, "keep_order": keep_order or None}
-    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    if output is None and given:
-        name = next(iter(given)).replace("_", "-")
+    limits: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    if output is None and limits:
+        name = next(iter(limits)).replace("_", "-")
         option = f"--{name}" if len(name) > 1 else f"-{name}"
         raise ParameterError(f"{option} is for -o, which deletes classes; add -o FILE, or leave it out")
     model = P29(0.0, w_k, w_l, w_t)
-    written = outputs.outputs_of(data, policy=columns.policy, force=force)
-    target = None if output is None else outputs.released_file(written, output, data, stream=False)
-    with progress() as shown, written:
-        shown.stage("read")
+    files = outputs.outputs_of(data, policy=columns.policy, force=force)
+    target = None if output is None else outputs.add_release(files, output, data, stream=False)
+    with progress() as job, files:
+        job.stage("read")
         table, csv_format = source.read(data)
         schema = columns.policy_for(table.columns, lenient=output is None).schema
-        shown.stage("score")
+        job.stage("score")
         score = model.of(read_classes(table, schema))
-        left = None
+        result = None
         if target is not None:
-            shown.stage("process")
-            left = ensure_privacy(table, schema, **given, score=model, force=force)
-            if left.clean:
-                shown.stage("write")
-                write_file(left.table, target, escaping(csv_format, escape_formulas))
+            job.stage("process")
+            result = ensure_privacy(table, schema, **limits, score=model, force=force)
+            if result.clean:
+                job.stage("write")
+                write_file(result.table, target, escaping(csv_format, escape_formulas))
     if json:
-        document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
+        document = score.to_dict() if result is None else result.to_dict() | {"before": score.to_dict()}
         outputs.print_json(document)
     else:
         show_p29(console(), score)
-        if left is not None:
-            show_processing(console(), left)
-            if left.clean:
+        if result is not None:
+            show_processing(console(), result)
+            if result.clean:
                 LOG.say(f"written: {output}")
-    if (left is None and not score.value) or (left is not None and not left.clean):
+    if (result is None and not score.value) or (result is not None and not result.clean):
         raise typer.Exit(1)
 
 
 def show_p29(out: Console, score: P29Score) -> None:
-    """Print the score and its components; classes that make it zero by their cells, ten at most."""
+    """Print the score, its components and up to ten classes that make the score zero."""
     from rich.text import Text
 
     from incrowd.faces.cli.tables import number, titled
@@ -124,19 +124,19 @@ def show_p29(out: Console, score: P29Score) -> None:
         out.print(f"  and {len(score.offending) - 10:,} more classes")
 
 
-def show_processing(out: Console, left: ProcessedTable) -> None:
-    """Print the deletions of each round and the remaining records."""
+def show_processing(out: Console, result: ProcessedTable) -> None:
+    """Print the deletions by round and the remaining records."""
     from incrowd.faces.cli.tables import number
 
-    for place, each in enumerate(left.rounds, 1):
+    for place, each in enumerate(result.rounds, 1):
         out.print(
             f"round {place}: {each.classes:,} classes with {each.records:,} records deleted "
             f"({each.too_small:,} too small, {each.too_uniform:,} too uniform, {each.too_far:,} too far from "
             "the table)"
         )
     out.print(
-        f"{left.records - left.deleted:,} of {left.records:,} records in {left.classes:,} classes are left, "
-        f"P29 score {number(left.score.value)}"
+        f"{result.records - result.deleted:,} of {result.records:,} records in {result.classes:,} classes "
+        f"are left, P29 score {number(result.score.value)}"
     )
-    if not left.clean:
+    if not result.clean:
         out.print("classes are left that fail; allow more rounds (--max-rounds)")

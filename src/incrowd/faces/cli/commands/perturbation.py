@@ -1,4 +1,4 @@
-"""`incrowd perturbation`: the changes in perturbed numbers and categories, and the protection they give."""
+"""`incrowd perturbation`: measure information loss and disclosure risk of perturbed columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.perturbation import Perturbation
     from incrowd.release.jobs.transitions import Transitions
 
-_SHOWN = 40
+_VALUES = 40
 
 
 def perturbation(
@@ -52,37 +52,43 @@ def perturbation(
     frequencies before. A release has its rows in another order, so name its row map, or a key.
     """
     from incrowd.core.table.schema import Schema
-    from incrowd.faces.cli.parsing import listed
+    from incrowd.faces.cli.parsing import names_of
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.perturbation import perturbation as measured
+    from incrowd.release.jobs.perturbation import perturbation as measure_numbers
     from incrowd.release.jobs.transitions import transitions
     from incrowd.release.policy.policy import Policy
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema
-    numbers, categories = _wanted(listed(columns), schema)
+    numbers, categories = _columns_by_kind(names_of(columns), schema)
     settings: dict[str, Any] = {"row_map": row_map, "by": by, "schema": schema}
     settings["null_values"] = null_value or ()
-    with progress() as shown:
-        shown.stage("read")
+    with progress() as job:
+        job.stage("read")
         before, csv_format = source.read(raw)
         after = source.read_beside(release, csv_format)
-        shown.stage("measure")
-        found = measured(before, after, numbers, one_to_one=one_to_one, **settings) if numbers else None
-        changed = transitions(before, after, categories, **settings) if categories else []
+        job.stage("measure")
+        numbers_result = (
+            measure_numbers(before, after, numbers, one_to_one=one_to_one, **settings) if numbers else None
+        )
+        categories_results = transitions(before, after, categories, **settings) if categories else []
     if json:
-        document = {**envelope("perturbation"), "columns": []} if found is None else found.to_dict()
-        if changed:
-            document["categories"] = [each.to_dict() for each in changed]
+        document = (
+            {**envelope("perturbation"), "columns": []}
+            if numbers_result is None
+            else numbers_result.to_dict()
+        )
+        if categories_results:
+            document["categories"] = [each.to_dict() for each in categories_results]
         outputs.print_json(document)
         return
-    if found is not None:
-        show_perturbation(console(), found)
-    for each in changed:
+    if numbers_result is not None:
+        show_perturbation(console(), numbers_result)
+    for each in categories_results:
         show_transitions(console(), each)
 
 
-def _wanted(given: Sequence[str] | None, schema: Schema) -> tuple[list[str], list[str]]:
-    """Return the columns of numbers, and those with PRAM."""
+def _columns_by_kind(names: Sequence[str] | None, schema: Schema) -> tuple[list[str], list[str]]:
+    """Return the numeric columns and the PRAM columns."""
     from incrowd.core.treatments import Pram
 
     pram = [each.name for each in schema.treated if isinstance(each.treatment, Pram)]
@@ -91,60 +97,60 @@ def _wanted(given: Sequence[str] | None, schema: Schema) -> tuple[list[str], lis
         for each in schema.treated
         if each.treatment is not None and each.treatment.reads == "number"
     ]
-    wanted = list(given or (*treated, *pram))
-    if not wanted:
+    columns = list(names or (*treated, *pram))
+    if not columns:
         raise ParameterError(
             "no columns are named: give --columns, or a policy that treats numbers or has pram"
         )
-    return [name for name in wanted if name not in pram], [name for name in wanted if name in pram]
+    return [name for name in columns if name not in pram], [name for name in columns if name in pram]
 
 
-def show_perturbation(out: Console, found: Perturbation) -> None:
-    """Print the loss of analyses, and the success of an attacker."""
+def show_perturbation(out: Console, result: Perturbation) -> None:
+    """Print information loss, interval disclosure and record linkage."""
     from rich.text import Text
 
     from incrowd.faces.cli.tables import number, percent, titled
 
-    out.print(f"{found.records:,} records have a number in all columns, before and after")
+    out.print(f"{result.records:,} records have a number in all columns, before and after")
     out.print()
     table = titled("Information loss", ("column",), ("IL1s", "difference of means"))
-    for name in found.columns:
-        table.add_row(Text(name), number(found.il1s[name]), number(found.means[name]))
+    for name in result.columns:
+        table.add_row(Text(name), number(result.il1s[name]), number(result.means[name]))
     out.print(table)
     out.print(
-        f"covariances differ by {number(found.covariances)} at most, eigenvalues by "
-        f"{number(found.eigenvalues)} of the largest (standardized columns)"
+        f"covariances differ by {number(result.covariances)} at most, eigenvalues by "
+        f"{number(result.eigenvalues)} of the largest (standardized columns)"
     )
     out.print()
-    out.print(f"interval disclosure: {percent(found.interval_disclosure)} of the numbers")
-    out.print(f"record linkage: {percent(found.linked)} of the records are nearest to their released one")
-    if found.linked_one_to_one is not None:
-        out.print(f"  one to one: {percent(found.linked_one_to_one)}")
+    out.print(f"interval disclosure: {percent(result.interval_disclosure)} of the numbers")
+    out.print(f"record linkage: {percent(result.linked)} of the records are nearest to their released one")
+    if result.linked_one_to_one is not None:
+        out.print(f"  one to one: {percent(result.linked_one_to_one)}")
 
 
-def show_transitions(out: Console, found: Transitions) -> None:
-    """Print the changes of the values of a column, and the estimates of the frequencies before."""
+def show_transitions(out: Console, result: Transitions) -> None:
+    """Print transitions of a PRAM column, and estimates of the original frequencies."""
     from rich.text import Text
 
     from incrowd.faces.cli.tables import number, percent, titled
 
-    groups = "" if found.within is None else f", where {found.within} is {found.group or '(missing)'}"
+    groups = "" if result.within is None else f", where {result.within} is {result.group or '(missing)'}"
     figures = ("before", "released", "estimated", "standard error", "stays by matrix", "stayed")
-    table = titled(Text(f"PRAM: {found.column}{groups}"), ("value",), figures)
-    stayed = found.counted.diagonal() / found.before.clip(1)
-    for place, value in enumerate(found.values[:_SHOWN]):
+    table = titled(Text(f"PRAM: {result.column}{groups}"), ("value",), figures)
+    stayed = result.counted.diagonal() / result.before.clip(1)
+    for place, value in enumerate(result.values[:_VALUES]):
         table.add_row(
             Text(value),
-            number(int(found.before[place])),
-            number(int(found.after[place])),
-            number(None if found.estimated is None else found.estimated[place]),
-            number(None if found.errors is None else found.errors[place]),
-            percent(float(found.matrix[place, place])),
-            percent(float(stayed[place])) if found.before[place] else "-",
+            number(int(result.before[place])),
+            number(int(result.after[place])),
+            number(None if result.estimated is None else result.estimated[place]),
+            number(None if result.errors is None else result.errors[place]),
+            percent(float(result.matrix[place, place])),
+            percent(float(stayed[place])) if result.before[place] else "-",
         )
     out.print()
     out.print(table)
-    if len(found.values) > _SHOWN:
-        out.print(f"{len(found.values) - _SHOWN:,} more values; --json prints all, with both matrices")
-    if found.estimated is None:
+    if len(result.values) > _VALUES:
+        out.print(f"{len(result.values) - _VALUES:,} more values; --json prints all, with both matrices")
+    if result.estimated is None:
         out.print("the matrix cannot be undone, so nothing can be estimated")

@@ -1,4 +1,4 @@
-"""`incrowd randomize`: local differential privacy."""
+"""`incrowd randomize`: randomize columns for local differential privacy."""
 
 from __future__ import annotations
 
@@ -38,38 +38,40 @@ def randomize(
     from incrowd.core.io.files import escaping, write_file
     from incrowd.faces.cli.tables import console, progress
     from incrowd.release.jobs.randomize import mechanisms_from_toml
-    from incrowd.release.jobs.randomize import randomize as drawn
+    from incrowd.release.jobs.randomize import randomize as randomize_table
     from incrowd.release.policy.policy_file import read_toml
 
     mechanisms, budget = mechanisms_from_toml(spec)
     limit = read_toml(spec).get("ledger", {}).get("epsilon")
-    written = outputs.outputs_of(data, spec, book.ledger, force=force)
-    target = outputs.released_file(written, output, data, stream=False)
-    with progress() as shown, written:
-        shown.stage("read")
+    files = outputs.outputs_of(data, spec, book.ledger, force=force)
+    target = outputs.add_release(files, output, data, stream=False)
+    with progress() as job, files:
+        job.stage("read")
         table, csv_format = source.read(data)
-        shown.stage("randomize")
-        made = drawn(table, mechanisms, budget=budget, accepted=gate.answers(), unanswered=gate.choice)
-        shown.stage("write")
-        write_file(made.table, target, escaping(csv_format, escape_formulas))
-        book.record(written, made, table, limit, input=data, policy=spec, release=target)
+        job.stage("randomize")
+        result = randomize_table(
+            table, mechanisms, budget=budget, accepted=gate.answers(), unanswered=gate.choice
+        )
+        job.stage("write")
+        write_file(result.table, target, escaping(csv_format, escape_formulas))
+        book.record(files, result, table, limit, input=data, policy=spec, release=target)
     if json:
-        outputs.print_json(made.to_dict())
+        outputs.print_json(result.to_dict())
         return
-    show_randomized(console(), made, budget)
+    show_randomized(console(), result, budget)
     LOG.say(f"written: {output}")
 
 
-def show_randomized(out: Console, made: RandomizedTable, budget: float | None) -> None:
-    """Print the privacy loss per column and of a record."""
+def show_randomized(out: Console, result: RandomizedTable, budget: float | None) -> None:
+    """Print epsilon by column and per record, and the budget."""
     from rich.text import Text
 
     from incrowd.faces.cli.tables import number, titled
 
     table = titled("Local differential privacy", ("column",), ("epsilon",))
-    for name, epsilon in made.epsilons.items():
+    for name, epsilon in result.epsilons.items():
         table.add_row(Text(name), number(epsilon))
-    table.add_row("a whole record", number(made.epsilon))
+    table.add_row("a whole record", number(result.epsilon))
     out.print(table)
     if budget is not None:
-        out.print(f"budget {number(budget)}, {number(budget - made.epsilon)} left")
+        out.print(f"budget {number(budget)}, {number(budget - result.epsilon)} left")

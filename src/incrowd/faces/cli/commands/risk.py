@@ -1,4 +1,4 @@
-"""`incrowd risk`: how easily people are found."""
+"""`incrowd risk`: measure re-identification risk."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ def risk(
     from incrowd.engines import read_classes
     from incrowd.faces.cli.tables import console, progress
 
-    with progress() as shown:
-        shown.stage("read")
+    with progress() as job:
+        job.stage("read")
         table, _ = source.read(data)
         schema = columns.policy_for(table.columns, lenient=True).written
         table = with_stars(table, [each.name for each in schema.quasi], suppressed_as or ())
-        shown.stage("risk models")
+        job.stage("risk models")
         classes = read_classes(table, schema, population=population)
         names = [attribute.name for attribute in schema.quasi]
-        found = _measured(
-            table, names, classes, shown, max_size=max_size, distinction=distinction, population=size
+        figures = _measure(
+            table, names, classes, job, max_size=max_size, distinction=distinction, population=size
         )
     if json:
-        outputs.print_json({**envelope("risk"), **found.to_dict()})
+        outputs.print_json({**envelope("risk"), **figures.to_dict()})
     else:
-        _show(console(), found)
+        _show(console(), figures)
 
 
-class _Found(NamedTuple):
-    """The figures of a table; None or nothing where they do not apply."""
+class _Figures(NamedTuple):
+    """Risk figures of a table; None or empty for figures that do not apply."""
 
     records: int
     assessment: Assessment
@@ -93,16 +93,16 @@ class _Found(NamedTuple):
         }
 
 
-def _measured(
+def _measure(
     table: pl.DataFrame,
     names: Sequence[str],
     classes: EquivalenceClasses,
-    shown: Progress,
+    job: Progress,
     *,
     max_size: int,
     distinction: float,
     population: int | None,
-) -> _Found:
+) -> _Figures:
     from incrowd.measures.risk import (
         household_figures,
         individual_figures,
@@ -114,45 +114,45 @@ def _measured(
 
     assessment = assess_classes(classes)
     largest = min(max_size, len(names))
-    shown.stage("special uniques")
+    job.stage("special uniques")
     share = 0.01 if population is None else min(len(table) / population, 1.0)
     special = suda2(table, names, max_size=largest, fraction=share)
-    shown.stage("quasi-identifiers")
+    job.stage("quasi-identifiers")
     sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
     unique = None if population is None else population_uniqueness(table, names, population=population)
     individual, households = individual_figures(classes), household_figures(classes)
-    return _Found(len(table), assessment, special, sets, unique, individual, households)
+    return _Figures(len(table), assessment, special, sets, unique, individual, households)
 
 
-def _show(out: Console, found: _Found) -> None:
+def _show(out: Console, figures: _Figures) -> None:
     from incrowd.faces.cli.tables import risk_table
 
-    out.print(risk_table(found.assessment.risk))
+    out.print(risk_table(figures.assessment.risk))
     out.print()
-    _show_special(out, found.records, found.special)
+    _show_special(out, figures.records, figures.special)
     out.print()
-    _show_sets(out, found.sets)
-    if found.unique is not None:
+    _show_sets(out, figures.sets)
+    if figures.unique is not None:
         out.print()
-        _show_estimates(out, found.unique)
-    if found.individual:
+        _show_estimates(out, figures.unique)
+    if figures.individual:
         out.print()
-        _show_individual(out, found.individual)
-    if found.assessment.estimates is not None:
-        out.print(str(found.assessment.estimates), markup=False)
-    if found.households:
-        _show_households(out, found.households)
+        _show_individual(out, figures.individual)
+    if figures.assessment.estimates is not None:
+        out.print(str(figures.assessment.estimates), markup=False)
+    if figures.households:
+        _show_households(out, figures.households)
 
 
 def _show_special(out: Console, records: int, special: Suda) -> None:
     from incrowd.faces.cli.tables import number, percent
 
     figures = special.to_dict()
-    found = ", ".join(
+    counts = ", ".join(
         f"{count:,} of {size} columns" for size, count in enumerate(figures["minimal_sample_uniques"], 1)
     )
     out.print(
-        f"{figures['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
+        f"{figures['rows_with_one']:,} of {records:,} records have minimal sample uniques: {counts}; "
         f"largest score {number(figures['largest_score'])}, DIS-SUDA {number(figures['largest_dis_score'])}"
     )
     shares = sorted(figures["contributions"].items(), key=lambda item: -item[1])
@@ -166,9 +166,9 @@ def _show_sets(out: Console, sets: Sequence[Identifying]) -> None:
 
     title = "Columns that tell records apart (* the smallest sets that identify)"
     table = titled(title, ("", "columns"), ("distinction", "separation", "unique"))
-    shown = [entry for entry in sets if entry.minimal]
-    shown += [entry for entry in sets if not entry.minimal][: max(_SETS - len(shown), 0)]
-    for entry in shown:
+    rows = [entry for entry in sets if entry.minimal]
+    rows += [entry for entry in sets if not entry.minimal][: max(_SETS - len(rows), 0)]
+    for entry in rows:
         shares = (entry.distinction, entry.separation, entry.unique)
         table.add_row("*" if entry.minimal else "", Text(", ".join(entry.columns)), *map(number, shares))
     out.print(table)
@@ -177,13 +177,13 @@ def _show_sets(out: Console, sets: Sequence[Identifying]) -> None:
 def _show_estimates(out: Console, unique: Uniqueness) -> None:
     from incrowd.faces.cli.tables import number, percent
 
-    found = {
+    figures = {
         "pitman": unique.pitman,
         "zayatz": unique.zayatz,
         "snb": unique.snb,
         "poisson-gamma": unique.poisson_gamma,
     }
-    estimates = ", ".join(f"{name} {number(value)}" for name, value in found.items() if value is not None)
+    estimates = ", ".join(f"{name} {number(value)}" for name, value in figures.items() if value is not None)
     out.print(
         f"unique in the population, estimated: {percent(unique.dankar)} ({unique.chosen}; {estimates}); "
         f"in the table {percent(unique.sample)}"

@@ -1,4 +1,4 @@
-"""The whole job in a browser."""
+"""`incrowd studio`: start the browser interface."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def studio(
     from incrowd.faces.studio.server import serve
     from incrowd.faces.studio.tables import in_database, read_policy
 
-    given = None if policy is None else read_policy(policy)
-    place: Path | tuple[str, str] | None = data
+    draft = None if policy is None else read_policy(policy)
+    source: Path | tuple[str, str] | None = data
     if isinstance(data, Path):
         if table is not None:
             raise ParameterError("--table is for databases; leave it out")
         if not (is_scan(data) or data.exists()):
             raise TableError(f"{data}: there is no such file")
     elif data is not None:
-        # Refused here already where it is no address of a table, or holds a password.
-        place = data.url, table or ""
-        in_database(*place, Path())
+        # Raise early for an invalid address, or a password in the address.
+        source = data.url, table or ""
+        in_database(*source, Path())
     elif table is not None:
         raise ParameterError("--table needs the address of its database before it")
     Interruption.serving = True
-    serve(place, given, host, port, browser=not no_browser, tell=typer.echo)
+    serve(source, draft, host, port, browser=not no_browser, tell=typer.echo)

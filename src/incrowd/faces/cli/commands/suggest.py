@@ -1,4 +1,4 @@
-"""`incrowd suggest`: changes that help where a table cannot satisfy its policy."""
+"""`incrowd suggest`: find changes that make an infeasible policy feasible."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def suggest(
     The exit status is 1 when none of them helps.
     """
     from incrowd.faces.cli.tables import console, progress
-    from incrowd.release.jobs.suggest import suggest as found_for
+    from incrowd.release.jobs.suggest import suggest as find_changes
 
-    with progress() as shown:
-        shown.stage("read")
-        rows, csv_format, names = source.open(data, shown)
+    with progress() as job:
+        job.stage("read")
+        rows, csv_format, names = source.open(data, job)
         policy = search.override(limits.applied_to(columns.policy_for(names)))
         if levels := search.fixed_levels():
             policy = policy.with_levels(levels)
-        found = found_for(
-            rows, policy, population=population, csv_format=csv_format, most=most, progress=shown
+        result = find_changes(
+            rows, policy, population=population, csv_format=csv_format, most=most, progress=job
         )
     out = console()
     if json:
-        outputs.print_json(found.to_dict())
-    elif found.feasible:
+        outputs.print_json(result.to_dict())
+    elif result.feasible:
         out.print("The table satisfies the policy as it is.")
-    elif found.found:
+    elif result.found:
         out.print("Each of these changes alone is enough:")
-        for each in found.found:
-            out.print(f"  {each.text}")
+        for change in result.found:
+            out.print(f"  {change.text}")
     else:
         out.print("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
-    if not found.feasible and not found.found:
+    if not result.feasible and not result.found:
         raise typer.Exit(1)

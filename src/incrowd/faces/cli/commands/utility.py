@@ -1,4 +1,4 @@
-"""`incrowd utility`: the losses of a release."""
+"""`incrowd utility`: measure the information loss of a release."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def utility(
 
     if target is not None:
         require_extra(["sklearn", "threadpoolctl"], "ml", "--target")
-    with progress() as shown:
-        shown.stage("read")
+    with progress() as job:
+        job.stage("read")
         before, csv_format = source.read(raw)
         after = source.read_beside(release, csv_format)
         schema = columns.policy_for(before.columns, lenient=True).schema
-        shown.stage("measure")
+        job.stage("measure")
         evaluation = evaluate(
             before,
             after,
@@ -65,27 +65,27 @@ def utility(
             aligned=aligned,
             suppressed_as=suppressed_as or (),
         )
-        kept = None
+        statistics = None
         if not evaluation.unread:
-            kept = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)
+            statistics = fidelity(evaluation, columns=min(2, len(schema.quasi)), seed=seed or 0)
         learned = []
         if target is not None and not evaluation.unread:
-            shown.stage("learn")
+            job.stage("learn")
             learned = learn(evaluation, before, target, seed=seed or 0)
     if json:
-        document = evaluation.to_dict() | {"statistics": None if kept is None else kept.to_dict()}
+        document = evaluation.to_dict() | {"statistics": None if statistics is None else statistics.to_dict()}
         if learned:
             document["learning"] = [entry.to_dict() for entry in learned]
         outputs.print_json(document)
         return
     out = console()
     show_evaluation(out, evaluation)
-    if kept is not None:
-        show_fidelity(out, kept, learned)
+    if statistics is not None:
+        show_fidelity(out, statistics, learned)
 
 
 def show_evaluation(out: Console, evaluation: Evaluation) -> None:
-    """Print the losses of a release, and how its cells were read."""
+    """Print losses of a release and remarks on unreadable cells."""
     from incrowd.faces.cli.tables import loss_table, number
 
     missing = f" (not in the release: {evaluation.missing:,})" if evaluation.missing else ""
@@ -114,16 +114,16 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
     out.print(loss_table(evaluation.utility, [domain.name for domain in evaluation.recoding.domains]))
 
 
-def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult]) -> None:
-    """Print the changes of distributions, associations and counts, and the success of a trained model."""
+def show_fidelity(out: Console, result: Fidelity, learned: Sequence[LearningResult]) -> None:
+    """Print changes in distributions, associations, counts and model accuracy."""
     from rich.text import Text
 
     from incrowd.faces.cli.tables import number, percent, titled
 
     out.print()
     for title, marginals in (
-        ("Distributions, before and after", kept.marginals),
-        ("The same by sampling weights, an estimate", kept.weighted),
+        ("Distributions, before and after", result.marginals),
+        ("The same by sampling weights, an estimate", result.weighted),
     ):
         table = titled(title, ("column",), ("total variation", "hellinger", "wasserstein"))
         for marginal in marginals:
@@ -134,16 +134,16 @@ def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult
             out.print()
     figures = ("cramer's v", "mutual information", "correlation")
     table = titled("Associations, before -> after", ("columns",), figures)
-    for pair in kept.associations:
+    for pair in result.associations:
         pairs = (pair.cramers_v, pair.mutual_information, pair.correlation)
         cells = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in pairs)
         table.add_row(Text(", ".join(pair.columns)), *cells)
     out.print(table)
-    asked = kept.queries
+    counts = result.queries
     out.print()
     out.print(
-        f"{asked.queries} random counts over {asked.columns} columns, {asked.selectivity:g} of the "
-        f"combinations each: relative error {number(asked.mean)} on average, median {number(asked.median)}"
+        f"{counts.queries} random counts over {counts.columns} columns, {counts.selectivity:g} of the "
+        f"combinations each: relative error {number(counts.mean)} on average, median {number(counts.median)}"
     )
     for entry in learned:
         share = "" if entry.kept is None else f"; {percent(entry.kept)} of the gain is kept"

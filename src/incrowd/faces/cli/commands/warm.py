@@ -1,4 +1,4 @@
-"""`incrowd warm`."""
+"""`incrowd warm`: compile all kernels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def warm() -> None:
     """
     from incrowd.core.kernels import warming
 
-    with progress() as shown:
-        ready = warming.warm(shown)
+    with progress() as job:
+        ready = warming.warm(job)
     LOG.say(f"{ready} kernels are ready")
