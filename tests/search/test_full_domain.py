@@ -7,7 +7,7 @@ import re
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -405,7 +405,7 @@ def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
     try:
         run(models, limit)
     except ic.ParameterError:
-        return
+        reject()
     except ic.InfeasibleError as error:
         words = str(error)
         if found := re.search(r"max_suppression=([0-9.]+) would do", words):

@@ -41,6 +41,7 @@ def asked(kind, table):
             whole = model.parameters()[quantity].kind is int or (quantity == "l" and reached == int(reached))
             with contextlib.suppress(ic.ParameterError):
                 found.append(at_limit(model, quantity, int(reached) if whole else float(reached)))
+    assert len(found) > 5
     return found
 
 
@@ -76,6 +77,7 @@ def defined(models, wildcards):
         with contextlib.suppress(ic.ParameterError):
             model.check_wildcards(wildcards)
             found.append(model)
+    assert found
     return found
 
 

@@ -94,6 +94,7 @@ def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards
         with contextlib.suppress(ic.ParameterError):
             model.check_wildcards(wildcards)
             models.append(model)
+    assert models
     models = at_what_is_reached(models, given, write)
     write(models)
     seen = set()

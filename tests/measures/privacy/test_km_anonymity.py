@@ -73,6 +73,7 @@ def test_who_has_one_row_is_as_safe_as_the_class():
     ("algorithm", "power"), crossed(["optimal", "samarati", "datafly", "bottom-up", "flash"], [1, 2, 3, 0])
 )
 def test_full_domain_algorithms_enforce_it(algorithm, power):
+    releases = 0
     for seed in range(3):
         table = people_table(seed, people=60)
         limit = 0.0 if algorithm == "flash" else 0.25
@@ -81,6 +82,8 @@ def test_full_domain_algorithms_enforce_it(algorithm, power):
         except ic.InfeasibleError:
             continue
         assert read(release.table, table["person"]).km(power)[0] >= 3
+        releases += 1
+    assert releases
 
 
 @pytest.mark.few(1)

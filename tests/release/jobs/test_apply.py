@@ -10,7 +10,7 @@ from functools import partial
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -84,7 +84,7 @@ def test_the_same_rows_get_the_same_cells(table, algorithm, k):
     try:
         release = ic.anonymize(table, asked)
     except ic.InfeasibleError:
-        return
+        reject()
     applied = applied_or_nothing(release.recoding, table, asked)
     if applied is None:
         return
@@ -104,7 +104,7 @@ def test_other_rows_satisfy_the_policy_or_are_suppressed(table, batch, algorithm
     try:
         release = ic.anonymize(table, asked)
     except (ic.InfeasibleError, ic.ParameterError):
-        return
+        reject()
     applied = applied_or_nothing(
         release.recoding, batch, asked, previous_release=release.table if beside else None
     )
@@ -203,7 +203,7 @@ def test_rows_that_stream_get_the_same(table, batch, algorithm, k, beside):
     try:
         release = ic.anonymize(table, asked)
     except (ic.InfeasibleError, ic.ParameterError):
-        return
+        reject()
     earlier = release.table if beside else None
     one = applied_or_nothing(release.recoding, batch, asked, previous_release=earlier)
     other = applied_or_nothing(
@@ -387,7 +387,7 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
     try:
         release = ic.anonymize(table, asked)
     except (ic.InfeasibleError, ic.ParameterError):
-        return
+        reject()
     assert "\0" not in release.table.write_csv()
     assert "\\u0000" not in json.dumps(release.to_dict())
     for rows in (batch, table):
