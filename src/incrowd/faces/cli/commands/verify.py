@@ -11,7 +11,7 @@ import typer
 from incrowd.faces.cli import completing, options, outputs
 from incrowd.faces.cli.calling import program
 from incrowd.faces.cli.logs import LOG
-from incrowd.faces.cli.parsing import file_or_address, listed, named
+from incrowd.faces.cli.parsing import data_name, file_or_address, names_of
 from incrowd_verify.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -118,25 +118,25 @@ def verify(
     script = None
     if emit_sql is not None:
         refuse_with_script(previous_release, profile, names, header_row, escape_formulas, suppressed_as)
-        written = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
+        files = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
         # Beside the release alone it has none of another table's values.
-        script = outputs.added(written, emit_sql, private=against is not None or population is not None)
+        script = outputs.add_output(files, emit_sql, private=against is not None or population is not None)
     tables: dict[str, Any] = {
         "table": table,
         "population": population,
-        "against": None if against is None else named(against),
+        "against": None if against is None else data_name(against),
         "against_table": against_table,
         "row_map": row_map,
         "delimiter": delimiter,
         "encoding": encoding,
     }
     # A script that cannot be written is refused before the release is looked at.
-    text = "" if script is None else checks_as_sql(named(released), policy, **tables)
+    text = "" if script is None else checks_as_sql(data_name(released), policy, **tables)
     result = check(
-        named(released),
+        data_name(released),
         policy,
         **tables,
-        names=listed(names),
+        names=names_of(names),
         escaped=escape_formulas,
         sheet=sheet,
         header_row=header_row,
@@ -151,7 +151,7 @@ def verify(
     if json:
         outputs.print_json(result.to_dict())
     else:
-        show(console(), result, "" if not result.is_open else _with_people(released, policy, against))
+        show(console(), result, "" if not result.is_open else _people_call(released, policy, against))
         if emit_sql is not None:
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if status := exit_status(result):
@@ -165,7 +165,7 @@ def _write_script(script: Target, text: str) -> None:
         place.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _with_people(released: Any, policy: Path, against: Any) -> str:
+def _people_call(released: Any, policy: Path, against: Any) -> str:
     """Return the call that counts people, which needs the raw table and the row map."""
     raw = "RAW" if against is None else quote(str(against))
     return (
