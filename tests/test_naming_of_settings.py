@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from incrowd.core.errors import in_the_page, on_the_command_line, options_taken, setting
+from incrowd.core.errors import setting
+from incrowd.faces.studio.page_words import in_the_page
+from incrowd_verify.command_words import on_the_command_line, options_taken
 
 
 def shown() -> str:

@@ -20,12 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd_verify import __version__
+from incrowd_verify.command_words import on_the_command_line, options_taken
 from incrowd_verify.errors import (
     IncrowdError,
     ParameterError,
     TableError,
-    on_the_command_line,
-    options_taken,
     visible,
 )
 from incrowd_verify.gate.verdict import Verdict

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 INSTALL = "pip install '.[{extra}]' in a checkout of incrowd"
 """How an extra is installed. Once a version is published: ``pip install 'incrowd[{extra}]'``."""
@@ -16,30 +16,6 @@ _QUOTED = 60
 _LONGEST = 1_500
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _UNSEEN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
-IN_A_POLICY = {
-    "qi": 'role = "quasi"',
-    **{
-        role: f'role = "{role}"'
-        for role in ("sensitive", "identifying", "insensitive", "person", "household")
-    },
-    "weights": 'role = "weight"',
-    "unlisted": 'unlisted = "drop" or unlisted = "keep"',
-    "linked": "linked = true",
-    "hierarchies": "hierarchy = ...",
-    "hierarchy": "hierarchy = ...",
-    "null-value": "null_values = [...]",
-    "treat": "treat = ...",
-    "wildcards": "wildcards",
-    "max-suppression": "max_suppression",
-}
-"""How a policy file writes an option that a command does not take."""
-_IN_THE_PAGE = {
-    "encoding": "the field Encoding", "names": "the field Names of the columns", "sheet": "the field Sheet",
-    "population": "the population's file in the step Limits", "null-value": "null_values in a policy file",
-    "weights": "the role weight", "person": "the role person", "household": "the role household",
-    "treat": "a treatment in the step Roles",
-}  # fmt: skip
-"""How the studio names the setting of an option."""
 
 
 def quoted(value: object) -> str:
@@ -77,62 +53,41 @@ def listed(texts: Iterable[str], most: int = _NAMED) -> str:
     return shown if len(every) <= most else f"{shown} and {len(every) - most:,} more"
 
 
-class _Caller(NamedTuple):
-    """How messages name settings: as options, and which of them; as fields of the page; else as arguments."""
+Wording = Callable[[str, str, str], str]
+"""How an interface names a setting, of its argument, its option, and its key in a policy file."""
 
-    by_options: bool = False
-    by_fields: bool = False
-    options: frozenset[str] | None = None
-
-
-_CALLER: ContextVar[_Caller] = ContextVar("caller", default=_Caller())  # noqa: B039 - it cannot change
+_WORDING: ContextVar[Wording | None] = ContextVar("wording", default=None)
 
 
 @contextmanager
-def on_the_command_line() -> Iterator[None]:
-    """Let messages name the options of commands, and not the arguments of functions."""
-    before = _CALLER.set(_Caller(by_options=True))
+def worded(wording: Wording) -> Iterator[None]:
+    """Let an interface name the settings in messages; without one they are arguments of functions."""
+    before = _WORDING.set(wording)
     try:
         yield
     finally:
-        _CALLER.reset(before)
+        _WORDING.reset(before)
 
 
-def options_taken(names: Iterable[str]) -> None:
-    """Let messages name no other options of a command: those that it lacks, or refuses beside a policy file.
-
-    Parameters
-    ----------
-    names
-        What it takes, as ``max_suppression``.
-    """
-    _CALLER.set(_CALLER.get()._replace(options=frozenset(name.replace("_", "-") for name in names)))
-
-
-def in_the_page() -> None:
-    """Let messages name settings as the page does from now on: most of its fields are called as arguments."""
-    _CALLER.set(_Caller(by_fields=True))
+def reword(wording: Wording) -> None:
+    """Let an interface name the settings in messages from now on, as in a thread of its own."""
+    _WORDING.set(wording)
 
 
 def setting(argument: str, option: str, policy: str = "") -> str:
-    """Name a setting as whoever reads the message gives it.
+    """Name a setting as the reader of a message gives it.
 
     Parameters
     ----------
     argument
-        How it is given in Python, such as ``force=True``.
+        The setting in Python, such as ``force=True``.
     option
-        How it is given to a command, such as ``--force``.
+        The setting of a command, such as ``--force``.
     policy
-        How a policy file has it, for a command that does not take the option.
+        The setting in a policy file, for a command without the option.
     """
-    caller = _CALLER.get()
-    name = option.removeprefix("--").partition(" ")[0]
-    if not caller.by_options:
-        return _IN_THE_PAGE.get(name, argument) if caller.by_fields else argument
-    there = policy or IN_A_POLICY.get(name, "")
-    is_taken = caller.options is None or name in caller.options
-    return option if is_taken or not there else f"{there} in the policy file"
+    wording = _WORDING.get()
+    return argument if wording is None else wording(argument, option, policy)
 
 
 def null_values_setting(text: str = "") -> str:

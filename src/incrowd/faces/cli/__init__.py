@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from incrowd.core.errors import IncrowdError, on_the_command_line
+from incrowd.core.errors import IncrowdError
 from incrowd.core.io.addresses import without_secrets
 from incrowd.core.progress import Cancelled
 from incrowd.faces.cli import completing, option_groups
@@ -25,6 +25,7 @@ from incrowd.faces.cli.flattening import Commands
 from incrowd.faces.cli.helping import CommandHelp, GroupHelp
 from incrowd.faces.cli.interruption import Interruption
 from incrowd.faces.cli.logs import LOG, LogFormat, LogLevel, Quiet
+from incrowd_verify.command_words import on_the_command_line
 
 __all__ = ["main", "program"]
 

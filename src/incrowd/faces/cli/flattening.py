@@ -13,10 +13,11 @@ import typer
 from typer.main import get_command
 
 from incrowd.core.dialects.addresses import BEGINNINGS
-from incrowd.core.errors import ParameterError, options_taken
+from incrowd.core.errors import ParameterError
 from incrowd.core.io.addresses import looks_like_address
 from incrowd.faces.cli.helping import HELP_ALL
 from incrowd.faces.cli.logs import HIDDEN_OPTIONS
+from incrowd_verify.command_words import options_taken
 
 _EVERYWHERE = {**HIDDEN_OPTIONS, "help_all": (HELP_ALL, False)}
 """Options of every command, which act through their callbacks alone."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from incrowd.core.errors import IN_A_POLICY, ParameterError, SchemaError, TableError, named
+from incrowd.core.errors import ParameterError, SchemaError, TableError, named
 from incrowd.core.lazy import pl
 from incrowd.core.treatments import TREATMENTS
 from incrowd.core.treatments.base import treatment_of, treatment_texts
@@ -57,6 +57,7 @@ from incrowd.faces.cli.options import (
 )
 from incrowd.faces.cli.parsing import levels_of, names_of
 from incrowd.measures.privacy import MODELS, PrivacyModel
+from incrowd_verify.command_words import IN_A_POLICY
 from incrowd_verify.gate.accepted import Accepted
 from incrowd_verify.gate.kinds import UNANSWERED
 

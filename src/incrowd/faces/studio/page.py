@@ -9,12 +9,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from nicegui import run, ui
 
-from incrowd.core.errors import IncrowdError, in_the_page
+from incrowd.core.errors import IncrowdError
 from incrowd.core.progress import running
 from incrowd.faces.studio import left, status
 from incrowd.faces.studio.cancelling import Cancelled, Watched
 from incrowd.faces.studio.fields import button
 from incrowd.faces.studio.gate import LOOKS
+from incrowd.faces.studio.page_words import in_the_page
 from incrowd.faces.studio.parts import STYLE, cut, emptied, marked, tell, words
 from incrowd.faces.studio.steps.explore import Explore
 from incrowd.faces.studio.steps.hand_over import HandOver

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from incrowd.core.errors import ParameterError, in_the_page, require_extra, setting
+from incrowd.core.errors import ParameterError, require_extra, setting
 from incrowd.core.io.scratch import PrivateFolder
 from incrowd.faces.studio.guard import Guard
+from incrowd.faces.studio.page_words import in_the_page
 
 OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
 """The addresses that no other machine reaches."""
