@@ -99,3 +99,16 @@ def test_a_saved_release_brings_its_policy(folder):
     status, printed, _ = call(folder, "incrowd_verify", *call_again)
     assert status == 1
     assert "the policy is not the one of the account" in json.loads(printed)["problems"][0]
+
+
+def test_a_library_that_is_absent_is_an_extra_of_the_verifier(folder):
+    (folder / "release.xlsx").write_bytes(b"PK\x03\x04")
+    program = (
+        "import sys\nsys.modules['fastexcel'] = None\n"
+        "sys.argv = ['incrowd-verify', 'release.xlsx', '--policy', 'good.toml']\n"
+        "from incrowd_verify.cli import main\nmain()\n"
+    )
+    call_alone = [sys.executable, "-c", program]
+    done = subprocess.run(call_alone, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install './verify[excel]'" in done.stderr

@@ -5,12 +5,12 @@ figures are computed with other formulas. So a mistake goes unnoticed only if it
 the error classes (`errors`, `parameters`), the points of a verdict and their words (`gate`), the recognition
 of texts about people (`texts`) and the rule profiles (`profiles`), which stand here.
 
-Eight files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
-`attribute`, `classes`, `checks`, `demands` and `result`. The heart stands on the readers: of tables
-(`inputs`, `tables`, `databases`, `source`, `other_kinds`), of the policy (`policy`, `spellings`,
-`treatments`), of cells and hierarchies (`cells`, `spans`, `recipes`, `tree_files`), and of people (`persons`,
-`population`). All other files stand around both. They may add a problem or a point, and never make a limit
-hold.
+Six files are the heart, which decides whether each limit holds: `figures`, `models`, `quantities`,
+`attribute`, `classes` and `limits`. Where a policy asks for it, the heart calls five others: `persons`,
+`population`, `lists`, `subsets` and `wildcards`. They stand on the readers: of tables (`inputs`, `tables`,
+`databases`, `source`, `other_kinds`), of the policy (`policy`, `demands`, `spellings`, `treatments`), and of
+cells and hierarchies (`values`, `cells`, `spans`, `recipes`, `tree_files`); `checks` runs their statements.
+All other files stand around these. They may add a problem or a point, and never make a limit hold.
 
 It checks every model that a policy can ask for, the share of suppressed records, the released columns, and
 whether the cells suit the policy. With the raw table it also checks whether the cells are true. If it cannot
@@ -23,14 +23,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from incrowd_verify.result import ClauseResult, Finding, PeopleFound, Verification
+    from incrowd_verify.limits import Finding
+    from incrowd_verify.result import ClauseResult, PeopleFound, Verification
     from incrowd_verify.script import checks_as_sql
     from incrowd_verify.verification import clauses_of, verify
 
 __version__ = "0.2.0"
 
 _PLACES = {
-    **dict.fromkeys(("ClauseResult", "Finding", "PeopleFound", "Verification"), "result"),
+    **dict.fromkeys(("ClauseResult", "PeopleFound", "Verification"), "result"),
+    "Finding": "limits",
     "checks_as_sql": "script",
     **dict.fromkeys(("clauses_of", "verify"), "verification"),
 }

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import written
 from incrowd_verify.column_points import plain_columns
 from incrowd_verify.column_texts import Texts
 from incrowd_verify.periods import DAYS_ARE_CALLED, finer_than_years, in_one_group
 from incrowd_verify.policy import SUPPRESSED, Policy
 from incrowd_verify.profiles import Clause
 from incrowd_verify.source import Table, literal, number
+from incrowd_verify.values import written
 
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

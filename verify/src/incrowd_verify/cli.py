@@ -22,6 +22,7 @@ from rich.text import Text
 from incrowd_verify import __version__
 from incrowd_verify.command_words import on_the_command_line, options_taken
 from incrowd_verify.errors import (
+    INSTALL,
     IncrowdError,
     ParameterError,
     TableError,
@@ -29,9 +30,11 @@ from incrowd_verify.errors import (
 )
 from incrowd_verify.gate.verdict import Verdict
 from incrowd_verify.gate.wording import wildcard_sentence
-from incrowd_verify.result import ClauseResult, Finding, PeopleFound, Verification
+from incrowd_verify.limits import Finding
+from incrowd_verify.result import ClauseResult, PeopleFound, Verification
 
 _PROGRAM = "incrowd-verify"
+_INSTALL = INSTALL.replace("'.[", "'./verify[")
 _STYLES = {"holds": "bold green", "open": "bold yellow", "broken": "bold red"}
 _PIPE_CLOSED = 141
 _TABLES = ("table", "population", "against", "against_table", "row_map", "delimiter", "encoding")
@@ -108,8 +111,8 @@ def main() -> None:
     """Run the command and exit with its status."""
     given = parser().parse_args()
     try:
-        with on_the_command_line():
-            options_taken(vars(given))
+        with on_the_command_line(_INSTALL):
+            options_taken(vars(given), _INSTALL)
             status = _run(given)
             sys.stdout.flush()
     except BrokenPipeError:

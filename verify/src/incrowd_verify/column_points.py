@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from incrowd_verify.checks import NARROW, Checks
-from incrowd_verify.classes import cell, count_rows, written
+from incrowd_verify.classes import count_rows
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import Point
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import Table, literal
 from incrowd_verify.spellings import Spelling
+from incrowd_verify.values import cell, written
 
 _ROWS, _FIRST = 20_000, 1_000
 """Raw rows, spread evenly, that are compared, and those of them that rule out most pairs of columns."""

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import cell
 from incrowd_verify.gate.columns import are_numbers, texts_of, ungeneralized
 from incrowd_verify.source import Table
+from incrowd_verify.values import cell
 
 if TYPE_CHECKING:
     import numpy as np

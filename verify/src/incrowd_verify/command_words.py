@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from incrowd_verify.errors import reword, worded
+from incrowd_verify.errors import INSTALL, reword, worded
 
 IN_A_POLICY = {
     "qi": 'role = "quasi"',
@@ -33,9 +33,12 @@ class CommandWords:
     ----------
     options
         The names of the options that the command takes, such as ``max_suppression``; by default all.
+    install
+        How an extra of the program is installed.
     """
 
-    def __init__(self, options: Iterable[str] | None = None) -> None:
+    def __init__(self, options: Iterable[str] | None = None, install: str = INSTALL) -> None:
+        self.install = install
         self._options = None if options is None else {name.replace("_", "-") for name in options}
 
     def __call__(self, argument: str, option: str, policy: str) -> str:
@@ -46,11 +49,11 @@ class CommandWords:
         return option if is_taken or not there else f"{there} in the policy file"
 
 
-def on_the_command_line() -> AbstractContextManager[None]:
+def on_the_command_line(install: str = INSTALL) -> AbstractContextManager[None]:
     """Let messages name the options of commands, and not the arguments of functions."""
-    return worded(CommandWords())
+    return worded(CommandWords(install=install))
 
 
-def options_taken(names: Iterable[str]) -> None:
+def options_taken(names: Iterable[str], install: str = INSTALL) -> None:
     """Let messages name only these options of a command, such as ``max_suppression``."""
-    reword(CommandWords(names))
+    reword(CommandWords(names, install))

@@ -7,22 +7,29 @@ import datetime
 import hashlib
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from incrowd_verify.cells import Shapes, ends_of, is_value, listed
-from incrowd_verify.checks import Checks, Script
-from incrowd_verify.classes import check_groups
+from incrowd_verify.checks import Checks
+from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import is_address
-from incrowd_verify.errors import TableError, named
+from incrowd_verify.errors import TableError, named, setting
+from incrowd_verify.figures import judge_suppressed
 from incrowd_verify.forms import check_form, check_raw_left, check_sums
-from incrowd_verify.inputs import Tables
+from incrowd_verify.gate import wording
+from incrowd_verify.gate.points import Point
+from incrowd_verify.inputs import GROUP, Tables
+from incrowd_verify.limits import Finding
+from incrowd_verify.models import Measuring
 from incrowd_verify.persons import Persons
 from incrowd_verify.policy import UNRELEASED, USUAL, Column, Policy
 from incrowd_verify.recipes import day_of
+from incrowd_verify.script_checks import Script
 from incrowd_verify.source import Table, literal
+from incrowd_verify.values import written
 
 _TOLERANCE = 1e-12
 
@@ -342,3 +349,86 @@ def _digest(path: Path) -> str:
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     return found.hexdigest()
+
+
+def check_groups(con: Checks, policy: Policy, released: Table) -> None:
+    """Check the groups of a release whose policy asks for m-invariance (Xiao and Tao 2007).
+
+    Each group has one class, m or more records and distinct sensitive values. Whether people have the same
+    values around in every release only the ledger knows.
+    """
+    if policy.m is None:
+        return
+    con.remarks.unchecked.append(
+        "whether people have the same sensitive values around as in earlier releases: the ledger knows "
+        f"({setting('composition_of_ledger', 'incrowd attack --ledger')})"
+    )
+    names = [column.name for column in (*policy.named("quasi"), *policy.named("sensitive"))]
+    if len(policy.named("sensitive")) != 1 or not {GROUP, *names} <= set(released.names):
+        con.remarks.problems.append(f"no column {GROUP!r} says which {policy.m} values stand together")
+        con.never("each group had every sensitive value once")
+        return
+    *cells, value = (f"coalesce({written(con, released, each, policy.null_values)}, '')" for each in names)
+    group = written(con, released, GROUP, policy.null_values)
+    groups = f"SELECT {group} AS g, {value} AS v, [{', '.join(cells)}] AS q FROM {released.name} AS t"
+    con.check(
+        "records that repeat a sensitive value of their group",
+        f"SELECT count(*) - count(DISTINCT (g, v)) FROM ({groups})",
+        problem=lambda count: f"{count:,} records repeat a sensitive value of their group",
+    )
+    con.check(
+        f"groups of fewer than {policy.m} values",
+        f"SELECT count(*) FROM (SELECT g FROM ({groups}) GROUP BY g HAVING count(*) < {policy.m})",
+        problem=lambda count: f"{count:,} groups have fewer than {policy.m} sensitive values",
+    )
+    con.check(
+        "groups of several classes",
+        f"SELECT count(*) FROM (SELECT g FROM ({groups}) GROUP BY g HAVING count(DISTINCT q) > 1)",
+        problem=lambda count: f"{count:,} groups have records of several classes",
+    )
+
+
+def check_suppressed(
+    con: Checks, policy: Policy, tables: Tables, measuring: Measuring, findings: Sequence[Finding]
+) -> tuple[Point, ...]:
+    """Check that the suppressed records satisfy every limit as a class of their own, or are not there.
+
+    Unless the policy keeps them, they have to satisfy every limit. The parameters are those of
+    `figures.judge_suppressed`.
+
+    Returns
+    -------
+    The point of records that leave although they do not, where the policy keeps them.
+    """
+    kept = policy.suppressed == "keep"
+    if kept and con.is_script:
+        return ()
+    (records,) = con.row("SELECT count(*) FROM record WHERE suppressed")
+    dropped = policy.suppressed == "drop"
+    if kept and not records:
+        return ()
+    if dropped or not records:
+        con.note("No record is suppressed." if dropped else "No record was suppressed when this was written.")
+        con.check(
+            "suppressed records in the file",
+            "SELECT count(*) FROM record WHERE suppressed",
+            problem=lambda found: f"{found} suppressed records are in the file, and the policy drops them",
+        )
+        return ()
+    con.note("The suppressed records as a class of their own.")
+    failing, unknown = judge_suppressed(con, policy, tables, measuring, findings)
+    if kept:
+        share = records / count_rows(con, tables.released)
+        return (wording.suppressed_records(records, share, tuple(failing)),) if failing else ()
+    whose = f"{records} suppressed records" if records > 1 else "1 suppressed record"
+    if failing:
+        verb, own = ("do", "their") if records > 1 else ("does", "its")
+        con.remarks.problems.append(
+            f"{whose} {verb} not satisfy {' and '.join(failing)} as a class of {own} own"
+        )
+    if unknown:
+        con.remarks.unchecked.append(
+            f"whether {whose} satisfy {' and '.join(unknown)} as a class of their own: it is "
+            "not known whose they are"
+        )
+    return ()

@@ -3,74 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from incrowd_verify.errors import PolicyError, named, those_are
-
-
-@dataclass(frozen=True)
-class Demand:
-    """One limit to check.
-
-    Attributes
-    ----------
-    attribute
-        The sensitive column that it looks at; None where it looks at none, or at all together.
-    at_least
-        Whether the quantity must reach the limit; else it must not exceed it.
-    settings
-        The model's other settings.
-    """
-
-    model: str
-    quantity: str
-    attribute: str | None
-    limit: float
-    at_least: bool
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def needs_people(self) -> bool:
-        """Whether it compares the table with a population."""
-        return self.model in ("k-map", "delta-presence") or self.settings.get("attacker") == "journalist"
-
-    def looks_at(self, columns: Collection[str]) -> bool:
-        """Whether it looks at the values of some sensitive columns."""
-        every = self.model == "p29" or (self.attribute is not None and bool(self.settings.get("joint")))
-        return self.attribute in columns or (every and bool(columns))
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """The settings that say how it is measured: no limits, and nothing that is not set."""
-        limits = {self.quantity, "k", "K", "C", "alpha", "attribute"}
-        return {
-            name: value
-            for name, value in self.settings.items()
-            if name not in limits and value is not None and value is not False
-        }
-
-    def same_by_people(self, *, holds: bool) -> bool:
-        """Whether a result by records is one by people, too, whoever they are.
-
-        A class has at most as many people as records, and just the same values. Example: a class of three
-        records has at most three people. So 4-anonymity fails, whoever they are. Whether 2-anonymity holds is
-        not known.
-        """
-        if self.model == "l-diversity":
-            return bool(self.settings["kind"] == "distinct")
-        if self.model == "k-map" or self.settings.get("attacker") == "journalist":
-            return True  # it looks at the people of the population alone
-        if self.quantity == "delta_min" and not self.limit:
-            return True  # no share is below 0
-        falls = self.quantity in ("k", "K", "payoff") or self.model == "delta-presence"
-        if not falls and self.model != "maximum-risk":
-            return False
-        # With fewer people the figure falls, and the risk rises. Where that is for the worse, what fails by
-        # records fails; where it is for the better, what holds by records holds.
-        is_worse = self.at_least == falls
-        return holds is not is_worse
+from incrowd_verify.limits import Attacker, Demand
 
 
 @dataclass(frozen=True)
@@ -329,15 +267,6 @@ _SHORT = {"k": "k-anonymity", "l": "l-diversity", "t": "t-closeness"}
 """Models that an attacker may have by a letter, which is the name of the limit, too."""
 _NOT_THEIRS = ("k-map", "delta-presence", "lkc-privacy", "subset-k-anonymity", "km-anonymity")
 """Models that say themselves who knows what. So does whatever looks at a population."""
-
-
-@dataclass(frozen=True)
-class Attacker:
-    """An attacker who knows some quasi-identifiers, and the limits that must hold against this attacker."""
-
-    name: str
-    knows: tuple[str, ...]
-    demands: tuple[Demand, ...]
 
 
 def read_attackers(data: object, quasi: Sequence[str], sensitive: Sequence[str]) -> tuple[Attacker, ...]:

@@ -237,7 +237,8 @@ class MissingExtraError(IncrowdError, ImportError):
     """An optional library is not installed."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {library}: {INSTALL.format(extra=extra)}")
+        install: str = getattr(_WORDING.get(), "install", INSTALL)
+        super().__init__(f"{purpose} needs {library}: {install.format(extra=extra)}")
 
 
 class InfeasibleError(IncrowdError):

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import GROUP, count_rows, written
+from incrowd_verify.classes import count_rows
 from incrowd_verify.databases import Address, is_address
 from incrowd_verify.errors import ParameterError, SchemaError, TableError, alike_of, named, setting
 from incrowd_verify.policy import Column, Nulls, Policy
 from incrowd_verify.source import CsvFormat, Table, group_of, literal
 from incrowd_verify.spellings import is_spelled, means_missing, point_cells
 from incrowd_verify.tables import Wanted, base_of, load, refuse_double_header
+from incrowd_verify.values import written
 
+GROUP = "group"
+"""The released column that has the number of the group."""
 _OF_DUCKDB = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 """What the names of the files of a database end with."""
 

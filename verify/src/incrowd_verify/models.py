@@ -9,24 +9,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from incrowd_verify import quantities
 from incrowd_verify.attribute import Attribute, split_by_others
-from incrowd_verify.checks import Checks, Script
-from incrowd_verify.classes import check_known, matching
-from incrowd_verify.demands import MODELS, Attacker, Demand
-from incrowd_verify.errors import PolicyError, named, setting
-from incrowd_verify.persons import Persons, who_share
+from incrowd_verify.checks import Checks
+from incrowd_verify.errors import PolicyError, setting
+from incrowd_verify.limits import SLACK, Attacker, Demand, Finding
+from incrowd_verify.lists import by_parts, counts_of, fewest_parts, refuse_lists
+from incrowd_verify.persons import Persons, same_by_people, who_share
 from incrowd_verify.policy import Policy
-from incrowd_verify.population import sizes_and_people, stood_for
-from incrowd_verify.quantities import UNKNOWN, by_parts, counts_of, fewest_parts
-from incrowd_verify.result import Finding
+from incrowd_verify.population import figure_of_people, sizes_and_people
+from incrowd_verify.subsets import OF_SUBSETS, alike, merged, subsets
+from incrowd_verify.wildcards import check_known, matching
 
-SLACK = 1e-12
-_OF_SUBSETS = ("lkc-privacy", "subset-k-anonymity")
-"""Models against somebody who knows any few of the quasi-identifiers."""
-_MOST_SUBSETS = 10_000
 _LARGEST_T = 0.5
 
 
@@ -76,7 +71,7 @@ class Measuring:
         if self.wildcards == "value":
             return [self.find(demand) for demand in demands]
         # Whoever knows few cells compares these alone.
-        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model in _OF_SUBSETS}
+        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model in OF_SUBSETS}
         with self._seen(range(self.quasi)) as groups:
             found |= {at: groups.find(demand) for at, demand in enumerate(demands) if at not in found}
         return [found[at] for at in range(len(demands))]
@@ -112,13 +107,13 @@ class Measuring:
                 f"{demand.model} compares the release with a population; name it with "
                 + setting("population=", "--population")
             )
-        self._refuse_lists(demand)
+        refuse_lists(demand, self.attributes)
         distance = None
         if demand.model == "t-closeness" and demand.attribute is not None:
             distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
         reached, holds = self._measured(demand, distance)
         by_records = self.persons is not None and bool(self.persons.unknown)
-        is_known = not by_records or not self.classes or demand.same_by_people(holds=holds)
+        is_known = not by_records or not self.classes or same_by_people(demand, holds=holds)
         return replace(
             finding,
             reached=reached,
@@ -139,15 +134,6 @@ class Measuring:
             found = [groups.find(demand) for demand in attacker.demands]
         return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
 
-    def _refuse_lists(self, demand: Demand) -> None:
-        """Refuse a model that is not defined for lists."""
-        lists = [name for name, each in self.attributes.items() if each.column.parts is not None]
-        if demand.model in UNKNOWN and lists and (demand.attribute is None or demand.attribute in lists):
-            raise PolicyError(
-                f"{demand.model} is not defined for lists, and the policy declares parts of column "
-                f"{named([demand.attribute] if demand.attribute else lists)}"
-            )
-
     @property
     def _by_person(self) -> bool:
         """Whether people are told apart from records."""
@@ -155,27 +141,23 @@ class Measuring:
 
     def _measured(self, demand: Demand, distance: str | None) -> tuple[float | None, bool]:
         """Return the figure of a demand, and whether it meets the limit; a script gets a check of it."""
-        if isinstance(self.con, Script):
-            words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
-            words += [] if distance is None or distance in words else [distance]
-            title = f"{demand.model} {demand.quantity}" + (f" ({', '.join(words)})" if words else "")
-            limit = f"{'at least' if demand.at_least else 'at most'} {demand.limit:g}"
-            self.con.note(f"{title}{self.against}, {limit}")
-            figure = self._figure(demand, distance)
-            self.con.check(
-                title + self.against, figure, _holds(demand), demand.limit, column=demand.attribute
-            )
-            return self.con.found()
-        if not self.classes:
+        if not self.classes and not self.con.is_script:
             # The hierarchies and values that are named must be there all the same.
             if demand.attribute is not None:
                 self._values(demand, distance)
             return None, False
-        reached, holds = self.con.row(
-            f"SELECT reached, coalesce({_holds(demand)}, false) "
-            f"FROM (SELECT ({self._figure(demand, distance)}) AS reached)"
+        words = [str(value) for value in demand.shown.values() if isinstance(value, str)]
+        words += [] if distance is None or distance in words else [distance]
+        title = f"{demand.model} {demand.quantity}" + (f" ({', '.join(words)})" if words else "")
+        self.con.note(
+            f"{title}{self.against}, {'at least' if demand.at_least else 'at most'} {demand.limit:g}"
         )
-        return _whole(reached) if demand.model == "l-diversity" else reached, bool(holds)
+        figure = self._figure(demand, distance)
+        reached, holds = self.con.judge(
+            title + self.against, figure, demand.is_met, demand.limit, demand.attribute
+        )
+        is_whole = demand.model == "l-diversity" and reached is not None and float(reached).is_integer()
+        return int(reached) if is_whole and reached is not None else reached, holds
 
     def _figure(self, demand: Demand, distance: str | None) -> str:
         """Write the query of the value reached."""
@@ -194,8 +176,7 @@ class Measuring:
 
     def _values(self, demand: Demand, distance: str | None) -> str:
         """Write the query of the value of every part of a class, of lists by their parts, too."""
-        assert demand.attribute is not None
-        attribute, settings = self.attributes[demand.attribute], demand.settings
+        attribute, settings = self.attributes[demand.attribute or ""], demand.settings
         whole = self._of_texts(demand, distance)
         if attribute.column.parts is None:
             return whole
@@ -210,9 +191,7 @@ class Measuring:
 
     def _of_texts(self, demand: Demand, distance: str | None) -> str:
         """Write the query of the value of every part of a class by its whole texts."""
-        assert demand.attribute is not None
-        attribute = self.attributes[demand.attribute]
-        settings = demand.settings
+        attribute, settings = self.attributes[demand.attribute or ""], demand.settings
         # Two distances compare codes of their own; all else counts leaves, or values where there are none.
         as_text = {"ordered": False, "hierarchical": True}.get(distance or "")
         if settings.get("joint") and len(self.attributes) > 1:
@@ -235,16 +214,15 @@ class Measuring:
         raise PolicyError(f"verify cannot measure {demand.model}")
 
     def _lkc(self, demand: Demand) -> str:
-        """Write the query of the largest share in any group of records that agree in L quasi-identifiers."""
-        assert demand.attribute is not None
-        value = demand.settings["value"]
+        """Write the largest share in any group of records that agree in L quasi-identifiers."""
 
         def largest(groups: Measuring, merge: str | None) -> str:
             own = groups.attributes[demand.attribute or ""]
             shares = []
             for each in (own,) if own.column.parts is None else (own, own.parted()):
-                counts = f"counts_{each.coded()}" if merge is None else self._merged(each, merge)
-                shares.append(f"SELECT value FROM ({quantities.share(each, counts, value)})")
+                counts = f"counts_{each.coded()}" if merge is None else merged(each, merge)
+                share = quantities.share(each, counts, demand.settings["value"])
+                shares.append(f"SELECT value FROM ({share})")
             return f"SELECT max(value) FROM ({' UNION ALL '.join(shares)})"
 
         return self._worst_of_subsets(demand.settings["L"], "max", "DOUBLE", largest)
@@ -252,18 +230,12 @@ class Measuring:
     def _worst_of_subsets(
         self, known: int, worst: str, kind: str, figure: Callable[[Measuring, str | None], str]
     ) -> str:
-        """Compute a figure for every set of so many quasi-identifiers, and return the query of the worst.
+        """Compute a figure for every set of so many quasi-identifiers; return the query of the worst.
 
-        Parameters
-        ----------
-        worst, kind
-            SQL of the aggregate, and the type of the figures.
-        figure
-            Writes the query of one set: of the groups of `classes`, or of those in which classes merge by
-            some columns.
+        `figure` writes the query of one set: of the groups of `classes`, or where classes merge by columns.
         """
         self.con.execute(f"CREATE OR REPLACE TABLE main.kept(value {kind})")
-        for subset in self._subsets(known):
+        for subset in subsets(self.quasi, known):
             if self.wildcards == "value":
                 columns = ", ".join(f"classes.q{number}" for number in subset)
                 self.con.execute(f"INSERT INTO main.kept {figure(self, columns)}")
@@ -271,37 +243,6 @@ class Measuring:
                 with self._seen(subset) as groups:
                     self.con.execute(f"INSERT INTO main.kept {figure(groups, None)}")
         return f"SELECT {worst}(value) FROM main.kept"
-
-    def _merged(self, attribute: Attribute, group: str) -> str:
-        """Write the query of how often each value occurs where classes merge by some of their cells."""
-        part = f"dense_rank() OVER (ORDER BY {group}) AS part"
-        ending = attribute.coded()
-        if not self._by_person:
-            return (
-                f"(WITH merged AS (SELECT class, classes.size, {part} FROM classes), "
-                "sizes AS (SELECT part, sum(size)::HUGEINT AS size FROM merged GROUP BY part), "
-                f"summed AS (SELECT m.part, v, sum(n)::HUGEINT AS n FROM counts_{ending} AS c "
-                "JOIN merged AS m ON c.part = m.class GROUP BY m.part, v) "
-                "SELECT part, part AS home, size, v, n FROM summed JOIN sizes USING (part))"
-            )
-        # Somebody may be in several of the classes that merge: people are united, not added.
-        people = "count(DISTINCT person)::HUGEINT"
-        return (
-            f"(WITH joined AS (SELECT {part}, v, person FROM held_{ending} AS h "
-            "JOIN classes ON h.class = classes.class), "
-            f"sizes AS (SELECT part, {people} AS size FROM joined GROUP BY part) "
-            f"SELECT part, part AS home, size, v, {people} AS n FROM joined JOIN sizes USING (part) "
-            "GROUP BY part, size, v)"
-        )
-
-    def _subsets(self, known: int) -> Sequence[tuple[int, ...]]:
-        known = min(known, self.quasi)
-        if math.comb(self.quasi, known) > _MOST_SUBSETS:
-            raise PolicyError(
-                f"{' and '.join(_OF_SUBSETS)}: {math.comb(self.quasi, known):,} sets of {known} "
-                f"quasi-identifiers are more than the {_MOST_SUBSETS:,} that are looked at"
-            )
-        return list(combinations(range(self.quasi), known))
 
     # --- classes alone ----------------------------------------------------------------------------------
 
@@ -327,43 +268,17 @@ class Measuring:
                 )
             case "lkc-privacy" | "subset-k-anonymity":
                 known = settings["L" if demand.model == "lkc-privacy" else "of"]
-                return self._worst_of_subsets(known, "min", "HUGEINT", Measuring._alike)
+                return self._worst_of_subsets(
+                    known, "min", "HUGEINT", lambda _, merge: alike(merge, by_person=self._by_person)
+                )
             case "k-map" | "delta-presence":
-                return self._of_population(demand)
+                return figure_of_people(demand, self.quasi, self.wildcards, counted=self.has_population)
             case "profitability":
                 return self._payoff(demand)
         raise PolicyError(f"verify cannot measure {demand.model}")
 
-    def _of_population(self, demand: Demand) -> str:
-        """Write the query of whom classes cover: in the population, or by sampling weights."""
-        if not self.has_population:
-            return f"SELECT ({stood_for(self.quasi, self.wildcards)})::DOUBLE / 1000000"
-        covered = sizes_and_people(self.quasi, self.wildcards)
-        if demand.model == "k-map":
-            return f"SELECT min(people) FROM ({covered})"
-        worst = "min" if demand.at_least else "max"
-        share = (
-            f"SELECT {worst}(CASE WHEN people = 0 THEN 'inf'::DOUBLE ELSE size::DOUBLE / people END) "
-            f"FROM ({covered})"
-        )
-        if demand.quantity == "delta_max":
-            return share
-        return f"SELECT CASE WHEN (SELECT people FROM main.uncovered) > 0 THEN 0 ELSE ({share}) END"
-
-    def _alike(self, merge: str | None) -> str:
-        """Write how many there are at least in a class, or agree in some columns by which classes merge."""
-        if merge is None:
-            return "SELECT min(size) FROM classes"
-        amount, rows = "sum(size)", "classes"
-        if self._by_person:
-            amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
-        return f"SELECT min(n) AS n FROM (SELECT {amount} AS n FROM {rows} GROUP BY {merge})"
-
     def _worst(self) -> str:
-        """Write the query of sizes of classes, `least`, and of how many, `n`, records have each.
-
-        Of people it is how many are in no smaller class.
-        """
+        """Write the sizes of classes, `least`, and of how many, `n`, each is the smallest."""
         if not self._by_person:
             return "SELECT size AS least, sum(records) AS n FROM classes GROUP BY size"
         return (
@@ -392,10 +307,7 @@ class Measuring:
         return f"SELECT {left} FROM {classes}"
 
     def _p29(self, demand: Demand) -> str:
-        """Write the query of the score of P29.
-
-        It is undefined, which satisfies no limit, where all distances are alike and the model is strict.
-        """
+        """Write the score of P29; if all distances are alike and the model is strict, it is not defined."""
         rows = []
         for attribute in self.attributes.values():
             counts = f"counts_{attribute.coded()}"
@@ -417,26 +329,3 @@ class Measuring:
             f"{weights[0]} * (1 - 1::DOUBLE / {smallest}) + {weights[1]} * favg(even) "
             f"+ {weights[2]} * (1 - favg(close)) END FROM ({' UNION ALL '.join(rows)})"
         )
-
-
-def _whole(reached: float | None) -> float | None:
-    return int(reached) if reached is not None and float(reached).is_integer() else reached
-
-
-def _holds(demand: Demand) -> str:
-    """Write whether a limit is met: with equality, and sums within a slack."""
-    if demand.model == "profitability":
-        settings = demand.settings
-        may_be_zero = settings["attack"] == "none" and (
-            settings["definition"] == "table" or not settings["adversary_gain"]
-        )
-        return "reached >= 0" if may_be_zero else "reached > 0"
-    slack = SLACK * max(1.0, demand.limit)
-    if demand.at_least:
-        return f"reached >= {demand.limit - slack!r}::DOUBLE"
-    return f"reached <= {demand.limit + slack!r}::DOUBLE"
-
-
-def needs_values(model: str) -> bool:
-    """Say whether a model looks at sensitive values."""
-    return model == "p29" or "attribute" in MODELS[model][0]

@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import cell
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.points import Point
 from incrowd_verify.inputs import Tables
 from incrowd_verify.persons import raw_wanted
 from incrowd_verify.policy import SUPPRESSED, Policy
 from incrowd_verify.source import Table
+from incrowd_verify.values import cell
 
 _ROWS = 50_000
 """First rows by which a column is judged."""

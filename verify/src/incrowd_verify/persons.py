@@ -25,11 +25,13 @@ from dataclasses import dataclass
 from math import comb
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import cell, count_rows
+from incrowd_verify.classes import count_rows
 from incrowd_verify.errors import PolicyError, TableError, named, row_map_setting, setting
 from incrowd_verify.inputs import Tables
+from incrowd_verify.limits import Demand
 from incrowd_verify.policy import Nulls, Policy
 from incrowd_verify.source import Table
+from incrowd_verify.values import cell
 
 SHARED = "SELECT count(*) - count(DISTINCT person) FROM whose"
 """SQL of how many records are of somebody who has another."""
@@ -211,3 +213,25 @@ def _by_histories(con: Checks, power: int) -> str:
         )
         SELECT min(people) FROM shared
         """
+
+
+def same_by_people(demand: Demand, *, holds: bool) -> bool:
+    """Whether a result by records is one by people, too, whoever they are.
+
+    A class has at most as many people as records, and just the same values. Example: a class of three
+    records has at most three people. So 4-anonymity fails, whoever they are. Whether 2-anonymity holds is
+    not known.
+    """
+    if demand.model == "l-diversity":
+        return bool(demand.settings["kind"] == "distinct")
+    if demand.model == "k-map" or demand.settings.get("attacker") == "journalist":
+        return True  # it looks at the people of the population alone
+    if demand.quantity == "delta_min" and not demand.limit:
+        return True  # no share is below 0
+    falls = demand.quantity in ("k", "K", "payoff") or demand.model == "delta-presence"
+    if not falls and demand.model != "maximum-risk":
+        return False
+    # With fewer people the figure falls, and the risk rises. Where that is for the worse, what fails by
+    # records fails; where it is for the better, what holds by records holds.
+    is_worse = demand.at_least == falls
+    return holds is not is_worse

@@ -14,9 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from incrowd_verify.demands import Attacker, Demand, of_histories, read_attackers, read_demands
+from incrowd_verify.demands import of_histories, read_attackers, read_demands
 from incrowd_verify.errors import PolicyError, did_you_mean, named, open_roles
 from incrowd_verify.gate.accepted import Accepted
+from incrowd_verify.limits import Attacker, Demand
 from incrowd_verify.profiles import Choice
 from incrowd_verify.profiles.context import Context
 from incrowd_verify.recipes import recipe_named

@@ -35,12 +35,15 @@ from typing import Any, Protocol
 
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import alone, cell, count_rows, written
-from incrowd_verify.errors import ParameterError, SchemaError, TableError
-from incrowd_verify.inputs import Tables, write_plainly
-from incrowd_verify.persons import Persons, raw_wanted
+from incrowd_verify.classes import count_rows
+from incrowd_verify.errors import ParameterError, SchemaError, TableError, named, setting
+from incrowd_verify.inputs import Tables, respell_values, write_plainly
+from incrowd_verify.limits import Demand
+from incrowd_verify.persons import Persons, raw_wanted, refuse_several_rows
 from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd_verify.source import Table
+from incrowd_verify.values import cell, written
+from incrowd_verify.wildcards import alone
 
 _MOST_BYTES = 10**12
 """What may be looked through: a minute or two."""
@@ -117,7 +120,7 @@ class Coverage:
         return self._count(everybody & ~_union(self.sets.values()))
 
 
-def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
+def _cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
     """Count in a population whom the cells of each class cover: make the tables `covered` and `uncovered`."""
     names = [column.name for column in quasi]
     rows = con.execute(alike(con, table, names, null_values)).fetchall()
@@ -147,6 +150,32 @@ def cover(con: Checks, table: Table, quasi: Sequence[Column], null_values: Nulls
     con.execute("CREATE TABLE uncovered AS SELECT ?::HUGEINT AS people", [hidden + coverage.outside()])
 
 
+def count_population(con: Checks, policy: Policy, population: Table) -> None:
+    """Count whom the classes cover in a population, whose rows must be of different people."""
+    refuse_several_rows(con, population, policy)
+    population = respell_values(con, population, policy)
+    count = _cover_by_script if con.is_script else _cover
+    count(con, population, policy.named("quasi"), policy.null_values)
+
+
+def refuse_unknown(policy: Policy, population: Table | None, unweighed: str | None) -> None:
+    """Refuse limits of a script on values that are not in the file, or on people without a population."""
+    demands = policy.all_demands
+    if any(demand.looks_at(policy.unjudged) for demand in demands):
+        raise ParameterError(
+            f"a script reads the values of column {named(sorted(policy.unjudged))} in the file, and by "
+            "judge = 'original' the policy asks only for those before; verify says so, too"
+        )
+    others = sorted({each.model for each in demands if each.needs_people})
+    if population is not None or not others or (others == ["k-map"] and unweighed == ""):
+        return
+    why = f"name it with {setting('population=', '--population')}"
+    raise ParameterError(
+        f"no SQL script can check this release by itself: {', '.join(others)} compares the release with a "
+        f"population; {unweighed or why}"
+    )
+
+
 def alike(con: Checks, table: Table, quasi: Sequence[str], null_values: Nulls) -> str:
     """Write the question for the combinations of people's values q0, q1, ..., and how many, n, have each."""
     columns = ", ".join(f"{written(con, table, name, null_values)} AS q{at}" for at, name in enumerate(quasi))
@@ -165,6 +194,29 @@ def sizes_and_people(quasi: int, wildcards: str) -> str:
         f"SELECT CASE WHEN class IN {one} THEN 1 ELSE size END AS size, "
         f"CASE WHEN class IN {one} THEN least(people, 1) ELSE people END AS people FROM main.covered"
     )
+
+
+def figure_of_people(demand: Demand, quasi: int, wildcards: str, *, counted: bool) -> str:
+    """Write the query of k-map or delta-presence: whom the classes cover, or by weights stand for.
+
+    Parameters
+    ----------
+    counted
+        Whether a population was counted; else weights say for how many people records stand.
+    """
+    if not counted:
+        return f"SELECT ({_stood_for(quasi, wildcards)})::DOUBLE / 1000000"
+    covered = sizes_and_people(quasi, wildcards)
+    if demand.model == "k-map":
+        return f"SELECT min(people) FROM ({covered})"
+    worst = "min" if demand.at_least else "max"
+    share = (
+        f"SELECT {worst}(CASE WHEN people = 0 THEN 'inf'::DOUBLE ELSE size::DOUBLE / people END) "
+        f"FROM ({covered})"
+    )
+    if demand.quantity == "delta_max":
+        return share
+    return f"SELECT CASE WHEN (SELECT people FROM main.uncovered) > 0 THEN 0 ELSE ({share}) END"
 
 
 def _as_set(keys: Iterable[int]) -> int:
@@ -187,7 +239,7 @@ _MOST_PAIRS = 2_000_000_000
 """Classes times combinations that a script may look through."""
 
 
-def cover_by_script(script: Checks, population: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
+def _cover_by_script(script: Checks, population: Table, quasi: Sequence[Column], null_values: Nulls) -> None:
     """Write whom the classes cover in the population.
 
     Raises
@@ -318,10 +370,10 @@ def find_weights(con: Checks, tables: Tables, policy: Policy, persons: Persons |
     -------
     None where the policy names no weights.
     """
-    named = policy.named("weight")
-    if not named:
+    weights = policy.named("weight")
+    if not weights:
         return None
-    column, (released, raw) = named[0], (tables.released, tables.raw)
+    column, (released, raw) = weights[0], (tables.released, tables.raw)
     if raw is None:
         return raw_wanted("the release has no sampling weights")
     if column.name not in raw.names:
@@ -347,7 +399,7 @@ def find_weights(con: Checks, tables: Tables, policy: Policy, persons: Persons |
     return ""
 
 
-def stood_for(quasi: int, wildcards: str) -> str:
+def _stood_for(quasi: int, wildcards: str) -> str:
     """Write the query of the fewest people whom a class stands for, in millionths.
 
     Where cells match any, the tables that `matching` makes have to be there.

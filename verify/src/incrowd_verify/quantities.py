@@ -10,19 +10,14 @@ add up to 1. They take the total.
 
 Only values that occur in a part are looked at. What all other values add has a closed form. So no table is as
 large as parts times values.
-
-A column of lists is judged by its parts, too: with the separator ``;`` the cell ``F32; E11`` has the parts
-E11 and F32, stripped, in no order, once each. A cell without a part has the part "missing", None here. The
-tables of `attribute` are made once more for it, with the ending ``_part``; a record counts for each part.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
 from typing import Any
 
-from incrowd_verify.attribute import Attribute, split_by_others
+from incrowd_verify.attribute import Attribute
 from incrowd_verify.checks import Checks
 
 _EULER = 0.57721566490153286
@@ -115,17 +110,10 @@ def log_ratio(attribute: Attribute, counts: str, absent: str) -> str:
 
 
 def distance(attribute: Attribute, counts: str, name: str) -> str:
-    """Distance of a part to the whole table; `name` as `Attribute.distance_named` gives it.
-
-    For the ordered and the hierarchical one, `counts` must be made from the codes that they compare.
-    """
-    measures = {
-        "equal": _equal,
-        "ordered": _ordered,
-        "hierarchical": _hierarchical,
-        "maximal-frequency-difference": _most_different,
-    }
-    return measures[name](attribute, counts)
+    """Distance of a part to the whole table, by its codes; `name` as `Attribute.distance_named` gives it."""
+    if name == "maximal-frequency-difference":
+        return _most_different(attribute, counts)
+    return {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[name](attribute, counts)
 
 
 def _equal(attribute: Attribute, counts: str) -> str:
@@ -160,48 +148,21 @@ def _ordered(attribute: Attribute, counts: str) -> str:
     """Sum over i of |C_i/s - W_i/N| over m - 1, with C and W the cumulative counts of part and table.
 
     From a value present in the part to the next one C stays the same while W rises. Up to the last value
-    with W_i*s < C*N the part is ahead, from then on behind; an ASOF join finds that value, and prefix
-    sums of W give both sides.
+    with W_i*s < C*N the part is ahead, from then on behind; an ASOF join finds that value within
+    each step, and prefix sums of W give both sides.
     """
     tables, table_total = attribute.coded(as_text=False), attribute.occurrences(as_text=False)
     values = f"(SELECT count(*) FROM whole_{tables})"
     return f"""
         WITH
-        {_prefix_sums(tables)},
-        {_steps(counts, table_total, values)},
-        {_CLIPPED}
-        -- Where the table has one value alone nothing is apart: no distance, and no way to divide it by.
-        SELECT
-            part, home,
-            apart::DOUBLE / (greatest({values} - 1, 1)::HUGEINT * {table_total} * total)::DOUBLE AS value
-        FROM (
-            SELECT
-                part, home, total,
-                sum(
-                    ahead * (middle - start) - total * (at_middle - at_start)
-                    + total * (at_stop - at_middle) - ahead * (stop - middle)
-                    + CASE WHEN is_first THEN total * at_start ELSE 0 END
-                ) AS apart
-            FROM clipped
-            GROUP BY part, home, total
-        )
-    """
-
-
-def _prefix_sums(tables: str) -> str:
-    """W of the table by value, its sums, and the sum of all."""
-    return f"""cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
+        cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
         -- before and after: the sum of w over the values below v, and up to v
         prefix AS (
             SELECT v, w, sum(w) OVER (ORDER BY v) - w AS before, sum(w) OVER (ORDER BY v) AS after
             FROM cumulative
         ),
-        summed AS (SELECT max(after) AS w_sum FROM prefix)"""
-
-
-def _steps(counts: str, table_total: str, values: str) -> str:
-    """From each value of a part to the next: C, and the sums of W at both ends."""
-    return f"""step AS (
+        summed AS (SELECT max(after) AS w_sum FROM prefix),
+        step AS (
             SELECT
                 part, home, total, v AS start,
                 sum(n) OVER by_value * {table_total} AS ahead,
@@ -221,10 +182,8 @@ def _steps(counts: str, table_total: str, values: str) -> str:
             JOIN prefix AS opening ON opening.v = step.start
             LEFT JOIN prefix AS closing ON closing.v = step.stop
             CROSS JOIN summed
-        )"""
-
-
-_CLIPPED = """crossed AS (
+        ),
+        crossed AS (
             SELECT bounded.*, coalesce(prefix.v + 1, 0) AS crossing, prefix.after AS at_crossing
             FROM bounded ASOF LEFT JOIN prefix ON bounded.target > prefix.w
         ),
@@ -235,8 +194,23 @@ _CLIPPED = """crossed AS (
                 CASE WHEN crossing <= start THEN at_start WHEN crossing >= stop THEN at_stop
                      ELSE at_crossing END AS at_middle
             FROM crossed
-        )"""
-"""The value where the table overtakes the part within each step, or an end of the step."""
+        )
+        -- Where the table has one value alone nothing is apart: no distance, and no way to divide it by.
+        SELECT
+            part, home,
+            apart::DOUBLE / (greatest({values} - 1, 1)::HUGEINT * {table_total} * total)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, total,
+                sum(
+                    ahead * (middle - start) - total * (at_middle - at_start)
+                    + total * (at_stop - at_middle) - ahead * (stop - middle)
+                    + CASE WHEN is_first THEN total * at_start ELSE 0 END
+                ) AS apart
+            FROM clipped
+            GROUP BY part, home, total
+        )
+    """
 
 
 def _hierarchical(attribute: Attribute, counts: str) -> str:
@@ -270,103 +244,3 @@ def _hierarchical(attribute: Attribute, counts: str) -> str:
             GROUP BY part, home, total
         )
     """
-
-
-MOST = 10
-"""Parts that are counted at most, beside those that somebody has alone; more where a limit asks for more."""
-UNKNOWN = ("normalized-entropy", "p29")
-"""Models of sensitive values that are not defined for lists."""
-
-
-def by_parts(attribute: Attribute, counts: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Write the query of the disclosure by parts (see `quantities`).
-
-    Parameters
-    ----------
-    counts
-        How often each part of a class has each part of the lists.
-    """
-    match model:
-        case "t-closeness":
-            return _distance(attribute, counts, absent=settings["distance"] != "maximal-frequency-difference")
-        case "alpha-k-anonymity" | "lkc-privacy":
-            return share(attribute, counts, settings["value"])
-        case "beta-likeness":
-            return gain(attribute, counts, settings["kind"])
-        case "delta-disclosure":
-            return log_ratio(attribute, counts, settings["absent"])
-    least = "size::DOUBLE / max(n)::DOUBLE"
-    if settings["kind"] == "recursive":
-        least = f"floor({least})"
-    return f"SELECT part, home, {least} AS value FROM {counts} GROUP BY part, home, size"
-
-
-def _distance(attribute: Attribute, counts: str, *, absent: bool) -> str:
-    """Largest difference of a part's shares; a part that is absent has the share 0."""
-    everybody, whole = attribute.everybody(), f"whole_{attribute.coded()}"
-    apart = f"abs(coalesce(c.n, 0) * {everybody} - w.n * h.size)::DOUBLE"
-    return (
-        f"SELECT h.part, h.home, max({apart} / ({everybody}::HUGEINT * h.size)::DOUBLE) AS value "
-        f"FROM (SELECT DISTINCT part, home, size FROM {counts}) AS h CROSS JOIN {whole} AS w "
-        f"{'LEFT ' if absent else ''}JOIN {counts} AS c ON c.part = h.part AND c.v = w.v "
-        "GROUP BY h.part, h.home"
-    )
-
-
-def fewest_parts(attribute: Attribute, counts: str, least: int) -> str:
-    """Count the fewest parts such that each record of a part of a class has one; write the query.
-
-    Parameters
-    ----------
-    counts
-        How often each part of a class has each whole text.
-    """
-    con, text, part = attribute.con, attribute.coded(), attribute.parted().coded()
-    of_value: dict[int, set[int]] = {}
-    pairs = con.execute(
-        f"SELECT t.v, p.v FROM texts_{text} AS t JOIN texts_{part} AS p "
-        "ON t.value IS NOT DISTINCT FROM p.value"
-    ).fetchall()
-    for value, code in pairs:
-        of_value.setdefault(value, set()).add(code)
-    rows = con.execute(f"SELECT part, home, list(v) FROM {counts} GROUP BY part, home").fetchall()
-    known: dict[frozenset[frozenset[int]], int] = {}
-    found = []
-    for place, home, values in rows:
-        lists = frozenset(frozenset(of_value[value]) for value in values)
-        if lists not in known:
-            known[lists] = _fewest(lists, least)
-        found.append((int(place), int(home), known[lists]))
-    con.execute("DROP TABLE IF EXISTS fewest")
-    con.fill("fewest", "part BIGINT, home BIGINT, value BIGINT", found)
-    return "SELECT part, home, value FROM fewest"
-
-
-def _fewest(lists: Collection[frozenset[int]], least: int) -> int:
-    """Return how many parts meet all lists (see `MOST`)."""
-    sure = {part for each in lists if len(each) == 1 for part in each}
-    others = [each for each in lists if sure.isdisjoint(each)]
-    most = max(MOST, least - len(sure))
-    return len(sure) + next((many for many in range(most) if _suffice(others, many)), most)
-
-
-def _suffice(lists: Collection[frozenset[int]], many: int) -> bool:
-    """Say whether so many parts can meet all lists."""
-    if not lists:
-        return True
-    apart: list[frozenset[int]] = []
-    for each in sorted(lists, key=len):
-        if all(each.isdisjoint(other) for other in apart):
-            apart.append(each)
-        if len(apart) > many:
-            return False
-    # Somebody's list has to be met by one of its own parts.
-    return any(_suffice([each for each in lists if part not in each], many - 1) for part in sorted(apart[0]))
-
-
-def counts_of(attributes: Collection[Attribute], attribute: Attribute, *, joint: bool) -> str:
-    """Make the counts of a column, in classes split by the values of the others where that is asked."""
-    if not joint:
-        return f"counts_{attribute.coded()}"
-    others = [attribute if each.place == attribute.place else each for each in attributes]
-    return split_by_others(others, attribute)

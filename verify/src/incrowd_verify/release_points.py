@@ -18,19 +18,20 @@ from typing import NamedTuple
 
 from incrowd_verify.cells import CellReader
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import GROUP, cell, count_rows, written
+from incrowd_verify.classes import count_rows
 from incrowd_verify.column_points import derived_columns, outlying_value
 from incrowd_verify.column_texts import Texts, counts_of
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts
 from incrowd_verify.gate.points import Point, answered
-from incrowd_verify.inputs import Tables
+from incrowd_verify.inputs import GROUP, Tables
 from incrowd_verify.person_ids import repeated_ids
 from incrowd_verify.policy import SUPPRESSED, Column, Nulls, Policy
 from incrowd_verify.recipes import Tree
 from incrowd_verify.source import Table, literal
 from incrowd_verify.spans import Bounds, bounds_of
 from incrowd_verify.tree_files import tree_in
+from incrowd_verify.values import cell, written
 
 FULL_DOMAIN = ("bottom-up", "datafly", "flash", "incognito", "ola", "optimal", "samarati")
 """The algorithms that recode a column to one level."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from incrowd_verify.errors import visible
@@ -13,60 +13,7 @@ from incrowd_verify.gate import wording
 from incrowd_verify.gate.kinds import KINDS
 from incrowd_verify.gate.points import Point, in_order
 from incrowd_verify.gate.verdict import Verdict
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One limit of a model on one attribute: the limit and the value of the file.
-
-    Attributes
-    ----------
-    model
-        Name of the model.
-    attribute
-        The sensitive column; None where a model looks at none, or at all together.
-    asked
-        The limit, in the model's own measure.
-    reached
-        What the worst class has, or the table where the model is a condition on it. None if there is no
-        class, or the measure is not defined.
-    holds
-        Whether the limit is met; meeting it exactly counts. None where that is not known: the policy says
-        whose row it is, and only records could be counted.
-    distance
-        For t-closeness the distance that was taken, else None.
-    quantity
-        What was limited: the model's parameter, as ``k`` or ``alpha``.
-    unit
-        What was counted: ``records`` or ``people``.
-    attacker, knows
-        Whom the limit is about, and the quasi-identifiers that this attacker knows. None and nothing where it
-        is about somebody who knows every quasi-identifier.
-    settings
-        The model's other settings, as ``power`` or ``kind``: those that are set, or that count if they are
-        not.
-    """
-
-    model: str
-    attribute: str | None
-    asked: float
-    reached: float | None
-    holds: bool | None
-    distance: str | None = None
-    quantity: str = ""
-    unit: str = "records"
-    attacker: str | None = None
-    knows: tuple[str, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """The model with its other settings, as ``km-anonymity (power=0)`` or ``l-diversity (entropy)``."""
-        words = [
-            str(value) if isinstance(value, str) else name if value is True else f"{name}={value:g}"
-            for name, value in self.settings.items()
-        ]
-        return self.model + (f" ({', '.join(words)})" if words else "")
+from incrowd_verify.limits import Finding
 
 
 @dataclass(frozen=True)

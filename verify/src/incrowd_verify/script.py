@@ -12,15 +12,14 @@ from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
-from incrowd_verify.checks import Script
-from incrowd_verify.classes import check_groups, count_rows
+from incrowd_verify.classes import count_rows
 from incrowd_verify.clauses import judge_clauses
 from incrowd_verify.column_texts import Texts
 from incrowd_verify.comparison import check_against
-from incrowd_verify.conformity import check_cells, check_columns
+from incrowd_verify.conformity import check_cells, check_columns, check_groups, check_suppressed
 from incrowd_verify.databases import Address, duckdb_name, is_address, part_of, quoted_name
 from incrowd_verify.errors import ParameterError, TableError, named
-from incrowd_verify.figures import check_suppressed, find_figures
+from incrowd_verify.figures import find_figures
 from incrowd_verify.forms import check_form
 from incrowd_verify.gate.kinds import ANSWERABLE
 from incrowd_verify.inputs import (
@@ -34,9 +33,10 @@ from incrowd_verify.inputs import (
     wanted_tables,
 )
 from incrowd_verify.other_kinds import is_json_lines, is_other_kind
-from incrowd_verify.persons import SHARED, Persons, find_persons
+from incrowd_verify.persons import SHARED, Persons, find_persons, same_by_people
 from incrowd_verify.policy import Policy, read_policy
 from incrowd_verify.scratch import PrivateFolder
+from incrowd_verify.script_checks import Script
 from incrowd_verify.source import CsvFormat, Part, Table, connect, glob_free, literal, reworded
 from incrowd_verify.tables import (
     Wanted,
@@ -199,7 +199,7 @@ def _find_people(script: Script, tables: Tables, policy: Policy) -> Persons | No
     if persons is None:
         return None
     if persons.unknown:
-        if not all(demand.same_by_people(holds=True) for demand in policy.all_demands):
+        if not all(same_by_people(demand, holds=True) for demand in policy.all_demands):
             raise ParameterError(f"no SQL script can count the people of this release: {persons.unknown}")
         script.note(
             f"Not counted: the people. {persons.unknown[:1].upper()}{persons.unknown[1:]}.",

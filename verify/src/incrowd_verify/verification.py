@@ -11,14 +11,13 @@ from os import PathLike
 from pathlib import Path
 
 from incrowd_verify.checks import Checks
-from incrowd_verify.classes import smallest_class
 from incrowd_verify.clauses import judge_clauses
 from incrowd_verify.column_texts import Texts
 from incrowd_verify.comparison import check_against
-from incrowd_verify.conformity import differences, remark
+from incrowd_verify.conformity import check_suppressed, differences, remark
 from incrowd_verify.databases import OTHERS, is_address
 from incrowd_verify.errors import ParameterError, TableError, setting
-from incrowd_verify.figures import check_suppressed, find_figures
+from incrowd_verify.figures import find_figures
 from incrowd_verify.gate.points import answered
 from incrowd_verify.inputs import Sources, Tables, load_tables
 from incrowd_verify.persons import Persons, find_persons
@@ -285,4 +284,5 @@ def _found(con: Checks, persons: Persons, suppressed: int) -> PeopleFound:
     """Say who was counted; where everybody has one record, so many people are suppressed as records."""
     if persons.several:
         suppressed = persons.people - int(con.row("SELECT count(DISTINCT person) FROM crowd")[0])
-    return PeopleFound(persons.people, persons.unnamed, suppressed, smallest_class(con) or 0)
+    (smallest,) = con.row("SELECT coalesce(min(size), 0) FROM classes")
+    return PeopleFound(persons.people, persons.unnamed, suppressed, int(smallest))
