@@ -18,8 +18,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from incrowd.release.jobs.ledger.deduction import deduced
-from incrowd.release.jobs.ledger.exposure import Shown, exposed_by_intersection, exposed_together
+from incrowd.release.jobs.ledger.deduction import deduced_people
+from incrowd.release.jobs.ledger.exposure import ReleasePeople, exposed_by_intersection, exposed_together
 
 TURNOVERS = (0.001, 0.01, 0.05)
 VALUES = 12
@@ -27,21 +27,21 @@ CLASS = 100
 """People of a class, about."""
 
 
-def shown(people: Any, classes: Any, values: Any) -> Shown:
+def shown(people: Any, classes: Any, values: Any) -> ReleasePeople:
     """Return the digests of a release."""
     columns = {"person": people, "class": classes, "value": values}
     digests = pl.DataFrame(columns).select(pl.all().cast(pl.String).cast(pl.Binary))
-    return Shown(digests.with_columns(records=pl.lit(1)), 5, {"value": 2})
+    return ReleasePeople(digests.with_columns(records=pl.lit(1)), 5, {"value": 2})
 
 
-def histories(people: int, releases: int) -> Iterator[tuple[str, list[Shown]]]:
+def histories(people: int, releases: int) -> Iterator[tuple[str, list[ReleasePeople]]]:
     """Yield histories of releases, with their names."""
     random = np.random.default_rng(1)
     everybody = people * (releases + 1)
     values = np.minimum(random.geometric(0.3, everybody), VALUES)
     classes = random.integers(0, max(people // CLASS, 1), everybody)
 
-    def of(some: Any, wide: int = 1) -> Shown:
+    def of(some: Any, wide: int = 1) -> ReleasePeople:
         return shown(some, classes[some] // wide, values[some])
 
     first = np.arange(people)
@@ -67,7 +67,7 @@ def measure(people: int, releases: int) -> list[dict[str, Any]]:
             exposed_together(each, latest)
         exposed_by_intersection([*earlier, latest])
         middle = perf_counter()
-        exposed = len(deduced([*earlier, latest], latest=True))
+        exposed = len(deduced_people([*earlier, latest], latest=True))
         row = {"history": name, "intersection and difference, s": middle - start}
         found.append(row | {"deduction, s": perf_counter() - middle, "exposed by deduction": exposed})
     return found

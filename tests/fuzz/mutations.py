@@ -170,14 +170,14 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         recode_batch, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "perturbed values are judged only as they were before": (
-        ("incrowd.release.jobs.released_rows", "_concerned", lambda f: lambda policy: ()),
+        ("incrowd.release.jobs.released_rows", "_models_of_perturbed", lambda f: lambda policy: ()),
     ),
     "earlier signatures of a series are forgotten": ((Ledger, "signatures", lambda f: lambda self, *given: {}),),
     "what several releases tell together is not asked": (
-        ("incrowd.release.jobs.ledger", "deduced", lambda f: lambda releases, **given: []),
+        ("incrowd.release.jobs.ledger", "deduced_people", lambda f: lambda releases, **given: []),
     ),
     "counterfeit records are not counted": (
-        (_Plan, "counted", after(lambda counted: counted.clear())),
+        (_Plan, "counterfeits_by_group", after(lambda counted: counted.clear())),
     ),
     "verify counts one record more": (
         (figures, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),

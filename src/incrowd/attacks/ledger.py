@@ -6,7 +6,7 @@ from incrowd.attacks.base import Attack, wilson
 from incrowd.core.errors import TableError
 from incrowd.core.lazy import pl
 from incrowd.release.jobs.ledger import Ledger
-from incrowd.release.jobs.ledger.deduction import deduced, without_m_invariance
+from incrowd.release.jobs.ledger.deduction import deduced_people, without_m_invariance
 from incrowd.release.jobs.ledger.exposure import ReleasePeople, exposed_by_intersection
 
 
@@ -24,7 +24,7 @@ def composition_of_ledger(ledger: Ledger) -> Attack:
             "some, and `ledger verify` says whether lines are gone"
         )
     releases = [ReleasePeople.of(entry, people) for entry, people in entries]
-    parts = [deduced(releases)]
+    parts = [deduced_people(releases)]
     for last, (entry, people) in enumerate(entries):
         others = releases[:last]
         if m := entry.get("m"):

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.release.drafting.functional_dependencies import determined
+from incrowd.release.drafting.functional_dependencies import determined_pairs
 from incrowd.release.jobs.draft import draft_policy
 
 VALUES = st.sampled_from(["a", "b", "c", None])
@@ -23,13 +23,13 @@ def test_pairs_are_those_of_the_definition(rows):
             often = distinct[0] > 1 and distinct[0] * 2 <= len(rows)
             if one != other and often and distinct[1] > 1 and len(pairs) == distinct[0]:
                 expected.append((one, other))
-    assert determined(table, table.columns) == expected
+    assert determined_pairs(table, table.columns) == expected
 
 
 def test_what_the_first_rows_do_not_show_is_seen_and_lists_are_passed_over():
     table = pl.DataFrame({"x": [0] * 1500 + [1] * 1500, "y": [0] * 1400 + [1] * 1600, "l": [[1]] * 3000})
-    assert determined(table, table.columns) == []
-    assert determined(table.tail(1500), ["x", "y"]) == []
+    assert determined_pairs(table, table.columns) == []
+    assert determined_pairs(table.tail(1500), ["x", "y"]) == []
 
 
 def test_a_draft_tells_columns_that_tell_others():

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from incrowd.release.drafting.languages import LANGUAGES, languages
-from incrowd.release.drafting.words import about, says, special_category, tokens
+from incrowd.release.drafting.words import find_word, special_category, subject_of, tokens
 from incrowd.release.jobs.draft import draft_policy
 
 HEADINGS = {
@@ -54,11 +54,11 @@ def test_every_file_of_the_folder_is_listed_and_has_every_list():
 @pytest.mark.parametrize("language", HEADINGS)
 def test_usual_headings_are_known_in_every_language(language):
     surname, sex, age, diagnosis, postal, income = HEADINGS[language].split()
-    assert says("personal", surname)
-    assert (about(sex), about(age), about(postal)) == ("sex", "age", "place")
-    assert says("postal", postal)
-    assert says("sensitive", diagnosis)
-    assert says("sensitive", income)
+    assert find_word("personal", surname)
+    assert (subject_of(sex), subject_of(age), subject_of(postal)) == ("sex", "age", "place")
+    assert find_word("postal", postal)
+    assert find_word("sensitive", diagnosis)
+    assert find_word("sensitive", income)
 
 
 @pytest.mark.few(10)
@@ -105,7 +105,7 @@ def test_names_of_every_script_are_divided_into_words(name, words):
     ],
 )  # fmt: skip
 def test_german_compounds_are_known_by_their_end(name, list_of):
-    assert says(list_of, name)
+    assert find_word(list_of, name)
 
 
 @pytest.mark.parametrize(

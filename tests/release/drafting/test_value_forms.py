@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from incrowd.release.drafting.value_forms import is_postal, reaching
-from incrowd.release.drafting.words import about, says
+from incrowd.release.drafting.value_forms import is_postal, personal_form
+from incrowd.release.drafting.words import find_word, subject_of
 from incrowd.release.jobs.draft import draft_policy
 
 # Numbers that authorities and encyclopedias publish as examples of their schemes.
@@ -42,7 +42,7 @@ def column(values):
 
 @pytest.mark.parametrize("what", EXAMPLES)
 def test_published_examples_are_recognized(what):
-    assert reaching(column(EXAMPLES[what])) == what
+    assert personal_form(column(EXAMPLES[what])) == what
 
 
 def mistyped(text):
@@ -56,7 +56,7 @@ def mistyped(text):
     "what", [what for what in EXAMPLES if what.split()[0] in ("identity", "tax", "social")]
 )
 def test_a_number_with_a_wrong_digit_fails_its_check(what):
-    assert reaching([mistyped(text) for text in column(EXAMPLES[what])]) != what
+    assert personal_form([mistyped(text) for text in column(EXAMPLES[what])]) != what
 
 
 def test_numbers_in_a_row_and_at_random_are_none():
@@ -66,9 +66,9 @@ def test_numbers_in_a_row_and_at_random_are_none():
     for digits in (9, 10, 11, 13, 15, 16):
         row = [str(10 ** (digits - 1) + n) for n in range(300)]
         drawn = [str(draw.randrange(10 ** (digits - 1), 10**digits)) for _ in range(300)]
-        assert reaching(row) == reaching(drawn) == ""
-    assert reaching(["12345678", "87654321"] * 5) == ""
-    assert reaching(["4111111111111111"]) == "", "one value tells nothing"
+        assert personal_form(row) == personal_form(drawn) == ""
+    assert personal_form(["12345678", "87654321"] * 5) == ""
+    assert personal_form(["4111111111111111"]) == "", "one value tells nothing"
 
 
 @pytest.mark.parametrize(
@@ -106,20 +106,20 @@ def test_a_draft_leaves_out_what_a_check_digit_gives_away_and_shows_no_value():
     ],
 )  # fmt: skip
 def test_turkish_headings(name, concept):
-    assert about(name) == concept
+    assert subject_of(name) == concept
 
 
 def test_a_word_of_two_letters_is_a_subject_only_where_it_begins_a_name():
     """A province in Turkish, and instalment loans in the names of a bank."""
-    assert (about("il"), about("İl"), about("il_no")) == ("place", "place", "place")
-    assert (about("total_bal_il"), about("max_bal_il")) == (None, None)
+    assert (subject_of("il"), subject_of("İl"), subject_of("il_no")) == ("place", "place", "place")
+    assert (subject_of("total_bal_il"), subject_of("max_bal_il")) == (None, None)
 
 
 def test_turkish_words_for_people_and_what_is_protected():
-    assert says("personal", "Soyadı") == "soyadi"
-    assert says("personal", "e-posta") == "eposta"
-    assert says("sensitive", "teşhis") == "teshis"
-    assert says("sensitive", "aylık_gelir") == "gelir"
+    assert find_word("personal", "Soyadı") == "soyadi"
+    assert find_word("personal", "e-posta") == "eposta"
+    assert find_word("sensitive", "teşhis") == "teshis"
+    assert find_word("sensitive", "aylık_gelir") == "gelir"
 
 
 def test_a_draft_without_questions_has_none_and_leaves_their_columns_out():

@@ -567,7 +567,7 @@ def test_the_seconds_of_the_stages_cover_the_call(monkeypatch, keep_order):
     for name in steps:
         monkeypatch.setattr(anonymize, name, slowly(getattr(anonymize, name)))
     monkeypatch.setattr(Released, "reordered", slowly(Released.reordered))
-    monkeypatch.setattr(anonymize.Started, "prepared", slowly(anonymize.Started.prepared))
+    monkeypatch.setattr(anonymize.SearchStart, "prepared", slowly(anonymize.SearchStart.prepared))
     table = pl.DataFrame({"q": [3, 1, 2, 4] * 5})
     policy = ic.Policy(
         ic.Schema(quasi=["q"]), "k-anonymity:5", "mondrian:mode=relaxed", keep_order=keep_order

@@ -25,7 +25,7 @@ from incrowd.engines import MemoryEngine
 from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.release.jobs.distributed import blocks as module
 from incrowd.release.jobs.distributed import check, cuts, rows
-from incrowd.release.jobs.distributed.scale import Coder, TableStatistics, ranked
+from incrowd.release.jobs.distributed.scale import Coder, TableStatistics, rank_values
 from incrowd.works.samples import hospital
 from model_readings import overall
 
@@ -127,7 +127,9 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
     found = []
     for attribute in named:
         counted = frame.group_by(attribute.name).len("n!")
-        found.append(ranked(attribute, counted[attribute.name], counted["n!"].to_numpy(), schema.null_values))
+        found.append(
+            rank_values(attribute, counted[attribute.name], counted["n!"].to_numpy(), schema.null_values)
+        )
     first = len(schema.quasi)
     scale = TableStatistics(
         *(tuple(one[0] for one in part) for part in (found[:first], found[first:])),

@@ -12,7 +12,7 @@ from scipy import optimize
 
 from incrowd.core.errors import TableError
 from incrowd.release.jobs.ledger import deduction
-from incrowd.release.jobs.ledger.deduction import deduced
+from incrowd.release.jobs.ledger.deduction import deduced_people
 from incrowd.release.jobs.ledger.exposure import ReleasePeople
 
 SUPPRESSED = None
@@ -131,7 +131,7 @@ SEEDS = [*range(300), *(pytest.param(seed, marks=pytest.mark.slow) for seed in r
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whoever_has_too_few_values_in_all_worlds_is_found_and_nobody_else(seed):
     records, values, least = history(seed)
-    assert names_of(deduced(shown_of(records, values, least))) == narrowed(records, values, least)
+    assert names_of(deduced_people(shown_of(records, values, least))) == narrowed(records, values, least)
 
 
 @pytest.mark.few(1)
@@ -142,7 +142,10 @@ def test_what_is_too_large_to_decide_counts_as_exposed(setting, most, monkeypatc
     more = 0
     for seed in range(60):
         records, values, least = history(seed)
-        found, sure = names_of(deduced(shown_of(records, values, least))), narrowed(records, values, least)
+        found, sure = (
+            names_of(deduced_people(shown_of(records, values, least))),
+            narrowed(records, values, least),
+        )
         assert found >= sure
         more += len(found - sure)
     assert more
@@ -161,7 +164,7 @@ def test_a_search_is_bounded_by_its_size(monkeypatch, work, most):
     monkeypatch.setattr(
         optimize, "milp", lambda *args, **how: asked.append({**how["options"]}) or solve(*args, **how)
     )
-    deduced(open_history())
+    deduced_people(open_history())
     assert {each["node_limit"] for each in asked} == {most}
 
 
@@ -176,7 +179,7 @@ def test_a_search_that_the_clock_ends_is_an_error_and_no_answer(monkeypatch):
 
     monkeypatch.setattr(optimize, "milp", late)
     with pytest.raises(TableError, match=r"is not decided.*Nothing is recorded"):
-        deduced(open_history())
+        deduced_people(open_history())
 
 
 def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
@@ -184,10 +187,10 @@ def test_around_one_cell_of_a_large_part_worlds_are_found(monkeypatch):
     records = [(n, {0: n // 2, 1: (n + 1) // 2}) for n in range(400)]
     values = ["xy"[n // 2 % 2] for n in range(400)]
     # Of the 400 people those at the ends are free, and of the others each world has a cycle of all.
-    assert names_of(deduced(shown_of(records, values, [2, 2]))) != set()
+    assert names_of(deduced_people(shown_of(records, values, [2, 2]))) != set()
     loose = [(n, {0: n % 3, 1: n % 7}) for n in range(400)]
     monkeypatch.setattr(deduction, "_MOST", 10)
-    assert names_of(deduced(shown_of(loose, list("xyzzx") * 80, [2, 2]))) == set()
+    assert names_of(deduced_people(shown_of(loose, list("xyzzx") * 80, [2, 2]))) == set()
 
 
 def test_the_histories_have_harmful_and_harmless_ones():
@@ -237,13 +240,13 @@ def test_nobody_with_several_records_is_missed(seed):
     """A world may exchange single records, whether or not an attacker knows which are the same in both."""
     records, values, least = encounters(seed)
     if records:
-        assert certain(records, values) <= names_of(deduced(shown_of(records, values, least)))
+        assert certain(records, values) <= names_of(deduced_people(shown_of(records, values, least)))
 
 
 @pytest.mark.slow
 def test_some_people_with_several_records_are_certain_and_some_are_not():
     cases = [encounters(seed) for seed in range(150)]
-    found = [(certain(*each[:2]), names_of(deduced(shown_of(*each)))) for each in cases if each[0]]
+    found = [(certain(*each[:2]), names_of(deduced_people(shown_of(*each)))) for each in cases if each[0]]
     assert sum(map(bool, (sure for sure, _ in found))) > 20
     assert sum(not told for _, told in found) > 20
 
@@ -252,6 +255,6 @@ def test_the_same_records_in_the_same_cells_again_tell_nothing():
     """Also where a person has a value twice, and nobody could change places with both."""
     records = [(who, {0: cls, 1: cls}) for cls in (0, 1) for who in (0, cls * 10 + 1, cls * 10 + 2)]
     values = ["x", "y", "x", "x", "z", "z"]
-    assert names_of(deduced(shown_of(records, values, [2, 2], alike=True))) == set()
+    assert names_of(deduced_people(shown_of(records, values, [2, 2], alike=True))) == set()
     # With other cells nobody knows which record of the person went where.
-    assert names_of(deduced(shown_of(records, values, [2, 2]))) != set()
+    assert names_of(deduced_people(shown_of(records, values, [2, 2]))) != set()

@@ -10,7 +10,7 @@ from incrowd.core.io.columns import column_named, nameless
 from incrowd.core.lazy import pl
 from incrowd.core.recoding import SUPPRESSED
 from incrowd.engines import engine_for
-from incrowd.release.jobs.checks import styled
+from incrowd.release.jobs.checks import counting_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
             "columns of this release are treated, so no row of the table can be found in it again; attack "
             "the files with incrowd attack"
         )
-    frequency = engine_for(rows).count(styled(release.policy)).frequency
+    frequency = engine_for(rows).count(counting_schema(release.policy)).frequency
     names = [attribute.name for attribute in schema.quasi]
     places = [f"q{j}" for j in range(len(names))]
     cells = [f"c{j}" for j in range(len(names))]

@@ -10,7 +10,7 @@ from incrowd.core.errors import ParameterError, listed
 from incrowd.core.lazy import NDArray, np, pl
 from incrowd.core.presentation.documents import plain
 from incrowd.core.presentation.markup import InNotebooks
-from incrowd.release.accounts.results import identity, unasked
+from incrowd.release.accounts.results import measure_key, unlimited_models
 
 if TYPE_CHECKING:
     from incrowd.core.table.classes import EquivalenceClasses
@@ -120,14 +120,14 @@ def figures_by_class(
     keys = classes.members
     order = np.lexsort([codes[keys] for codes in reversed(frequency.codes)])
     figures: dict[tuple[object, ...], tuple[ClassMeasure, NDArray[Any]]] = {}
-    for number, model in enumerate((*models, *unasked(frequency, wildcards))):
+    for number, model in enumerate((*models, *unlimited_models(frequency, wildcards))):
         if not model.by_class:
             continue
         for part, attribute, settings in model.aspects(frequency.counted, asked=number < len(models)):
             name = None if attribute is None else frequency.sensitive[attribute].name
             measure = ClassMeasure(model.name, part.limit_name, settings, name)
-            if identity(measure) not in figures:
-                figures[identity(measure)] = measure, part.values(matching, attribute)[order]
+            if measure_key(measure) not in figures:
+                figures[measure_key(measure)] = measure, part.values(matching, attribute)[order]
     return ClassFigures(
         {
             domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]

@@ -15,7 +15,7 @@ from incrowd.measures.privacy.base import SensitiveModel
 from incrowd.measures.privacy.k_anonymity import KAnonymity
 from incrowd.release.accounts.clearance import columns_that_leave, points_of_columns
 from incrowd.release.accounts.nesting import outside_of
-from incrowd.release.drafting.functional_dependencies import determined, part_of
+from incrowd.release.drafting.functional_dependencies import determined_pairs, part_of
 from incrowd.release.drafting.repeats import repeated_ids
 from incrowd_verify.gate import wording
 from incrowd_verify.gate.columns import points_of_texts, texts_of
@@ -112,7 +112,7 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
     rows = evidence.came.some_rows([*quasi, *others], _ROWS / max(evidence.frequency.rows, 1))
     if rows is None:
         return
-    follows = set(determined(rows, quasi, others))
+    follows = set(determined_pairs(rows, quasi, others))
     for other in others:
         for one in quasi:
             from_quasi = (one, other) in follows or part_of(rows[other], rows[one])

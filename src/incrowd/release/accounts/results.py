@@ -69,14 +69,14 @@ def results_of(
         Whether rows of a person can be joined, so that whole histories are measured, too.
     """
     results = [result for model in models for result in model.measure(classes)]
-    identities = {identity(result) for result in results}
+    identities = {measure_key(result) for result in results}
 
     def others() -> list[ModelResult]:
         return [
             result
-            for variant in unasked(classes.frequency, wildcards, linked=linked)
+            for variant in unlimited_models(classes.frequency, wildcards, linked=linked)
             for result in variant.measure(classes, asked=False)
-            if identity(result) not in identities
+            if measure_key(result) not in identities
         ]
 
     return Results(results, others)
@@ -87,7 +87,9 @@ def _variants(entry: type[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     return tuple(entry.variants())
 
 
-def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) -> Iterator[PrivacyModel]:
+def unlimited_models(
+    frequency: FrequencyTable, wildcards: str, *, linked: bool = False
+) -> Iterator[PrivacyModel]:
     """Yield the models that are measured without a limit, whole histories included."""
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
@@ -99,7 +101,7 @@ def unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) 
         yield KMAnonymity(1, 0)
 
 
-def identity(measured: Any) -> tuple[object, ...]:
+def measure_key(measured: Any) -> tuple[object, ...]:
     """Return a key of a measure of a table or of classes."""
     # The distance that was used says more than whether it was chosen or automatic.
     settings = ((name, str(value)) for name, value in measured.settings.items())

@@ -28,7 +28,7 @@ _FILLERS = 3
 """Columns whose fillers are told one by one, and fillers that are named."""
 
 
-def doubts(frequency: FrequencyTable, schema: Schema) -> list[str]:
+def value_warnings(frequency: FrequencyTable, schema: Schema) -> list[str]:
     """Return sentences on columns with probable missing values or an undeclared notation.
 
     Parameters

@@ -22,7 +22,7 @@ _TIMES = 2
 """How often the values of a telling column occur on average, at least: what is unique tells all others."""
 
 
-def determined(
+def determined_pairs(
     table: pl.DataFrame, names: Sequence[str], others: Sequence[str] | None = None
 ) -> list[tuple[str, str]]:
     """Return the pairs of columns of which the first determines the second.
@@ -42,9 +42,9 @@ def determined(
     --------
     >>> import polars as pl
     >>> table = pl.DataFrame({"zip": ["1", "1", "2", "2", "3", "3"], "town": ["A", "A", "A", "A", "B", "B"]})
-    >>> determined(table, ["zip", "town"])
+    >>> determined_pairs(table, ["zip", "town"])
     [('zip', 'town')]
-    >>> determined(table, ["town"], ["zip"])
+    >>> determined_pairs(table, ["town"], ["zip"])
     [('zip', 'town')]
     """
     rows = table.head(_ROWS)
@@ -147,8 +147,8 @@ def part_of(part: pl.Series, whole: pl.Series) -> bool:
     Examples
     --------
     >>> import polars as pl
-    >>> born = pl.Series(["1980-05-17", "1991-12-03"])
-    >>> part_of(pl.Series([5, 12]), born), part_of(pl.Series([1, 2]), born)
+    >>> born = pl.Series(["1980-05-17", "1991-12-03", "1985-05-02"])
+    >>> part_of(pl.Series([5, 12, 5]), born), part_of(pl.Series([1, 2, 1]), born)
     (True, False)
     """
     rows = pl.DataFrame({"part": _texts(part), "whole": _texts(whole)}).drop_nulls()

@@ -27,8 +27,8 @@ from incrowd.release.drafting.text_forms import (
     pairs_of_numbers,
     separator_of,
 )
-from incrowd.release.drafting.value_forms import is_postal, reaching
-from incrowd.release.drafting.words import says, tokens
+from incrowd.release.drafting.value_forms import is_postal, personal_form
+from incrowd.release.drafting.words import find_word, tokens
 
 if TYPE_CHECKING:
     from incrowd.core.reading.spellings import Spelling
@@ -166,7 +166,7 @@ class Profile:
     @property
     def is_postal_by_name(self) -> bool:
         """Whether the name or the label announces postal codes."""
-        return any(says("postal", title) for _, title in self.titles)
+        return any(find_word("postal", title) for _, title in self.titles)
 
     @property
     def share(self) -> float:
@@ -337,7 +337,7 @@ def _form_of_texts(domain: Domain, records: int, fillers: set[str]) -> dict[str,
         "contacts": contacts_in(no_fillers),
         "phrases": bool((words >= _PHRASE).any()),
         "codes": bool(plain and matching > 0.97 and (of_two_lengths > 0.9 or lengths.mean() > 6)),
-        "reaches": reaching(sample),
+        "reaches": personal_form(sample),
         "postal": is_postal(sample),
         "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
         "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
@@ -362,7 +362,7 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
     steady = usual if whole and (digits == usual).mean() > 0.99 else 0
     sample = _some_texts(domain, usable) if steady >= _CHECKED else []
     return {
-        "reaches": reaching(sample),
+        "reaches": personal_form(sample),
         "answers": answers_in([f"{number:g}" for number in numbers[:3]]),
         "whole": whole,
         "sequence": once and gapless and len(numbers) > 5,

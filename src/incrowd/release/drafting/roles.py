@@ -19,11 +19,11 @@ from incrowd.release.drafting.languages import languages
 from incrowd.release.drafting.profile import Answers, Profile
 from incrowd.release.drafting.text_forms import example_of
 from incrowd.release.drafting.words import (
-    about,
+    find_word,
     is_of_several_people,
     named_after,
-    says,
     special_category,
+    subject_of,
     tokens,
 )
 
@@ -171,7 +171,7 @@ def _personal(column: Profile) -> Guess | None:
         return Guess(column.name, "identifying", f"{word_and_place[1]}; {column.counted}")
     if column.kind != "category" or column.lists or not _listed_word("names", column):
         return None
-    alone = any(len(tokens(title)) == 1 and says("names", title) for _, title in column.titles)
+    alone = any(len(tokens(title)) == 1 and find_word("names", title) for _, title in column.titles)
     if alone or column.share > _MOSTLY:
         return Guess(column.name, "identifying", f"seems to be names; {column.counted}")
     return None
@@ -197,7 +197,7 @@ def _weight(column: Profile) -> Guess | None:
         return None
     sampling = _listed_word("sampling", column)
     word = sampling or _listed_word("weights", column)
-    if not word or any(says("body", title) for _, title in column.titles):
+    if not word or any(find_word("body", title) for _, title in column.titles):
         return None
     low, high = _AROUND_ONE
     if sampling or (not column.whole and low <= column.mean <= high):
@@ -215,11 +215,11 @@ def _identifier(column: Profile) -> Guess | None:
 
 def _identifier_by(title: str, column: Profile) -> Guess | None:
     words = tokens(title)
-    ends = bool(words) and says("ids", words[-1]) is not None
+    ends = bool(words) and find_word("ids", words[-1]) is not None
     by_label = title != column.name
     if by_label and not ends:
         return None  # "Age of respondent"
-    person = says("people", title) if ends else says("people", words[-1] if words else "")
+    person = find_word("people", title) if ends else find_word("people", words[-1] if words else "")
     if person and person.startswith("subject") and column.kind == "category" and not column.codes:
         return None  # of a course or a message
     if not (person or ends) or (column.kind == "number" and not column.whole) or _is_no_id(column):
@@ -240,7 +240,7 @@ def _identifier_by(title: str, column: Profile) -> Guess | None:
         return None
     if not strong and not (column.codes or column.width >= 3 or column.sequence):
         return None
-    if about(title) and not person:
+    if subject_of(title) and not person:
         return None
     if own:
         return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
@@ -254,7 +254,7 @@ def is_id(column: Profile) -> bool:
     """Say whether a column has an id in nearly every row: codes, or whole numbers by name."""
     words = tokens(column.name)
     own = column.share > _UNIQUE and not named_after(column.name) and not _is_no_id(column)
-    by_name = bool(words) and says("ids", words[-1]) is not None and column.whole
+    by_name = bool(words) and find_word("ids", words[-1]) is not None and column.whole
     return own and (column.codes or by_name)
 
 
@@ -285,7 +285,7 @@ def _quasi_by_name(column: Profile) -> Guess | None:
     if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
         reason = f"{evidence}, but nearly every row has its own value"
         return Guess(column.name, "identifying", f"{reason}; {column.counted}")
-    what = word if about(column.name) else evidence
+    what = word if subject_of(column.name) else evidence
     return _quasi(column, f"others may know it: {what}; {column.counted}")
 
 
@@ -409,7 +409,7 @@ def _are_sexes(words: frozenset[str]) -> bool:
 def _listed_word(kind: str, column: Profile) -> tuple[str, str] | None:
     """Return the listed word of a name or a label, and a phrase on the place."""
     for what, title in column.titles:
-        word = says(kind, title)
+        word = find_word(kind, title)
         if word:
             return word, f"the {what} says {word!r}"
     return None
@@ -418,7 +418,7 @@ def _listed_word(kind: str, column: Profile) -> tuple[str, str] | None:
 def _subject_word(column: Profile) -> tuple[str, str] | None:
     """Return the subject of a name or a label that others may know, and a phrase on the place."""
     for what, title in column.titles:
-        subject = about(title)
+        subject = subject_of(title)
         if subject:
             return subject, f"the {what} says {subject!r}"
     return None

@@ -15,14 +15,15 @@ _LEAST = 5
 """Distinct values that a check needs to tell anything."""
 
 
-def reaching(texts: Sequence[str]) -> str:
+def personal_form(texts: Sequence[str]) -> str:
     """Name the kind of most texts that identify or reach a person, or return "".
 
     Examples
     --------
-    >>> reaching(["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432", "FR1420041010050500013M02606"] * 2)
+    >>> ibans = ["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432", "FR1420041010050500013M02606"]
+    >>> personal_form(ibans * 2)
     'numbers of bank accounts (IBAN)'
-    >>> reaching(["1", "2", "3", "4", "5"])
+    >>> personal_form(["1", "2", "3", "4", "5"])
     ''
     """
     if len(texts) < _LEAST:

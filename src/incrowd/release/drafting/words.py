@@ -61,7 +61,7 @@ def tokens(column: str) -> list[str]:
     return words
 
 
-def says(kind: str, column: str) -> str | None:
+def find_word(kind: str, column: str) -> str | None:
     """Return the first listed word of a name, single or joined, or None.
 
     Parameters
@@ -71,20 +71,20 @@ def says(kind: str, column: str) -> str | None:
 
     Examples
     --------
-    >>> says("personal", "LastName"), says("personal", "Telefonnummer"), says("personal", "flow")
-    ('lastname', 'telefonnummer', None)
+    >>> [find_word("personal", name) for name in ("LastName", "Telefonnummer", "flow")]
+    ['lastname', 'telefonnummer', None]
     """
     return _first(_lists()[kind], tokens(column))
 
 
-def about(column: str) -> str | None:
+def subject_of(column: str) -> str | None:
     """Return the subject of a name that others may know, decided by the last words.
 
     Examples
     --------
-    >>> about("date_of_birth"), about("education-num"), about("job_req_any"), about("age_at_visit")
-    ('birth', 'education', None, 'age')
-    >>> about("年齢"), about("возраст"), about("Geslacht")
+    >>> [subject_of(name) for name in ("date_of_birth", "education-num", "job_req_any", "age_at_visit")]
+    ['birth', 'education', None, 'age']
+    >>> subject_of("年齢"), subject_of("возраст"), subject_of("Geslacht")
     ('age', 'age', 'sex')
     """
     parts, lists = tokens(column), _lists()
@@ -179,7 +179,7 @@ def marks_of_people(columns: Iterable[str]) -> list[str]:
     """
     names = list(columns)
     birth, sex, origin = (
-        [name for name in names if about(name) == concept] for concept in ("birth", "sex", "origin")
+        [name for name in names if subject_of(name) == concept] for concept in ("birth", "sex", "origin")
     )
     return birth + sex or origin
 
@@ -187,7 +187,7 @@ def marks_of_people(columns: Iterable[str]) -> list[str]:
 def is_usual(column: str) -> bool:
     """Say whether a name is usual for a column, and hardly a value of a person."""
     kinds = ("personal", "names", "people", "sensitive")
-    return about(column) is not None or any(says(kind, column) for kind in kinds)
+    return subject_of(column) is not None or any(find_word(kind, column) for kind in kinds)
 
 
 # --- lists --------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from incrowd.release.accounts.bins import attribute_entry
 from incrowd.release.accounts.people import of_people, people_entry, people_sentences
 from incrowd.release.accounts.statements import model_entry, model_sentence, versions
 from incrowd.release.accounts.survey import survey_sentences
-from incrowd.release.accounts.value_warnings import doubts
+from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.jobs.released_rows import ReleasedValues
 from incrowd.release.jobs.table_treatments import treatment_entries, treatment_sentences
 from incrowd_verify.gate import wording
@@ -125,7 +125,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         *treatment_sentences(schema, release.policy.judge),
         *(() if release.values is None else release.values.sentences()),
         *_order_sentences(release),
-        *doubts(release.frequency, schema),
+        *value_warnings(release.frequency, schema),
         _dropped_sentence(schema) + wildcard_sentence(after.wildcards),
     ]
 

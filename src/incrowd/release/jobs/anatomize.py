@@ -21,7 +21,7 @@ from incrowd.core.table.schema import Attribute, Schema
 from incrowd.release.accounts.clearance import points_of_columns
 from incrowd.release.accounts.survey import refuse_survey
 from incrowd.release.jobs.assess import Assessment, assess_table
-from incrowd.release.jobs.table_treatments import treated_table, treatment_entries
+from incrowd.release.jobs.table_treatments import treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.policy import Policy
 from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
@@ -205,7 +205,7 @@ def anatomize(
         table, csv_format = read_table(table, csv_format)
     engine = engine_for(table)
     full_policy.schema.after_treatment().released(engine.columns)
-    engine, plain = treated_table(engine, full_policy.schema, "anatomize")
+    engine, plain = treat_table(engine, full_policy.schema, "anatomize")
     policy = replace(full_policy, schema=plain)
     [attribute] = plain.sensitive
     table = engine.native

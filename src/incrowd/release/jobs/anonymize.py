@@ -21,10 +21,10 @@ from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.accounts.stages import Clock
 from incrowd.release.accounts.types import with_types
 from incrowd.release.jobs.assess import assess_classes, assess_table
-from incrowd.release.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
+from incrowd.release.jobs.checks import check_levels, check_limits, counting_schema, judge, telling_columns
 from incrowd.release.jobs.release import Release
 from incrowd.release.jobs.released_rows import ReleasedRows
-from incrowd.release.jobs.table_treatments import TableTreatments, treated_table, treatment_entries
+from incrowd.release.jobs.table_treatments import TableTreatments, treat_table, treatment_entries
 from incrowd.release.policy.arguments import as_algorithm, as_models, as_schema
 from incrowd.release.policy.linked import refuse_unlinked, with_histories
 from incrowd.release.policy.policy import Policy, search_problem
@@ -203,7 +203,7 @@ def _divided_or_whole(  # noqa: PLR0913
     if blocks is not None:
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
-        start = begun(table, policy, population, csv_format, clock, driver_keys)
+        start = start_search(table, policy, population, csv_format, clock, driver_keys)
     except TooManyKeysError:
         if not _divisible(table, policy, population):
             raise
@@ -212,7 +212,7 @@ def _divided_or_whole(  # noqa: PLR0913
 
 
 def _released(
-    start: Started,
+    start: SearchStart,
     policy: Policy,
     clock: Clock,
     driver_keys: int,
@@ -298,7 +298,7 @@ def _released(
     )
 
 
-def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence[str]:
+def _telling(start: SearchStart, policy: Policy, *, force: bool = False) -> Sequence[str]:
     """Name the columns that the order of the rows reveals, if the order is kept."""
     if not policy.keep_order:
         return ()
@@ -325,7 +325,7 @@ def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessmen
     return lambda: assessment
 
 
-def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
+def _recoding(start: SearchStart, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
     """Search a recoding, refuse cells that must not leave, and add the decisions of treatments."""
     with clock.stage("search"):
         solution = _search(start, policy, clock)
@@ -365,10 +365,10 @@ def _in_blocks(
     refuse_divided(policy)
     schema = policy.schema
     if schema.treated:
-        engine, plain = treated_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
+        engine, plain = treat_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
         table, policy = engine.native, replace(policy, schema=plain)
     release = in_blocks(
-        table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress
+        table, policy, counting_schema(policy), blocks=blocks, driver_keys=driver_keys, progress=progress
     )
     return replace(release, treatments=tuple(treatment_entries(schema)))
 
@@ -402,7 +402,7 @@ def explore(
     """
     policy = with_histories(policy.with_levels({}))
     clock = Clock(progress or Silent())
-    start = begun(table, policy, population, csv_format, clock)
+    start = start_search(table, policy, population, csv_format, clock)
     # What a release would be refused for is refused here, too.
     _telling(start, policy)
     _, lattice = _recoding(start.prepared(policy), policy, clock)
@@ -414,7 +414,7 @@ def explore(
     return lattice
 
 
-class Started(NamedTuple):
+class SearchStart(NamedTuple):
     """A table that is read, treated and counted: the start of a search."""
 
     engine: Engine
@@ -430,21 +430,21 @@ class Started(NamedTuple):
         """The keys of the table."""
         return self.counted.frequency
 
-    def prepared(self, policy: Policy) -> Started:
+    def prepared(self, policy: Policy) -> SearchStart:
         """Count records one by one if the algorithm may treat equal records differently."""
         if not policy.algorithm.by_record:
             return self
         return self._replace(counted=replace(self.counted, frequency=self.frequency.by_record()))
 
 
-def begun(
+def start_search(
     table: Any,
     policy: Policy,
     population: Any,
     csv_format: CsvFormat | None,
     clock: Clock,
     driver_keys: int | None = None,
-) -> Started:
+) -> SearchStart:
     """Read and count a table, and refuse policies that cannot be satisfied."""
     from incrowd.core.io.streams import Files, is_scan
     from incrowd.engines import loaded, open_table, with_population
@@ -464,7 +464,7 @@ def begun(
     with clock.stage("treat") if policy.schema.treated else nullcontext():
         treatments = TableTreatments.of(engine, policy.schema)
     engine = treatments.counted
-    searched = styled(policy)
+    searched = counting_schema(policy)
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
     with clock.stage("count"):
@@ -480,10 +480,10 @@ def begun(
     refuse_unlinked(policy.schema, several=counted.frequency.people.table is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*paths, *engine.sources, *people_from)
-    return Started(engine, treatments, searched, counted, population, csv_format, sources)
+    return SearchStart(engine, treatments, searched, counted, population, csv_format, sources)
 
 
-def _search(start: Started, policy: Policy, clock: Clock) -> Solution:
+def _search(start: SearchStart, policy: Policy, clock: Clock) -> Solution:
     return policy.algorithm.search(
         search_problem(policy, start.frequency, start.schema.quasi, clock.progress)
     )

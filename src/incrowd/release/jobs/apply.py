@@ -16,11 +16,11 @@ from incrowd.release.accounts.points import Evidence, points_of
 from incrowd.release.accounts.survey import survey_sentences
 from incrowd.release.accounts.types import with_types
 from incrowd.release.jobs.account import ends_sentences
-from incrowd.release.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
+from incrowd.release.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, count_batch, fate_of
 from incrowd.release.jobs.batch_judge import BatchJudge
-from incrowd.release.jobs.checks import styled, telling_columns
+from incrowd.release.jobs.checks import counting_schema, telling_columns
 from incrowd.release.jobs.held_rows import rows_at, rows_in_memory, with_held
-from incrowd.release.jobs.people_across_batches import Both
+from incrowd.release.jobs.people_across_batches import BatchPeople
 from incrowd.release.jobs.recode_batch import RecodedBatch
 from incrowd.release.jobs.released_rows import ReleasedValues, model_verdict
 from incrowd.release.jobs.suppressed_records import Suppression
@@ -443,7 +443,7 @@ def apply_recoding(  # noqa: PLR0913
     if order is not None:
         released = result.released.reordered(order)
     counts_and_recoding = result.recoding.leaving(batch.frequency)
-    typed = with_types(batch.engine, released, styled(policy), *counts_and_recoding, recoding)
+    typed = with_types(batch.engine, released, counting_schema(policy), *counts_and_recoding, recoding)
     return replace(
         applied,
         table=typed,
@@ -484,7 +484,7 @@ class _Decision(NamedTuple):
 
     batch: Batch
     fate: Fate
-    both: Both | None
+    both: BatchPeople | None
     waiting: Any
     held: int
     reasons: NDArray[np.int8] | None
@@ -509,7 +509,7 @@ def _decide(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *,
     if hold:
         places = np.arange(len(rows_in_memory(table, setting("hold=True", "--hold")).native))
     while True:
-        batch = counted_batch(rows, recoding, policy)
+        batch = count_batch(rows, recoding, policy)
         frequency = batch.frequency
         refuse_unlinked(policy.schema, several=frequency.people.table is not None or bool(earlier.parts))
         both = earlier.people_with(batch, policy, recoding)

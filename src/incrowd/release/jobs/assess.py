@@ -37,7 +37,7 @@ from incrowd.release.accounts.statements import (
     versions,
 )
 from incrowd.release.accounts.survey import Estimates, estimates_of, survey_sentences
-from incrowd.release.accounts.value_warnings import doubts
+from incrowd.release.accounts.value_warnings import value_warnings
 from incrowd.release.drafting.repeats import repeated_ids
 from incrowd.release.policy.arguments import as_models, as_schema
 from incrowd.release.policy.linked import of_histories
@@ -376,7 +376,7 @@ def assess(  # noqa: PLR0913
         *points_of_columns(engine, schema, classes.frequency.rows),
         *(wording.repeated_id(name, ids) for name, ids in repeated_ids(engine, schema).items()),
     ]
-    notes = list(doubts(classes.frequency, schema))
+    notes = list(value_warnings(classes.frequency, schema))
     notes += [sentence for model in models for sentence in model.remarks(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
     return replace(

@@ -13,8 +13,8 @@ from incrowd.core.recoding import SUPPRESSED, Recoding
 from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.union import Part, ReleasedCells, together
-from incrowd.release.jobs.people_across_batches import Both, people_of_both
-from incrowd.release.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, numbered
+from incrowd.release.jobs.people_across_batches import BatchPeople, people_of_both
+from incrowd.release.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, number_texts
 from incrowd.release.jobs.released_rows import ReleasedRows
 from incrowd.release.jobs.table_treatments import TableTreatments, refuse_perturbed
 
@@ -65,7 +65,7 @@ class Batch:
     @cached_property
     def shown(self) -> ReleasedCells:
         """The labels, numbered."""
-        return [numbered(column) for column in self.cells.labels]
+        return [number_texts(column) for column in self.cells.labels]
 
     def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
         """Return the rows with the cells of their keys; see `ReleasedRows.of`."""
@@ -73,7 +73,7 @@ class Batch:
         return ReleasedRows.of(self.treatments, schema, self.counted, carried, policy, alone=alone)
 
 
-def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
+def count_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
     """Treat and count new rows, and find the cell of each key."""
     from incrowd.engines import engine_for
 
@@ -149,9 +149,9 @@ class Earlier:
                 )
             return cls()
         refuse_perturbed(policy.schema, "apply with an earlier release")
-        return cls((counted_release(loaded(release), policy),), table, row_map, as_one)
+        return cls((count_release(loaded(release), policy),), table, row_map, as_one)
 
-    def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> Both | None:
+    def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> BatchPeople | None:
         """Return the people of the batch and the earlier release, if the schema has a person column."""
         schema = policy.schema
         if not self.parts or not (schema.person or (is_surveyed(schema) and self.table is not None)):
@@ -214,7 +214,7 @@ class Fate:
         return np.append(of_key, 3).astype(np.int8)
 
 
-def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -> Fate:
+def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: BatchPeople | None) -> Fate:
     """Decide which keys keep their cells, and the reason of the others."""
     starred = _all_starred(batch.cells.labels)
     people = None if both is None else both.people_of_each
@@ -318,7 +318,7 @@ def unknown_values(unknown: dict[str, int]) -> str:
     return f"values that the recoding does not know: {', '.join(columns)}" if unknown else ""
 
 
-def counted_release(table: Any, policy: Policy, *, starred: bool = False) -> Part:
+def count_release(table: Any, policy: Policy, *, starred: bool = False) -> Part:
     """Count a released table as a part whose keys all count.
 
     Parameters

@@ -14,8 +14,8 @@ from incrowd.core.table.classes import EquivalenceClasses
 from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.union import Part, key_of_rows, together
-from incrowd.release.jobs.batch import Batch, Earlier, counted_release, is_surveyed
-from incrowd.release.jobs.people_across_batches import Both
+from incrowd.release.jobs.batch import Batch, Earlier, count_release, is_surveyed
+from incrowd.release.jobs.people_across_batches import BatchPeople
 from incrowd.release.jobs.recode_batch import RecodedBatch
 from incrowd.release.jobs.suppressed_records import refuse_failing
 
@@ -45,7 +45,7 @@ class BatchJudge:
 
     @classmethod
     def of(
-        cls, batch: Batch, recoding: Recoding, policy: Policy, earlier: Earlier, both: Both | None
+        cls, batch: Batch, recoding: Recoding, policy: Policy, earlier: Earlier, both: BatchPeople | None
     ) -> BatchJudge:
         """Keep the counts of the rows before recoding.
 
@@ -76,13 +76,13 @@ class BatchJudge:
         ------
         InfeasibleError
         """
-        batch = counted_release(released, self.policy)
+        batch = count_release(released, self.policy)
         times = list(zip(self.earlier.beside, self.made_from, strict=True))
         assessments = [self._assessment(batch, beside, made_from) for beside, made_from in times]
         beside, made_from = times[0]
         if batch[2].suppressed and self.policy.suppressed != "keep" and not (beside and made_from):
             # Suppressed records that leave are a class. Beside people of two tables they were judged before.
-            starred = counted_release(released, self.policy, starred=True)
+            starred = count_release(released, self.policy, starred=True)
             refuse_failing(self._classes(starred, beside, made_from), self.policy.models)
         return assessments
 
@@ -120,7 +120,9 @@ def _part(batch: Batch, recoding: Recoding) -> tuple[Part, NDArray[np.int64] | N
     return (shown, np.ones(frequency.keys, np.bool_), frequency), batch.counted.places_of(leaving)
 
 
-def _people_of_parts(parts: Sequence[Part], schema: Schema, both: Both) -> tuple[FrequencyTable, Recoding]:
+def _people_of_parts(
+    parts: Sequence[Part], schema: Schema, both: BatchPeople
+) -> tuple[FrequencyTable, Recoding]:
     """Count the people of a batch and of the earlier release, whose cells stay unchanged."""
     from incrowd.engines.surveyed import with_survey_of_rows
 

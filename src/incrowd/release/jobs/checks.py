@@ -40,7 +40,7 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
         raise TableError("every record of the table is suppressed (* in every quasi-identifier)")
 
 
-def styled(policy: Policy) -> Schema:
+def counting_schema(policy: Policy) -> Schema:
     """Return the schema for counting, with the style and the ends of each quasi-identifier."""
     return policy.schema.with_attributes(each.as_counted() for each in policy.written.attributes)
 

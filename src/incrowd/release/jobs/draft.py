@@ -21,7 +21,7 @@ from incrowd.core.recoding.labels import is_nearly_unique
 from incrowd.core.table.grids import DEFAULT_ENDS
 from incrowd.core.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.release.accounts.value_warnings import alternatives
-from incrowd.release.drafting.functional_dependencies import columns_of_ids, determined, ids_of_panels
+from incrowd.release.drafting.functional_dependencies import columns_of_ids, determined_pairs, ids_of_panels
 from incrowd.release.drafting.profile import Profile, is_of_periods, profile_of
 from incrowd.release.drafting.questions import Question, joined_questions, questions_of
 from incrowd.release.drafting.roles import (
@@ -72,7 +72,7 @@ class Draft:
     text
         The policy file.
     telling
-        Pairs of columns that are released of which the first tells the second; see `determined`.
+        Pairs of columns that are released of which the first tells the second; see `determined_pairs`.
     trial
         What came of trying the draft on the table; None while there are questions.
     kept_open
@@ -222,7 +222,7 @@ def draft_policy(
     if not ask and not kept_open:
         guesses = tuple(map(_without_question, guesses))
     fillers = list(dict.fromkeys(fillers))
-    pairs = determined(table, _released(guesses))
+    pairs = determined_pairs(table, _released(guesses))
 
     def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
         return _policy_text(guesses, source, missing, fillers, _released_pairs(pairs, guesses), settings)

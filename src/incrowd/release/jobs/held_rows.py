@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.core.errors import ParameterError, SchemaError, named, setting
 from incrowd.core.lazy import NDArray, np, nw, pa, pd, pl
-from incrowd.release.jobs.people_across_batches import kind_of_type, one_below_other
+from incrowd.release.jobs.people_across_batches import concat_columns, kind_of_type
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -80,4 +80,4 @@ def _below(top: Any, bottom: Any, columns: list[str]) -> Any:
         return pd.concat([one, other[columns]], ignore_index=True)
     if top.implementation.is_pyarrow():
         return pa.concat_tables([one, other.select(columns)], promote_options="permissive")
-    return pl.DataFrame({name: one_below_other(one[name], other[name]) for name in columns})
+    return pl.DataFrame({name: concat_columns(one[name], other[name]) for name in columns})

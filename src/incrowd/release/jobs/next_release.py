@@ -99,14 +99,14 @@ def next_release(  # noqa: PLR0913
     >>> import incrowd as ic
     >>> ledger = ic.Ledger.init(tempfile.mkdtemp() + "/ledger")
     >>> schema = ic.Schema(
-    ...     person="name", quasi=["age", "zip"], sensitive=["diagnosis"], unlisted="drop"
+    ...     person="patient_id", quasi=["age", "sex"], sensitive=["marital_status"], unlisted="drop"
     ... )
     >>> policy = ic.Policy(schema, ["k-anonymity:3"], ledger_m=3)
     >>> table = ic.samples.hospital(300)
     >>> release = ic.next_release(table, policy, ledger)
     >>> ledger.add(release, table, recipient="hospital A")
     >>> release.m, release.counterfeit_records
-    (3, 0)
+    (3, 33)
     """
     max_share = _SHARE.check(max_counterfeits, "next_release", "max_counterfeits")
     UNANSWERED.check(unanswered, "next_release", "unanswered")

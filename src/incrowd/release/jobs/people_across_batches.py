@@ -25,7 +25,7 @@ _OTHER = (
 )
 
 
-class Both(NamedTuple):
+class BatchPeople(NamedTuple):
     """The people of the rows of a batch, followed by those of the rows of an earlier release.
 
     Attributes
@@ -49,14 +49,14 @@ class Both(NamedTuple):
         """The people of the batch, and of the earlier release."""
         return None if self.people is None else np.split(self.people, [len(self.people) - self.earlier])
 
-    def leaving(self, places: NDArray[np.int64]) -> Both:
+    def leaving(self, places: NDArray[np.int64]) -> BatchPeople:
         """Return the people of some rows of the batch and of all rows of the earlier release."""
         rows = next(len(each) for each in (self.people, self.homes, self.weights) if each is not None)
         kept_rows = np.concatenate((places, np.arange(rows - self.earlier, rows)))
         people, homes = (
             None if each is None else _renumbered(each[kept_rows]) for each in (self.people, self.homes)
         )
-        return Both(
+        return BatchPeople(
             people, homes, None if self.weights is None else self.weights.gather(kept_rows), self.earlier
         )
 
@@ -68,7 +68,7 @@ def people_of_both(
     released: FrequencyTable,
     schema: Schema,
     treated: Callable[[Engine], Engine],
-) -> Both:
+) -> BatchPeople:
     """Assign numbers to the people and the households of a batch and of an earlier release.
 
     Parameters
@@ -122,7 +122,7 @@ def people_of_both(
         for names in (schema.person, schema.household)
     )
     weights = None if schema.weights is None else of_both([schema.weights])[0]
-    return Both(people, homes, weights, raw.rows)
+    return BatchPeople(people, homes, weights, raw.rows)
 
 
 def _renumbered(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -144,12 +144,12 @@ def _combined(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
             f"column {name!r} is of type {after.dtype} in the batch and of type {before.dtype} in the "
             "earlier raw table, so nobody can be told to be in both; give it one type"
         )
-    both = one_below_other(after, before)
+    both = concat_columns(after, before)
     # Texts of numbers are compared as numbers are: another program writes 1 as 1.0.
     return key_texts(both.to_frame("")).to_series() if both.dtype == pl.String else both
 
 
-def one_below_other(one: pl.Series, other: pl.Series) -> pl.Series:
+def concat_columns(one: pl.Series, other: pl.Series) -> pl.Series:
     """Concatenate values of one kind in a common type, categories of different types as texts."""
     sides = [one, other]
     if one.dtype != other.dtype:

@@ -10,8 +10,8 @@ from incrowd.core.presentation.documents import envelope
 from incrowd.core.presentation.markup import InNotebooks
 from incrowd.core.progress import Silent
 from incrowd.release.accounts.stages import Clock
-from incrowd.release.accounts.value_warnings import doubts
-from incrowd.release.jobs.anonymize import begun
+from incrowd.release.accounts.value_warnings import value_warnings
+from incrowd.release.jobs.anonymize import start_search
 from incrowd.release.jobs.checks import telling_columns
 from incrowd.release.jobs.table_treatments import treatment_entries
 from incrowd.release.policy.linked import with_histories
@@ -136,7 +136,7 @@ def plan(
     """
     policy = with_histories(policy.with_levels(levels) if levels else policy)
     clock = Clock(progress or Silent())
-    start = begun(table, policy, population, csv_format, clock)
+    start = start_search(table, policy, population, csv_format, clock)
     frequency, schema = start.frequency, policy.schema
     if policy.keep_order:
         telling_columns(start.counted, schema.after_treatment(), force=force)
@@ -156,7 +156,7 @@ def plan(
             for name in start.treatments.raw.columns
         ),
         nodes=Lattice.of(frequency, start.schema.quasi).size if full_domain else None,
-        notes=tuple(doubts(frequency, schema)),
+        notes=tuple(value_warnings(frequency, schema)),
         seconds=clock.seconds,
     )
 

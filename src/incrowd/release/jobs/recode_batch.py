@@ -115,7 +115,7 @@ class RecodedBatch(Recoding):
         """Release each key with the given texts, or suppressed unless kept."""
         cells = []
         for column in labels:
-            numbers, texts = numbered(
+            numbers, texts = number_texts(
                 [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
             )
             nothing = np.zeros(len(texts), np.int32)
@@ -158,7 +158,7 @@ def _exactly(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int6
     return np.where(low == high, low, -1)
 
 
-def numbered(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str | None]]:
+def number_texts(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str | None]]:
     """Assign a number to each distinct text of a column."""
     distinct = {label: number for number, label in enumerate(dict.fromkeys(column))}
     return np.array([distinct[label] for label in column], np.int64), list(distinct)

@@ -349,7 +349,7 @@ class Release:
         Examples
         --------
         >>> import incrowd as ic
-        >>> schema = ic.Schema(quasi=["age"], unlisted="drop")
+        >>> schema = ic.Schema(quasi={"age": ic.Hierarchy.intervals(10, 20, 40)}, unlisted="drop")
         >>> release = ic.anonymize(ic.samples.hospital(200), schema, "k-anonymity:5", "optimal")
         >>> type(release.plot.classes()).__name__
         'Chart'

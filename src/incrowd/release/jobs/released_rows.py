@@ -16,7 +16,7 @@ from incrowd.release.accounts.results import results_of
 from incrowd.release.accounts.statements import model_entry, model_sentence
 from incrowd.release.jobs.checks import shortfall
 from incrowd.release.jobs.recode_batch import RecodedBatch
-from incrowd.release.jobs.suppressed_records import Suppression, settled
+from incrowd.release.jobs.suppressed_records import Suppression, settle_suppression
 
 if TYPE_CHECKING:
     from incrowd.core.progress import Progress
@@ -236,7 +236,7 @@ class ReleasedRows:
             When more records than the policy allows would be suppressed; the message has figures.
         """
         frequency, came = counted.frequency, recoding
-        recoding = settled(frequency, recoding, policy, alone=alone)
+        recoding = settle_suppression(frequency, recoding, policy, alone=alone)
         judges_perturbed = bool(_models_of_perturbed(policy))
         if policy.judge == "original" or not judges_perturbed or not _judges_any(recoding, policy):
             treated = treatments.released(counted)
@@ -264,7 +264,7 @@ class ReleasedRows:
             candidate = replace(candidate, recoding=recoding.without(by_draw))
             candidate.refuse_too_many(first_classes, draws)
             candidate = replace(
-                candidate, recoding=settled(frequency, candidate.recoding, policy, alone=alone)
+                candidate, recoding=settle_suppression(frequency, candidate.recoding, policy, alone=alone)
             )
             classes = candidate.classes_of(treated)
         recoding = candidate.recoding

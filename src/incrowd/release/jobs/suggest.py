@@ -122,11 +122,11 @@ def suggest(
     --------
     >>> import incrowd as ic
     >>> import polars as pl
-    >>> table = pl.DataFrame({"age": [20, 20, 20, 80]})
+    >>> table = pl.DataFrame({"age": [*[20] * 9, 80]})
     >>> schema = ic.Schema(quasi={"age": ic.Hierarchy.flat()})
     >>> policy = ic.Policy(schema, (ic.KAnonymity(3),), ic.CellSuppression())
     >>> [each.text for each in ic.suggest(table, policy, most=1).found]
-    ['let up to 50.0% of the records be suppressed (max_suppression = 0.5)']
+    ['let up to 10.0% of the records be suppressed (max_suppression = 0.1)']
     """
     from incrowd.engines import loaded
 

@@ -229,7 +229,9 @@ def _with_suppressed(
     return classes, place
 
 
-def settled(frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, alone: bool = True) -> Recoding:
+def settle_suppression(
+    frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, alone: bool = True
+) -> Recoding:
     """Decide whether the suppressed records leave, and suppress the classes that fail without them.
 
     Where they are left out, the distribution of the table is another one. So the other classes are judged

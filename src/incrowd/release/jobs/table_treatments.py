@@ -245,7 +245,7 @@ def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
 
 
 def refuse_untreatable(schema: Schema, job: str) -> None:
-    """Refuse treatments that `treated_table` cannot apply for a job.
+    """Refuse treatments that `treat_table` cannot apply for a job.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def refuse_untreatable(schema: Schema, job: str) -> None:
         )
 
 
-def treated_table(engine: Engine, schema: Schema, job: str) -> tuple[Engine, Schema]:
+def treat_table(engine: Engine, schema: Schema, job: str) -> tuple[Engine, Schema]:
     """Treat all columns of a table, and return the engine with the schema without treatments.
 
     Raises

@@ -26,8 +26,14 @@ from incrowd.release.jobs.distributed.people import (
     people_of_blocks,
     person_columns,
 )
-from incrowd.release.jobs.distributed.rows import FIGURES, alone, encode_batches, recode_block, summed
-from incrowd.release.jobs.distributed.scale import Coder, TableStatistics, ranked
+from incrowd.release.jobs.distributed.rows import (
+    FIGURES,
+    encode_batches,
+    recode_block,
+    single_key_counts,
+    summed,
+)
+from incrowd.release.jobs.distributed.scale import Coder, TableStatistics, rank_values
 from incrowd.search import Mondrian
 from incrowd.search.base import all_hold
 
@@ -161,7 +167,7 @@ class Blocks:
             if "gone" in values.sets[form]:
                 suppressed = int(part.filter(part["gone"])["n"].sum())
                 part = part.filter(~part["gone"])
-            ranks.append(ranked(attribute, part[form], part["n"].to_numpy(), self.null_values))
+            ranks.append(rank_values(attribute, part[form], part["n"].to_numpy(), self.null_values))
         first = len(self.quasi)
         domains, coders, totals = (tuple(column) for column in zip(*ranks, strict=True))
         records = int(totals[0].sum())
@@ -180,7 +186,10 @@ class Blocks:
     def cut(self, scale: TableStatistics, blocks: int | None) -> tuple[Cut, int]:
         """Cut a sample of the keys into blocks."""
         whole = FrequencyTable(
-            (), (), np.array([scale.records]), scale.counted([alone(totals) for totals in scale.totals])
+            (),
+            (),
+            np.array([scale.records]),
+            scale.counted([single_key_counts(totals) for totals in scale.totals]),
         )
         for model in self.policy.models:
             model.check_table(whole)

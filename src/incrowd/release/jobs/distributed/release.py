@@ -113,10 +113,10 @@ class DistributedRelease(InNotebooks, Release):
         TableError
             When its distinct combinations are more than `driver_keys`.
         """
-        from incrowd.release.jobs.checks import styled
+        from incrowd.release.jobs.checks import counting_schema
 
         engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
-        schema = styled(self.policy)
+        schema = counting_schema(self.policy)
         frequency = engine.count(schema).frequency
         solution = self.policy.algorithm.search(
             search_problem(self.policy, frequency, schema.quasi, Silent())

@@ -137,7 +137,7 @@ def _utc_type(kind: Any) -> Any:
     return kind
 
 
-def alone(totals: NDArray[np.int64]) -> Counts:
+def single_key_counts(totals: NDArray[np.int64]) -> Counts:
     """Return totals as the counts of a single key."""
     codes = np.flatnonzero(totals).astype(np.int32)
     return Counts(np.array([0, len(codes)], np.int64), codes, totals[codes])

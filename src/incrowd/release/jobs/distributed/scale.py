@@ -135,7 +135,7 @@ class TableStatistics:
         )
 
 
-def ranked(
+def rank_values(
     attribute: Attribute, raw: pl.Series, counts: NDArray[np.integer], null_values: tuple[str, ...]
 ) -> tuple[Domain, Coder, NDArray[np.int64]]:
     """Rank the values of a column, given the distinct values and the number of rows of each."""

@@ -24,7 +24,7 @@ from incrowd.core.io.seals import digest_of
 from incrowd.core.lazy import nw, pl
 from incrowd.core.table.schema import require_different
 from incrowd.release.jobs.apply import AppliedBatch
-from incrowd.release.jobs.ledger.deduction import deduced, signatures_of, without_m_invariance
+from incrowd.release.jobs.ledger.deduction import deduced_people, signatures_of, without_m_invariance
 from incrowd.release.jobs.ledger.entries import FILE_NAME, is_column_digest, require_entries
 from incrowd.release.jobs.ledger.exposure import (
     RECORDS,
@@ -395,7 +395,7 @@ def _refuse_together(
             "release.",
             _WAY_OUT,
         )
-    if exposed := len(deduced([*released.values(), latest], latest=True)):
+    if exposed := len(deduced_people([*released.values(), latest], latest=True)):
         least = strictest([*released.values(), latest])[1]
         _refuse(
             f"Together with {_several(released)} the release exposes {exposed:,} people {found_by}. Whoever "

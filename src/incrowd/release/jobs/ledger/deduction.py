@@ -47,7 +47,7 @@ _PART = 0.9
 """How far from the best a world may be: it only has to show something new."""
 
 
-def deduced(releases: Sequence[ReleasePeople], *, latest: bool = False) -> pl.Series:
+def deduced_people(releases: Sequence[ReleasePeople], *, latest: bool = False) -> pl.Series:
     """Return the people with too few possible sensitive values.
 
     A release promises a person l values, or as many as its class has, if these are fewer. Where no release
