@@ -69,7 +69,7 @@ Bins = list[dict[str, Any]]
 def _numbers(
     domain: Domain, totals: NDArray[np.int64], cells: Any, records: NDArray[np.float64], floor: int
 ) -> Bins:
-    """Count numbers between round edges, with each cell spread evenly over its range."""
+    """Count numbers between round edges, with an even spread of each cell."""
     has_number = ~np.isnan(domain.numbers)
     numbers = domain.numbers[has_number]
     merged: list[list[Any]] = []
@@ -125,7 +125,7 @@ def _edge_names(edges: NDArray[np.float64], days: bool) -> list[str]:
 
 
 def _neighbours_merged(bins: list[list[Any]], floor: int) -> list[list[Any]]:
-    """Merge each bin with too few records before recoding into its neighbour."""
+    """Merge each bin with too few raw records into a neighbour."""
     bins = [each for each in bins if each[1] or each[2]]
     while len(bins) > 1:
         small = [j for j, each in enumerate(bins) if each[1] < floor]

@@ -1,4 +1,4 @@
-"""Equivalence classes in bins by their size."""
+"""Equivalence classes in bins by size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BINS = (1, 2, 3, 4, 5, 10, 20, 50)
 
 @dataclass(frozen=True, slots=True)
 class SizeBin:
-    """Classes whose size lies in ``least .. most``, both included."""
+    """Classes with a size in ``least .. most``, both included."""
 
     least: int
     most: int

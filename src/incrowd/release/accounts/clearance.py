@@ -205,7 +205,7 @@ def outlying_value(
 
 
 def _stands_apart(numbers: NDArray[np.float64], counts: NDArray[np.int64], values: int) -> bool:
-    """Say whether the largest number is of one record and far from the other numbers."""
+    """Say whether the largest number is unique and far from the other numbers."""
     if len(numbers) <= values:
         return False
     beyond = numbers == numbers.max()
@@ -232,18 +232,13 @@ def _numbers_in(values: pl.Series, spelling: Spelling) -> tuple[NDArray[np.float
         return None, False
     texts = values.cast(pl.String)
     if spelling:
-        texts = _plain(texts, spelling)
+        plain = pl.Series([spelling.read(text) for text in texts], dtype=pl.String)
+        texts = texts if plain.has_nulls() else plain
     if texts.str.contains(_NUMBER).all():
         return texts.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy(), False
     if texts.str.contains(_MOMENT).all():
         return _days(texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)), True
     return None, False
-
-
-def _plain(texts: pl.Series, spelling: Spelling) -> pl.Series:
-    """Convert texts to plain spelling, or return the texts if some have another spelling."""
-    plain = pl.Series([spelling.read(text) for text in texts], dtype=pl.String)
-    return texts if plain.has_nulls() else plain
 
 
 def _days(values: pl.Series) -> NDArray[np.float64]:

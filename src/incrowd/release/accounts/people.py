@@ -127,7 +127,7 @@ def people_entry(**when: PeopleFigures | None) -> dict[str, Any]:
 
 
 def people_sentences(people: PeopleFigures | None) -> list[str]:
-    """Describe the people who are alone, and the rows without a person."""
+    """Describe the number of lone people, and the rows without a person."""
     if people is None:
         return []
     present = max(people.people - people.suppressed, 1)

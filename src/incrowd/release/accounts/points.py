@@ -24,7 +24,6 @@ from incrowd_verify.gate.points import Point, answered
 if TYPE_CHECKING:
     from incrowd.core.recoding import Recoding
     from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.core.table.schema import Schema
     from incrowd.engines import Engine
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.policy.policy import Policy
@@ -106,7 +105,12 @@ def _unprotected(evidence: Evidence) -> Iterator[Point]:
 def _derived(evidence: Evidence) -> Iterator[Point]:
     schema = evidence.policy.schema
     quasi = [attribute.name for attribute in schema.quasi]
-    others = [name for name in columns_that_leave(evidence.leaving, schema) if _is_plain(name, schema)]
+    # Columns that are released unchanged, and that no model looks at.
+    others = [
+        name
+        for name in columns_that_leave(evidence.leaving, schema)
+        if name not in schema or (schema[name].role == "insensitive" and schema[name].treatment is None)
+    ]
     if not others:
         return
     rows = evidence.came.some_rows([*quasi, *others], _ROWS / max(evidence.frequency.rows, 1))
@@ -119,11 +123,6 @@ def _derived(evidence: Evidence) -> Iterator[Point]:
             if from_quasi or (other, one) in follows or part_of(rows[one], rows[other]):
                 yield wording.derived(other, one, follows=from_quasi)
                 break
-
-
-def _is_plain(name: str, schema: Schema) -> bool:
-    """Say whether a column is released unchanged and unprotected by models."""
-    return name not in schema or (schema[name].role == "insensitive" and schema[name].treatment is None)
 
 
 def _repeated(evidence: Evidence) -> Iterator[Point]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """Results of privacy models in order, first those of the policy.
+    """Results of privacy models, with the policy's models first.
 
     Parameters
     ----------

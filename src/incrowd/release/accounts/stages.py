@@ -25,7 +25,7 @@ RELEASE = ("count", "assess", "search", "apply", "check", "points", "order", "re
 
 
 class Clock:
-    """A clock that times the stages and reports these to the progress.
+    """A clock that times the stages and reports to the progress.
 
     Attributes
     ----------

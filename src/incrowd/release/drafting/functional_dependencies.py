@@ -81,7 +81,7 @@ def _alike(codes: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArra
 def columns_of_ids(
     table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
 ) -> list[str]:
-    """Return the columns of which each id has one value in all rows, missing values aside.
+    """Return the columns with a constant value for each id, missing values aside.
 
     An id that repeats and always has the same birth year or sex is one of a person.
 
@@ -171,7 +171,7 @@ def _texts(series: pl.Series) -> pl.Series:
 
 
 def _codes_of(table: pl.DataFrame, names: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Encode the values of each column as numbers, in one query if every column is readable."""
+    """Encode the values of each column as numbers, in a single query if possible."""
     # Polars takes a minute to select ten thousand series.
     frame = pl.DataFrame([table[name].alias(f"{place}") for place, name in enumerate(names)])
     try:
@@ -192,7 +192,7 @@ def _codes(series: pl.Series) -> NDArray[np.int64]:
 
 
 def _determines(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
-    """Say whether each value of one column goes with one value of the other."""
+    """Say whether each value of a column goes with a single value of another."""
     of_value = np.full(int(one.max(initial=-1)) + 1, -1, np.int64)
     of_value[one] = other
     return bool((of_value[one] == other).all())

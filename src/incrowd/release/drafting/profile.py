@@ -298,7 +298,7 @@ def _shapes_of(domain: Domain, totals: NDArray[np.integer], fillers: set[str]) -
 
 
 def _entropy(totals: NDArray[np.integer]) -> float:
-    """Return the Shannon entropy of values with these counts, in bits."""
+    """Return the Shannon entropy of counts, in bits."""
     counts = totals[totals > 0].astype(np.float64)
     records = counts.sum()
     return float(max(np.log2(records) - counts @ np.log2(counts) / records, 0.0)) if records else 0.0
@@ -387,7 +387,7 @@ _MOST = 16
 
 
 def answers_in(texts: Collection[str]) -> Answers:
-    """Say whether all texts answer yes or no, and whether each answer has one spelling.
+    """Say whether all texts answer yes or no, in a single spelling or in several.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The questions of a draft, with one question for similar columns."""
+"""The questions of a draft, with a common question for similar columns."""
 
 from __future__ import annotations
 

@@ -81,6 +81,6 @@ def _repeats(engine: Engine, name: str, schema: Schema) -> int:
 
 
 def _heads(engine: Engine, names: Iterable[str]) -> list[pl.Series]:
-    """Return the first values of the columns whose values are at hand."""
+    """Return the first values of the columns with values at hand."""
     heads = ((name, engine.head(name, _LOOKED_AT)) for name in names)
     return [values.alias(name) for name, values in heads if values is not None]

@@ -313,7 +313,8 @@ def _sensitive_by_name(column: Profile) -> Guess | None:
             return Guess(
                 column.name, OPEN_ROLE, f"{reason}; {column.counted}", alike="columns of rare numbers"
             )
-    return _sensitive(column, f"{word[1]}; {column.counted}")
+    treatment, why = treatment_of(column)
+    return Guess(column.name, "sensitive", f"{word[1]}; {column.counted}", recipe=why, treatment=treatment)
 
 
 def _special(column: Profile) -> Guess | None:
@@ -535,11 +536,6 @@ def _question(column: Profile) -> tuple[str, str]:
 def _quasi(column: Profile, reason: str) -> Guess:
     recipe, why = recipe_of(column)
     return Guess(column.name, "quasi", reason, recipe, why)
-
-
-def _sensitive(column: Profile, reason: str) -> Guess:
-    treatment, why = treatment_of(column)
-    return Guess(column.name, "sensitive", reason, recipe=why, treatment=treatment)
 
 
 _RULES = (

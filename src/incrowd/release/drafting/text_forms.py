@@ -26,6 +26,7 @@ _FEW = 5
 """Distinct texts that a form needs to tell anything."""
 _ITEMS = 200
 _LONGEST_ITEM = 30
+_NUMBER = re.compile(r"[+-]?[0-9]+([.:][0-9]+)?")
 _PAIR = re.compile(r"([0-9]{2,3}) ?/ ?([0-9]{2,3})")
 _DIAGNOSIS = re.compile(r"[A-TV-Z][0-9][0-9AB](\.[0-9A-Z]{1,4})?")
 _MAIL = re.compile(r"[^\s@]+@[^\s@]+\.[A-Za-z]{2,}")
@@ -55,7 +56,7 @@ def separator_of(texts: Sequence[str]) -> str:
         items = {item for cell in cells for item in cell}
         if len(several) < len(texts) / 2 or not all(0 < len(item) <= _LONGEST_ITEM for item in items):
             continue
-        if any(len(set(cell)) < len(cell) for cell in several) or _are_numbers(items):
+        if any(len(set(cell)) < len(cell) for cell in several) or all(map(_NUMBER.fullmatch, items)):
             continue
         # The same words at several places of lists of several lengths: not a name before a first name.
         later = {item for cell in several for item in cell[1:]} & {cell[0] for cell in cells}
@@ -63,10 +64,6 @@ def separator_of(texts: Sequence[str]) -> str:
         if len(items) <= min(_ITEMS, len(texts)) and len(lengths) > 1 and len(later) * 4 >= len(items):
             return sign
     return ""
-
-
-def _are_numbers(items: set[str]) -> bool:
-    return all(re.fullmatch(r"[+-]?[0-9]+([.:][0-9]+)?", item) for item in items)
 
 
 def pairs_of_numbers(texts: Sequence[str]) -> bool:

@@ -74,7 +74,8 @@ def find_word(kind: str, column: str) -> str | None:
     >>> [find_word("personal", name) for name in ("LastName", "Telefonnummer", "flow")]
     ['lastname', 'telefonnummer', None]
     """
-    return _first(_lists()[kind], tokens(column))
+    parts = tokens(column)
+    return _lists()[kind].first([*parts, *_together(parts)])
 
 
 def subject_of(column: str) -> str | None:
@@ -96,7 +97,9 @@ def subject_of(column: str) -> str | None:
                 return early
     remaining = [] if whole else list(parts)
     while remaining:
-        alone = not (remaining[1:] and _is_short(remaining[-1]))
+        last = remaining[-1]
+        is_short = len(last) <= _SHORT and last.lower() != last.upper()
+        alone = not (remaining[1:] and is_short)
         concept = (_concept(remaining[-1]) if alone else None) or (
             _concept(remaining[-2] + remaining[-1]) if remaining[1:] else None
         )
@@ -144,7 +147,7 @@ def named_after(column: str) -> str:
 
 
 def is_of_several_people(column: str) -> bool:
-    """Say whether a name ends with a plural of people, so that numbers under it count people.
+    """Say whether a name ends with a plural of people, as columns that count people do.
 
     Examples
     --------
@@ -157,7 +160,7 @@ def is_of_several_people(column: str) -> bool:
 
 
 def names_ids(column: str) -> bool:
-    """Say whether a name ends with a word for ids, or for one person.
+    """Say whether a name ends with a word for ids or for a person.
 
     Examples
     --------
@@ -256,15 +259,6 @@ def _unspaced_words() -> tuple[str, ...]:
 @cache
 def _concept(word: str) -> str | None:
     return next((concept for concept, words in _subjects().items() if words.has(word)), None)
-
-
-def _is_short(word: str) -> bool:
-    """Say whether a word has one or two letters, in a script with upper and lower case."""
-    return len(word) <= _SHORT and word.lower() != word.upper()
-
-
-def _first(words: _Words, parts: list[str]) -> str | None:
-    return words.first([*parts, *_together(parts)])
 
 
 def _together(parts: list[str]) -> list[str]:

@@ -51,7 +51,7 @@ _LEAST = 5
 
 
 class Accountable(Protocol):
-    """The contents of an account, as a `Release` has them."""
+    """The contents of an account, with the attributes of a `Release`."""
 
     @property
     def table(self) -> Any:
@@ -107,7 +107,7 @@ class Accountable(Protocol):
 
 
 def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
-    """Describe the release: its contents, the value of each model of the policy, and the losses.
+    """Describe the contents of a release, the value of each model of the policy, and the losses.
 
     With `conditions` each model that was asked for has a sentence. No value of the table is in them.
     """
@@ -131,7 +131,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
 
 
 def _clause_sentences(release: Accountable) -> list[str]:
-    """Count the clauses that are checked, attested and not met; name those that are not met."""
+    """Count the clauses by state, and name the clauses that are not met."""
     chosen = release.policy.profile
     name = "The context" if chosen is None else chosen.profile.full_name
     if chosen is None and release.policy.context is None:
@@ -172,11 +172,11 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
             f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before {at_most(raw['max'])} "
             f"({percent(raw['mean'])})."
         )
-        left = release.suppression
-        if left.records > left.left_out and left.size:
+        suppression = release.suppression
+        if suppression.records > suppression.left_out and suppression.size:
             yield (
-                f"Of those whose records are suppressed ({left.records:,}), the right one is found with a "
-                f"probability of {at_most(1 / left.size)}."
+                f"Of those whose records are suppressed ({suppression.records:,}), the right one is found "
+                f"with a probability of {at_most(1 / suppression.size)}."
             )
     yield from survey_sentences(after.estimates, after.risk, after.quasi, before.risk)
     disclosure = after.risk.get("attribute-disclosure")
@@ -270,11 +270,12 @@ def _released_columns(release: Accountable) -> list[dict[str, str]]:
 
 
 def document_of(release: Accountable, *, internal: bool = False) -> dict[str, Any]:
-    """Return the report of a release as plain data; with `internal` it is exact, and bins name raw values."""
+    """Return the report of a release as plain data, with `internal` exact and with raw values."""
     after, before, policy = release.privacy, release.before, release.policy
     shield: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
     models = _limited_models(release)
-    floor = 0 if internal else _floor(policy)
+    sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
+    floor = 0 if internal else max([_LEAST, *sizes])
     return {
         **envelope("report"),
         "kind": "release",
@@ -321,12 +322,6 @@ def _loss_entry(lost: MetricResult) -> dict[str, Any]:
     }
 
 
-def _floor(policy: Policy) -> int:
-    """Return the smallest number of records that a bin before recoding may have."""
-    sizes = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
-    return max([_LEAST, *sizes])
-
-
 def _policy_entry(policy: Policy) -> dict[str, Any]:
     """Describe the policy, without lists of values, which a hierarchy may hold."""
     return {
@@ -356,7 +351,7 @@ def _policy_entry(policy: Policy) -> dict[str, Any]:
 
 
 def clause_results(policy: Policy, write: Callable[[Path], None]) -> tuple[ClauseResult, ...]:
-    """Write a release into a private folder, and let the verifier judge its clauses there.
+    """Write a release into a private folder, and let the verifier judge the clauses there.
 
     A release that cannot be written as a file, as one in a database, has none here: `verify` judges it.
 

@@ -258,7 +258,7 @@ def _refuse_unfit_policy(policy: Policy) -> None:
 
 
 def records_of(engine: Engine, columns: Sequence[str], policy: Policy, job: str) -> FrequencyTable:
-    """Count the released columns of a table, each record as a key of its own.
+    """Count the released columns of a table, with a separate key for each record.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[
 def _tables(
     table: Any, columns: Sequence[str], sensitive: str, group_of: NDArray[np.int32], frequency: FrequencyTable
 ) -> tuple[Any, Any, Any]:
-    """Build the two tables, and the sensitive one with a row per record."""
+    """Build the two tables, and a version of the sensitive table with a row per record."""
     from incrowd.core.io.frames import without_traces
 
     frame = nw.from_native(table, eager_only=True)

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from incrowd.engines import Counted, Engine
     from incrowd.measures.privacy import PrivacyModel
     from incrowd.release.jobs.assess import Assessment
-    from incrowd.search import Solution
     from incrowd.search.lattice import SolutionSpace
     from incrowd_verify.gate.accepted import Accepted
 
@@ -74,7 +73,7 @@ def anonymize(  # noqa: PLR0913
     force: bool = False,
     unanswered: Unanswered = "refuse",
 ) -> Release:
-    """Recode a table so that it satisfies privacy models, and check the result.
+    """Recode a table so that privacy models hold, and check the result.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def _divided_or_whole(  # noqa: PLR0913
     blocks: int | None,
     force: bool,
 ) -> Release:
-    """Recode a table as a whole, or block by block if asked to or if it has too many keys."""
+    """Recode a table as a whole, or block by block on request or with too many keys."""
     if blocks is not None:
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
@@ -219,7 +218,7 @@ def _released(
     *,
     force: bool = False,
 ) -> Release:
-    """Search a recoding of a counted table, apply it, and judge the release."""
+    """Search a recoding of a counted table, recode the table, and judge the release."""
     engine = start.engine
     leaving = policy.schema.after_treatment()
     with clock.stage("assess"):
@@ -328,7 +327,9 @@ def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessmen
 def _recoding(start: SearchStart, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
     """Search a recoding, refuse cells that must not leave, and add the decisions of treatments."""
     with clock.stage("search"):
-        solution = _search(start, policy, clock)
+        solution = policy.algorithm.search(
+            search_problem(policy, start.frequency, start.schema.quasi, clock.progress)
+        )
         check_cells(solution.recoding, policy.schema)
         check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
     return replace(solution.recoding, treated=start.treatments.decided), solution.lattice
@@ -384,7 +385,7 @@ def explore(
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> SolutionSpace:
-    """Search the lattice of full-domain recodings, and return the loss and the risk of its nodes.
+    """Search the lattice of full-domain recodings, and return loss and risk of the nodes.
 
     Parameters
     ----------
@@ -481,9 +482,3 @@ def start_search(
     people_from = [] if population is None else engine_for(population).sources
     sources = (*paths, *engine.sources, *people_from)
     return SearchStart(engine, treatments, searched, counted, population, csv_format, sources)
-
-
-def _search(start: SearchStart, policy: Policy, clock: Clock) -> Solution:
-    return policy.algorithm.search(
-        search_problem(policy, start.frequency, start.schema.quasi, clock.progress)
-    )

@@ -127,7 +127,7 @@ class AppliedBatch(InNotebooks):
 
     @property
     def left_out(self) -> int:
-        """Suppressed rows that are left out of the released ones."""
+        """Suppressed rows that are left out of the release."""
         return self.suppression.left_out
 
     @property

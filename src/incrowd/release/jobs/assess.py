@@ -158,7 +158,7 @@ class Assessment:
         return None
 
     def by_class(self) -> ClassFigures:
-        """Return every equivalence class with its cells, its size and the value of each model.
+        """Return every equivalence class with cells, size and the value of each model.
 
         The figures are computed when they are asked for. t-closeness, say, is the distance of each class to
         the table, per sensitive attribute.
@@ -176,7 +176,7 @@ class Assessment:
         return figures_by_class(*self._measured)
 
     def document(self, schema: Schema) -> dict[str, Any]:
-        """Return the report of a table as it stands, without the cells of its classes."""
+        """Return the report of a table, without the cells of classes."""
         models = [measured for measured in self.results.asked if measured.limit is not None]
         verdict = self.verdict
         roles = {attribute.name: attribute.role for attribute in schema.attributes}
@@ -226,7 +226,7 @@ class Assessment:
         return _sentences(self, models if conditions else [])
 
     def size_entry(self) -> dict[str, Any]:
-        """Return the sizes of classes as reports have them."""
+        """Return the sizes of classes in report form."""
         return {
             "count": self.classes,
             "smallest": self.smallest,
@@ -326,7 +326,7 @@ def assess(  # noqa: PLR0913
     accepted: Sequence[Accepted] = (),
     suppressed_as: Sequence[str] = (),
 ) -> Assessment:
-    """Measure a table as it stands under every registered privacy and risk model.
+    """Measure a present table under every registered privacy and risk model.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def assess_table(
     made_from: tuple[FrequencyTable, Recoding] | None = None,
     wildcards: str = "value",
 ) -> Assessment:
-    """Measure a table as `assess` does, without keeping its classes.
+    """Measure a table as `assess` does, but without classes in the result.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ def assess_classes(
     *,
     linked: bool = False,
 ) -> Assessment:
-    """Measure equivalence classes: sizes by their cells, models and risks by matching records.
+    """Measure sizes of equivalence classes, and models and risks on the matching records.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from incrowd.core.table.frequency import FrequencyTable
 from incrowd.core.table.schema import Schema
 from incrowd.core.table.union import Part, ReleasedCells, together
 from incrowd.release.jobs.people_across_batches import BatchPeople, people_of_both
-from incrowd.release.jobs.recode_batch import Labels, NewCells, RecodedBatch, labels_of, number_texts
+from incrowd.release.jobs.recode_batch import NewCells, RecodedBatch, labels_of, number_texts
 from incrowd.release.jobs.released_rows import ReleasedRows
 from incrowd.release.jobs.table_treatments import TableTreatments, refuse_perturbed
 
@@ -68,7 +68,7 @@ class Batch:
         return [number_texts(column) for column in self.cells.labels]
 
     def made(self, carried: RecodedBatch, policy: Policy, *, alone: bool = True) -> ReleasedRows:
-        """Return the rows with the cells of their keys; see `ReleasedRows.of`."""
+        """Return the rows with the cells of the keys, as `ReleasedRows.of` does."""
         schema = _as_counted(self.leaving, self.counted.schema)
         return ReleasedRows.of(self.treatments, schema, self.counted, carried, policy, alone=alone)
 
@@ -88,7 +88,7 @@ def count_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
 
 
 def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
-    """Return the schema that counts new rows as the recoding's domains counted the earlier ones."""
+    """Return the schema that counts new rows like the rows of the recoding's domains."""
     # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
     kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
     quasi = (
@@ -121,7 +121,7 @@ class Earlier:
 
     @property
     def beside(self) -> list[tuple[Part, ...]]:
-        """The releases beside the batch when it is judged: none, the earlier one, or both in turn.
+        """The releases beside the batch for each judgement: none, the earlier release, or both in turn.
 
         Which file a row is in is known. So a file has to satisfy the models alone, unless it never leaves
         without the other.
@@ -132,7 +132,7 @@ class Earlier:
 
     @classmethod
     def named(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
-        """Count the named release, and refuse arguments that need one."""
+        """Count the named earlier release, and refuse arguments without such a release."""
         from incrowd.engines import loaded
 
         if release is None:
@@ -215,8 +215,9 @@ class Fate:
 
 
 def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: BatchPeople | None) -> Fate:
-    """Decide which keys keep their cells, and the reason of the others."""
-    starred = _all_starred(batch.cells.labels)
+    """Decide the fate of every key of a batch."""
+    columns = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in batch.cells.labels]
+    starred = np.asarray(np.logical_and.reduce(columns))
     people = None if both is None else both.people_of_each
     covered, frequency = batch.cells.covered, batch.frequency
     small = _failing((batch.shown, covered & ~starred, frequency), earlier, policy, people)
@@ -266,16 +267,10 @@ def _failing(
 
     while True:
         # What fails alone goes first: it is not to change what is left beside the earlier release.
-        failed = next((gone for gone in map(failing, earlier.beside) if gone.any()), None)
+        failed = next((mask for mask in map(failing, earlier.beside) if mask.any()), None)
         if failed is None:
             return small
         small |= failed
-
-
-def _all_starred(labels: Labels) -> NDArray[np.bool_]:
-    """Say which keys have ``*`` in every column."""
-    columns = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
-    return np.asarray(np.logical_and.reduce(columns))
 
 
 def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) -> None:
@@ -338,7 +333,7 @@ def count_release(table: Any, policy: Policy, *, starred: bool = False) -> Part:
 
 
 def _as_counted(schema: Schema, counting: Schema) -> Schema:
-    """Return the schema with the quasi-identifiers as they were counted."""
+    """Return a schema with quasi-identifiers as in the counting schema."""
     return schema.with_attributes(
         counting[attribute.name] if attribute.role == "quasi" else attribute
         for attribute in schema.attributes

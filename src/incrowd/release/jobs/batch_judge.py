@@ -56,10 +56,14 @@ class BatchJudge:
         """
         schema = policy.schema
 
+        # The figures of a batch may need more of its rows than the released columns.
+        perturbed = any(each.perturbed for each in schema.sensitive)
+        needs_raw_rows = bool(schema.person) or is_surveyed(schema) or perturbed
+
         def made_from() -> Iterator[MadeFrom]:
             for beside in earlier.beside:
                 if not beside:
-                    yield recoding.leaving(batch.frequency) if _needs_raw_rows(schema) else None
+                    yield recoding.leaving(batch.frequency) if needs_raw_rows else None
                 elif both is None:
                     yield None
                 else:
@@ -111,13 +115,13 @@ class BatchJudge:
 
 
 def _part(batch: Batch, recoding: Recoding) -> tuple[Part, NDArray[np.int64] | None]:
-    """Return the released part of a batch and the places of its rows, or None if all are released."""
+    """Return the released part of a batch and the places of the rows, or None for all rows."""
     if not recoding.left_out:
         return (batch.shown, ~recoding.suppressed, batch.frequency), None
     leaving = ~recoding.starred
-    shown = [(numbers[leaving], labels) for numbers, labels in batch.shown]
+    labels_of_keys = [(numbers[leaving], labels) for numbers, labels in batch.shown]
     frequency, _ = recoding.leaving(batch.frequency)
-    return (shown, np.ones(frequency.keys, np.bool_), frequency), batch.counted.places_of(leaving)
+    return (labels_of_keys, np.ones(frequency.keys, np.bool_), frequency), batch.counted.places_of(leaving)
 
 
 def _people_of_parts(
@@ -134,7 +138,7 @@ def _people_of_parts(
 
 
 def _unmeasured_columns(schema: Schema) -> tuple[str, ...]:
-    """Say which figures are not measured beside an earlier release whose raw table is unknown."""
+    """Name the columns without figures, because the earlier raw table is unknown."""
     names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
     if not names:
         return ()
@@ -143,8 +147,3 @@ def _unmeasured_columns(schema: Schema) -> tuple[str, ...]:
         f"there. Name its raw table ({setting('previous_table=', '--previous-table')}) and its row map "
         f"({setting('previous_row_map=', '--previous-row-map')}).",
     )
-
-
-def _needs_raw_rows(schema: Schema) -> bool:
-    """Say whether the figures of a batch need more of its rows than the released columns."""
-    return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)

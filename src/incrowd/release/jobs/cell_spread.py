@@ -54,7 +54,7 @@ class Spread:
         return np.asarray(sums / self.wide)
 
     def spread(self, records: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Spread the records of every cell over its ranks: float64[size]."""
+        """Spread the records of every cell over the ranks of the cell: float64[size]."""
         each = records / self.wide
         plain = np.ones(len(each), np.bool_)
         plain[list(self.sets)] = False
@@ -75,7 +75,7 @@ class Spread:
         return np.asarray(within / self.wide[:, None])
 
     def numbers(self) -> NDArray[np.float64] | None:
-        """Return the middle of every cell's `Domain.places`: float64[cells]; None for categories."""
+        """Return the mean `Domain.places` of every cell: float64[cells], or None for categories."""
         values = self.domain.places
         if self.domain.kind == "category" or np.isnan(values).all():
             return None
@@ -86,7 +86,7 @@ class Spread:
 
 
 def joint_counts(one: Spread, other: Spread, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Spread every record over the pairs of ranks of its two cells: float64[size, size]."""
+    """Spread every record over pairs of ranks of two cells: float64[size, size], or None."""
     from incrowd.core.kernels.grouping.grouping import group_columns
 
     cells = len(one.wide), len(other.wide)
@@ -101,7 +101,7 @@ def joint_counts(one: Spread, other: Spread, weights: NDArray[np.float64]) -> ND
 
 
 def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence[str]) -> pl.DataFrame:
-    """Count the values of one or two quasi-identifiers before and after; see `Evaluation.table`.
+    """Count the values of one or two quasi-identifiers before and after recoding.
 
     Raises
     ------

@@ -125,7 +125,7 @@ class Comparison(InNotebooks):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_markdown(self) -> str:
-        """Return the table of the averages in Markdown: time, the usual metrics, and their spread."""
+        """Return the table of the averages in Markdown: time, the usual metrics, and spreads."""
         from incrowd.core.report.comparison_table import to_markdown
 
         return to_markdown(self.records, self.averaged())
@@ -422,7 +422,7 @@ def _figures(run: ComparisonRun) -> dict[str, Any]:
 
 
 def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
-    """Average the runs of one setting that gave a release."""
+    """Average the runs with a release, all of the same setting."""
     done = [run for run in runs if run.utility is not None]
     if len(runs) == 1 or not done:
         return runs[0]

@@ -90,7 +90,7 @@ class Draft:
 
     @property
     def questions(self) -> list[Question]:
-        """The questions, those about several columns first."""
+        """The questions, first those on several columns."""
         return questions_of(self.guesses)
 
     def having(self, role: str) -> list[str]:
@@ -99,7 +99,7 @@ class Draft:
 
     @property
     def unanswered(self) -> list[str]:
-        """Columns that are left out because nobody was asked about them."""
+        """Columns that are left out because nobody answered."""
         return [guess.name for guess in self.guesses if guess.unanswered]
 
     @property

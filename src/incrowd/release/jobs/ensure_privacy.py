@@ -61,8 +61,8 @@ class ProcessedTable(InNotebooks):
     score: P29Score
 
     def __repr__(self) -> str:
-        left = self.records - self.deleted
-        return f"ProcessedTable({left:,} of {self.records:,} records left, {self.classes:,} classes)"
+        remaining = self.records - self.deleted
+        return f"ProcessedTable({remaining:,} of {self.records:,} records left, {self.classes:,} classes)"
 
     @property
     def deleted(self) -> int:
@@ -174,7 +174,7 @@ def ensure_privacy(  # noqa: PLR0913
 
 @dataclass(frozen=True)
 class _Conditions:
-    """The conditions on a class; see `ensure_privacy`."""
+    """The conditions on a class in `ensure_privacy`."""
 
     t: float
     k: int

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation(InNotebooks):
-    """The losses of a released table, compared with the raw one.
+    """The losses of a released table in comparison with the raw table.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ def rows_at(table: Any, places: NDArray[np.int64]) -> Any:
     return nw.maybe_reset_index(frame).to_native()
 
 
-def with_held(table: Any, held: Any) -> tuple[Any, int]:
+def with_held(table: Any, waiting: Any) -> tuple[Any, int]:
     """Append rows that an earlier batch held, and return the table and the number of such rows.
 
     Raises
@@ -53,28 +53,28 @@ def with_held(table: Any, held: Any) -> tuple[Any, int]:
     SchemaError
         When the columns do not fit.
     """
-    batch, rows = (rows_in_memory(each, setting("held=", "--held")) for each in (table, held))
+    batch, rows = (rows_in_memory(each, setting("held=", "--held")) for each in (table, waiting))
     for one, other, subject in ((batch, rows, "held rows have"), (rows, batch, "batch has")):
         lacking = [name for name in one.columns if name not in other.columns]
         if lacking:
             raise SchemaError(f"the {subject} no column {named(lacking)}; both need the same columns")
     for name in batch.columns:
         kinds = [kind_of_type(each.type_of(name)) for each in (batch, rows)]
-        if kinds[0] != kinds[1] and "nothing" not in kinds and len(held):
+        if kinds[0] != kinds[1] and "nothing" not in kinds and len(waiting):
             raise SchemaError(
                 f"column {name!r} has values of type {kinds[0]} in the batch and of type {kinds[1]} in the "
                 "held rows; give it one type"
             )
-    if not len(held):
+    if not len(waiting):
         return table, 0
-    batch_frame, held_frame = (nw.from_native(each, eager_only=True) for each in (table, held))
+    batch_frame, held_frame = (nw.from_native(each, eager_only=True) for each in (table, waiting))
     if held_frame.implementation is not batch_frame.implementation:
         held_frame = nw.from_arrow(held_frame.to_arrow(), backend=batch_frame.implementation)
-    return _below(batch_frame, held_frame, batch.columns), len(held)
+    return _below(batch_frame, held_frame, batch.columns), len(waiting)
 
 
 def _below(top: Any, bottom: Any, columns: list[str]) -> Any:
-    """Concatenate two frames of one kind, with column types that fit both."""
+    """Concatenate two frames of the same kind, with common column types."""
     one, other = top.to_native(), bottom.to_native()
     if top.implementation.is_pandas():
         return pd.concat([one, other[columns]], ignore_index=True)

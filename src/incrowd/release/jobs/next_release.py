@@ -1,4 +1,4 @@
-"""next_release(): a release of a table that changes, m-invariant with the earlier ones of a ledger."""
+"""next_release(): a release of a changing table, m-invariant with the ledger's earlier releases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from incrowd_verify.gate.kinds import UNANSWERED, Unanswered
 if TYPE_CHECKING:
     from incrowd.core.io.files import CsvFormat
     from incrowd.core.table.frequency import FrequencyTable
-    from incrowd.measures.privacy import PrivacyModel
 
 _SHARE = Parameter(float, "largest share of counterfeit records", low=0, high=1)
 
@@ -46,7 +45,7 @@ def next_release(  # noqa: PLR0913
     csv_format: CsvFormat | None = None,
     unanswered: Unanswered = "refuse",
 ) -> SeriesRelease:
-    """Release a table that changed since the last release, m-invariant with all earlier ones of a ledger.
+    """Release a changed table, m-invariant with all earlier releases of a ledger.
 
     Classes are groups that have every sensitive value once. The values of a group are its signature. It has m
     values or more, and each person has the same signature in every release. So whoever compares releases
@@ -138,8 +137,10 @@ def next_release(  # noqa: PLR0913
             f"counterfeit; lower m, or allow more ({setting('max_counterfeits=', '--max-counterfeits')})"
         )
     records = plan.records(frame[rows], sensitive, values["value"], person_columns)
+    diverse = any(isinstance(model, LDiversity) for model in policy.models)
+    models = policy.models if diverse else (*policy.models, LDiversity(m))
     fixed_policy = replace(
-        policy, schema=schema, models=_models(policy, m), algorithm=_FixedClasses(plan.groups), ledger_m=None
+        policy, schema=schema, models=models, algorithm=_FixedClasses(plan.groups), ledger_m=None
     )
     release = anonymize(_of_kind(records, kind), fixed_policy, csv_format=csv_format, unanswered="write")
     if release.left_out:
@@ -189,7 +190,7 @@ class _FixedClasses(LocalAlgorithm):
 
 @dataclass(frozen=True)
 class _Plan:
-    """The records of a release: the row of each record's cells, its value and its group.
+    """The records of a release: the row of each record's cells, the value and the group.
 
     Attributes
     ----------
@@ -224,7 +225,7 @@ class _Plan:
     def records(
         self, frame: pl.DataFrame, sensitive: str, values: pl.Series, person_columns: Sequence[str]
     ) -> pl.DataFrame:
-        """Return the raw records and the counterfeit ones, without a person, with the column of groups."""
+        """Return raw and counterfeit records with the column of groups, without persons for counterfeits."""
         fake = pl.lit(pl.Series(self.fake))
         values_of_records = pl.lit(values.gather(self.values))
         return frame[self.rows].with_columns(
@@ -269,12 +270,6 @@ def _requirements(policy: Policy) -> tuple[int, str, Schema]:
         attribute.name,
         Schema.of(attributes, null_values=raw_schema.null_values, unlisted="drop"),
     )
-
-
-def _models(policy: Policy, m: int) -> tuple[PrivacyModel, ...]:
-    """Return the models of the policy with an l-diversity of at least m values."""
-    diverse = any(isinstance(model, LDiversity) for model in policy.models)
-    return policy.models if diverse else (*policy.models, LDiversity(m))
 
 
 def _people(

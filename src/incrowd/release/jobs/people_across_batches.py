@@ -93,7 +93,9 @@ def people_of_both(
     from incrowd.engines.memory import number_persons
 
     if previous_table is None or row_map is None:
-        names, role = next((names, role) for names, role in _roles(schema) if names)
+        weight = () if schema.weights is None else (schema.weights,)
+        columns = {"person": schema.person, "household": schema.household, "weight": weight}
+        role, names = next((role, names) for role, names in columns.items() if names)
         raise ParameterError(
             f"column {named(names)} has the role {role}, and the earlier release does not say whose "
             "its rows are, so people cannot be counted over both; name its raw table "
@@ -130,11 +132,6 @@ def _renumbered(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     renumbered = np.full(len(numbers), -1, np.int32)
     renumbered[numbers >= 0] = np.unique(numbers[numbers >= 0], return_inverse=True)[1]
     return renumbered
-
-
-def _roles(schema: Schema) -> list[tuple[Sequence[str], str]]:
-    weights = () if schema.weights is None else (schema.weights,)
-    return [(schema.person, "person"), (schema.household, "household"), (weights, "weight")]
 
 
 def _combined(name: str, after: pl.Series, before: pl.Series) -> pl.Series:

@@ -171,7 +171,7 @@ def perturbation(
 
 
 class Comparison(NamedTuple):
-    """A released table beside the raw one: the pairs of rows, and the columns before and after."""
+    """A released and a raw table for comparison, with the pairs of rows."""
 
     released: Any
     row_map: Any

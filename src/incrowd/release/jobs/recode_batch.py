@@ -56,7 +56,7 @@ def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
 
 
 def with_own_cells(new_cells: NewCells, recoding: Recoding, frequency: FrequencyTable) -> NewCells:
-    """Replace the cells of keys that the recoding knows by the cells of these keys.
+    """Give keys that the recoding knows the cells of that recoding.
 
     Rounded ranges overlap, so another class may cover the key as well.
     """
@@ -97,7 +97,7 @@ class RecodedBatch(Recoding):
 
     @classmethod
     def as_it_is(cls, frequency: FrequencyTable) -> RecodedBatch:
-        """Release each key with its present texts."""
+        """Release each key with the present texts."""
         labels: Labels = [
             [domain.values[code] for code in codes.tolist()]
             for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
@@ -110,13 +110,13 @@ class RecodedBatch(Recoding):
         domains: tuple[Domain, ...],
         frequency: FrequencyTable,
         labels: Labels,
-        kept: NDArray[np.bool_],
+        is_kept: NDArray[np.bool_],
     ) -> RecodedBatch:
         """Release each key with the given texts, or suppressed unless kept."""
         cells = []
         for column in labels:
             numbers, texts = number_texts(
-                [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
+                [label if good else SUPPRESSED for label, good in zip(column, is_kept.tolist(), strict=True)]
             )
             nothing = np.zeros(len(texts), np.int32)
             cells.append(
@@ -129,24 +129,24 @@ class RecodedBatch(Recoding):
                     nothing,
                 )
             )
-        return cls(domains, frequency.codes, tuple(cells), ~kept)
+        return cls(domains, frequency.codes, tuple(cells), ~is_kept)
 
 
 # --- which cells a key gets --------------------------------------------------------------------------
 
 
-def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _places(domain: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each new value the ranks of the known values below and above, -1 outside.
 
     A known value is on both sides of itself; a number between two known ones is covered by what covers both.
     """
-    rank = {value: place for place, value in enumerate(known.values)}
-    if known.kind != new.kind or not (known.ordered and new.ordered):
+    rank = {value: place for place, value in enumerate(domain.values)}
+    if domain.kind != new.kind or not (domain.ordered and new.ordered):
         low = np.array([rank.get(value, -1) for value in new.values], np.int64)
         return low, low
-    read: Any = moment_of if known.kind == "date" else number_of
+    read: Any = moment_of if domain.kind == "date" else number_of
     sides = [
-        (rank[value], rank[value]) if value in rank else known.line.around(read(value))
+        (rank[value], rank[value]) if value in rank else domain.line.around(read(value))
         for value in new.values
     ]
     low, high = np.array(sides, np.int64).reshape(-1, 2).T
@@ -193,7 +193,7 @@ def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, ND
 
 
 def _covering_classes(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Return for every key the cells of a class that covers it, at the least loss.
+    """Return for every key the cells of the covering class of least loss.
 
     Rounded ranges overlap. What loses least may have too few of the known keys.
     """
@@ -208,8 +208,8 @@ def _covering_classes(recoding: Recoding, frequency: FrequencyTable) -> tuple[La
     class_of[live] = np.argsort(order)[number.ravel()]
     own = class_of[_same_keys(recoding, frequency)]
     columns = [
-        _Column(said, cells.labels, entries[:, j])
-        for j, (said, cells) in enumerate(zip(_literals(recoding, frequency), recoding.cells, strict=True))
+        _Column(meaning, cells.labels, entries[:, j])
+        for j, (meaning, cells) in enumerate(zip(_literals(recoding, frequency), recoding.cells, strict=True))
     ]
     sides = _sides(recoding, frequency)
     chosen = np.full(frequency.keys, -1)
@@ -239,7 +239,7 @@ def _columns_of(recoding: Recoding) -> Iterator[tuple[Domain, Cells]]:
 def _sides(
     recoding: Recoding, frequency: FrequencyTable
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return for each quasi-identifier the ranks below and above each key's value; see `_places`.
+    """Return for each quasi-identifier the ranks below and above each key's value.
 
     Where ranges have ends on a grid, they cover values beyond the known ones, too. Then both are the rank
     of the value among the new ones.
@@ -297,7 +297,7 @@ class _Column:
 def _first_rounds(
     recoding: SingleDimensional, added: Sequence[NDArray[np.bool_]], frequency: FrequencyTable
 ) -> tuple[Labels, NDArray[np.bool_]]:
-    """Take every value to its cell in the key's first round, or in the last round that fits.
+    """Take every value to the cell of the key's first round, or of the last round that fits.
 
     Parameters
     ----------
@@ -345,12 +345,14 @@ def _first_rounds(
         }
         settled |= fits & np.array([tuple(row) in live for row in cells_of_keys.tolist()], np.bool_)
     covered = (chosen >= 0).all(axis=1)
-    gone = _is_suppressed(recoding, np.column_stack(ranks))
+    suppressed = _is_suppressed(recoding, np.column_stack(ranks))
     labels: Labels = []
     for j, cells in enumerate(recoding.cells):
         texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]
-        labels.append([SUPPRESSED if out else text for text, out in zip(texts, gone.tolist(), strict=True)])
-    return labels, covered | gone
+        labels.append(
+            [SUPPRESSED if out else text for text, out in zip(texts, suppressed.tolist(), strict=True)]
+        )
+    return labels, covered | suppressed
 
 
 def _cover(
@@ -383,6 +385,6 @@ def _cover(
 
 
 def _is_suppressed(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say for each key, given by the ranks of its values, whether the recoding suppressed it."""
+    """Say for each key, given by the ranks of values, whether the recoding suppressed the key."""
     suppressed = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
     return np.array([tuple(key) in suppressed for key in ranks.tolist()], np.bool_)

@@ -1,4 +1,4 @@
-"""A released table and its account."""
+"""A released table with an account."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release:
-    """A released table and its account.
+    """A released table with an account.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Release:
         }
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
-        """Describe the release: its contents, the value of each model of the policy, and the losses.
+        """Describe the contents of the release, each model of the policy, and the losses.
 
         The first is about the records, then comes one for each condition. No value of the table is in them.
 
@@ -213,7 +213,7 @@ class Release:
         return sentences_of(self, conditions=conditions)
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
-        """Summarize the release: a row per class and sensitive value in it, with the number of records.
+        """Summarize the release: the number of records per class and sensitive value.
 
         For a number it has the mean over the class, for a date the mean day. For a category it has the values
         that occur in the class, joined by commas in order. Missing values and suppressed records are left
@@ -445,7 +445,7 @@ class Release:
             self.values.check(written, self.driver_keys)
 
     def _judge_measured(self, written: Any, measured: Assessment) -> None:
-        """Judge a written table, and its suppressed records as one class if required."""
+        """Judge a written table, and the suppressed records as a class if required."""
         judge(measured, self.policy, self.suppression)
         if measured.suppressed and self.policy.suppressed != "keep":
             models = self.policy.models

@@ -235,14 +235,15 @@ class ReleasedRows:
         InfeasibleError
             When more records than the policy allows would be suppressed; the message has figures.
         """
-        frequency, came = counted.frequency, recoding
+        frequency, searched = counted.frequency, recoding
         recoding = settle_suppression(frequency, recoding, policy, alone=alone)
         judges_perturbed = bool(_models_of_perturbed(policy))
-        if policy.judge == "original" or not judges_perturbed or not _judges_any(recoding, policy):
+        judges_any = policy.suppressed != "keep" or not recoding.suppressed.all()
+        if policy.judge == "original" or not judges_perturbed or not judges_any:
             treated = treatments.released(counted)
             values = ReleasedValues(policy) if judges_perturbed else None
             suppression = Suppression.of(frequency, recoding, policy)
-            newly_suppressed = recoding.starred & ~came.starred
+            newly_suppressed = recoding.starred & ~searched.starred
             return cls(
                 treated.rows, treated.apply(schema, recoding), recoding, newly_suppressed, suppression, values
             )
@@ -268,7 +269,7 @@ class ReleasedRows:
             )
             classes = candidate.classes_of(treated)
         recoding = candidate.recoding
-        newly_suppressed = recoding.starred & ~came.starred
+        newly_suppressed = recoding.starred & ~searched.starred
         people = None if frequency.people.table is None else classes.classes.frequency
         people_and_recoding = None if people is None else (people, RecodedBatch.as_it_is(people))
         suppressed = int(frequency.weights[by_draw].sum())
@@ -282,14 +283,9 @@ class ReleasedRows:
         return cls(treated.rows, released, recoding, newly_suppressed, suppression, values)
 
 
-def _judges_any(recoding: Recoding, policy: Policy) -> bool:
-    """Say whether a key is released that models judge."""
-    return policy.suppressed != "keep" or not recoding.suppressed.all()
-
-
 @dataclass(frozen=True)
 class _Candidate:
-    """Counted rows with a recoding, to be drawn and judged; see `ReleasedRows.of`."""
+    """Counted rows with a recoding, to be drawn and judged by `ReleasedRows.of`."""
 
     schema: Schema
     counted: Counted
@@ -323,7 +319,7 @@ class _Candidate:
             treatments = treatments.redraw(treated.places_of(failing))
 
     def classes_of(self, treated: Counted) -> _ReleasedClasses:
-        """Recode rows, and count their released values."""
+        """Recode rows, and count the released values."""
         by_person = self.frequency.people.table is not None
         # Whose row it is does not leave, but the models count people.
         schema = self.schema.with_attributes(

@@ -69,7 +69,7 @@ class Remedies:
         return None
 
     def leave_out(self, guesses: Sequence[Guess]) -> tuple[Guess, ...] | None:
-        """Leave out the rounded and cut columns and those with parts, or return None without any.
+        """Leave out rounded columns, cut columns and columns with parts, or return None.
 
         None where there are none.
         """
@@ -115,7 +115,11 @@ class Remedies:
                 base = rounding_base(table[one], [table[name] for name in beside], _bases(guess, table[one]))
                 if base is not None:
                     self.bases[one] = base
-                    return _replaced(guesses, one, _rounded(guess, base))
+                    treatment = _sorted_settings({**(guess.treatment or {}), "round": base})
+                    reason = (
+                        "rounded, since the exact number, alone or with another one, may tell whose row it is"
+                    )
+                    return _replaced(guesses, one, replace(guess, treatment=treatment, recipe=reason))
         why = _WHY[point.name].format(other=others[0] if others else "")
         return self._without(guesses, column, why)
 
@@ -158,12 +162,6 @@ def _bases(guess: Guess, column: pl.Series) -> Iterator[float]:
     finest = numbers.diff().drop_nulls().min()
     step = base if isinstance(base, int | float) else finest
     return coarser_steps(float(step)) if isinstance(step, int | float) else iter(())
-
-
-def _rounded(guess: Guess, base: float) -> Guess:
-    treatment = _sorted_settings({**(guess.treatment or {}), "round": base})
-    reason = "rounded, since the exact number, alone or with another one, may tell whose row it is"
-    return replace(guess, treatment=treatment, recipe=reason)
 
 
 def _sorted_settings(treatment: dict[str, object]) -> dict[str, object]:

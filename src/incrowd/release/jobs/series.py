@@ -17,7 +17,7 @@ COUNTS = "counterfeits.csv"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SeriesRelease(Release):
-    """A release that is m-invariant with the earlier releases of a ledger; see `next_release`.
+    """A release of `next_release`, m-invariant with the earlier releases of a ledger.
 
     The release has all records, also counterfeit records. Figures before and after count these, too.
 

@@ -50,15 +50,18 @@ def buckets_of(
             into = buckets.setdefault(earlier[record], {value: [] for value in earlier[record]})
         into[int(values[record])].append(record)
     _balance(buckets, pool, places, m)
-    left = np.array([record for records in pool.values() for record in records], np.int64)
-    for part in _parts(left, values, places, m):
+    new_records = np.array([record for records in pool.values() for record in records], np.int64)
+    for part in _parts(new_records, values, places, m):
         near: Bucket = {}
         for record, value in zip(part.tolist(), values[part].tolist(), strict=True):
             near.setdefault(value, []).append(record)
         _fill(near, distinct, m)
         while any(near.values()):
             _take_layers(buckets, near, m)
-    return [_without_counterfeits(bucket) for bucket in buckets.values()]
+    return [
+        {value: [each for each in records if each != COUNTERFEIT] for value, records in bucket.items()}
+        for bucket in buckets.values()
+    ]
 
 
 def _parts(
@@ -147,10 +150,6 @@ def _take_layers(buckets: dict[Signature, Bucket], pool: Bucket, m: int) -> None
     for value in signature:
         bucket[value] += pool[value][-height:]
         del pool[value][-height:]
-
-
-def _without_counterfeits(bucket: Bucket) -> Bucket:
-    return {value: [each for each in records if each != COUNTERFEIT] for value, records in bucket.items()}
 
 
 def groups_of(bucket: Bucket, places: NDArray[np.float64]) -> Iterator[list[tuple[int, int]]]:

@@ -142,7 +142,7 @@ def suggest(
         return True
 
     def attempt(tried: Policy, within: Progress) -> None:
-        """Make a release; one of which nothing is left is refused, too."""
+        """Release the table under a policy, or raise for a broken verdict."""
         anonymize(
             table,
             tried,

@@ -1,4 +1,4 @@
-"""The judgement of suppressed records as one class, left out where a model fails."""
+"""The judgement of suppressed records as a class, left out if a model fails."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Suppression:
         policy: Policy,
         of_values: Sequence[PrivacyModel] = (),
     ) -> Suppression:
-        """Count the suppressed records of recoded keys, and judge them as a class of their own.
+        """Count the suppressed records of recoded keys, and judge the records as a class.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Suppression:
         }
 
     def sentences(self) -> list[str]:
-        """Say whether the suppressed records are released, and which models hold of these records."""
+        """Say whether the suppressed records are released, and which models fail."""
         if not self.records:
             return []
         one = self.records == 1
@@ -124,7 +124,7 @@ class Suppression:
 def failing_models(
     frequency: FrequencyTable, recoding: Recoding, models: Sequence[PrivacyModel]
 ) -> tuple[str, ...]:
-    """Name the models that the suppressed records do not satisfy as one class.
+    """Name the models that the suppressed records fail as a class.
 
     Nobody whose quasi-identifiers fit no released class can be anywhere else, so such a class is what an
     attacker sees. To an attacker who knows some columns, too, the records are a group of their own. The
@@ -157,7 +157,7 @@ def failing_models(
 
 
 def refuse_failing(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> None:
-    """Refuse a written table whose suppressed records fail the models as one class.
+    """Refuse a written table with suppressed records that fail the models as a class.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def _with_suppressed(
 def settle_suppression(
     frequency: FrequencyTable, recoding: Recoding, policy: Policy, *, alone: bool = True
 ) -> Recoding:
-    """Decide whether the suppressed records leave, and suppress the classes that fail without them.
+    """Decide whether suppressed records leave, then suppress the classes that fail.
 
     Where they are left out, the distribution of the table is another one. So the other classes are judged
     anew, and those that fail are left out, too, until all hold.
@@ -262,32 +262,32 @@ def settle_suppression(
     models = [model for model in policy.models if not model.of_table]
     while True:
         _refuse_too_many(frequency, recoding, policy)
-        left, kept = recoding.leaving(frequency)
+        remaining, remaining_recoding = recoding.leaving(frequency)
         if not alone:
             return recoding
-        classes = kept.classes(left)
-        texts = [cells.released[1] for cells in kept.cells]
+        classes = remaining_recoding.classes(remaining)
+        texts = [cells.released[1] for cells in remaining_recoding.cells]
         good = all_hold(models, matched(classes, policy.wildcards, texts))
         if good.all():
             return recoding
-        gone = np.zeros(left.keys, np.bool_)
-        gone[classes.members] = np.repeat(~good, np.diff(classes.indptr))
+        failing_keys = np.zeros(remaining.keys, np.bool_)
+        failing_keys[classes.members] = np.repeat(~good, np.diff(classes.indptr))
         of_key = np.zeros(frequency.keys, np.bool_)
-        of_key[~recoding.starred] = gone
+        of_key[~recoding.starred] = failing_keys
         recoding = recoding.without(of_key)
 
 
 def _refuse_too_many(frequency: FrequencyTable, recoding: Recoding, policy: Policy) -> None:
     """Refuse more suppressed records than the policy allows, or a release without any other."""
-    gone = frequency.suppressed + int(frequency.weights[recoding.starred].sum())
-    if gone < frequency.rows and gone / frequency.rows <= policy.max_suppression:
+    suppressed = frequency.suppressed + int(frequency.weights[recoding.starred].sum())
+    if suppressed < frequency.rows and suppressed / frequency.rows <= policy.max_suppression:
         return
-    kept = setting("suppressed='keep'", "--suppressed keep")
+    keep = setting("suppressed='keep'", "--suppressed keep")
     share = setting("max_suppression", "--max-suppression")
-    ways = "" if gone == frequency.rows else f"raise {share}, "
+    ways = "" if suppressed == frequency.rows else f"raise {share}, "
     raise InfeasibleError(
-        f"nothing was released: {gone:,} of {frequency.rows:,} records ({gone / frequency.rows:.2%}) would "
-        f"be suppressed where {policy.max_suppression:.2%} may be, as suppressed records are left out and "
-        f"the others are judged without them; {ways}loosen the models, or keep suppressed records, of which "
-        f"nothing is promised then ({kept})"
+        f"nothing was released: {suppressed:,} of {frequency.rows:,} records "
+        f"({suppressed / frequency.rows:.2%}) would be suppressed where {policy.max_suppression:.2%} may be, "
+        f"as suppressed records are left out and the others are judged without them; {ways}loosen the "
+        f"models, or keep suppressed records, of which nothing is promised then ({keep})"
     )

@@ -75,12 +75,19 @@ class TableTreatments:
                 column.treatment.check_batch(values, decisions, column.secret)
             treated.append(replace(column, decided=decisions))
         treated += [_linked_column(column, treated, engine, decided) for column in linked]
-        first = [column for column in treated if _is_counted(column)]
+        first = [
+            column
+            for column in treated
+            if column.attribute.role in ("quasi", "sensitive") and not column.treatment.perturbs
+        ]
         return cls(
             engine,
             engine.treated(first) if first else engine,
             schema,
-            {each.name: _entry(each) for each in treated},
+            {
+                each.name: {"treat": each.treatment.published().spec(), "decided": dict(each.decided)}
+                for each in treated
+            },
             tuple(treated),
         )
 
@@ -149,16 +156,6 @@ def _linked_column(
     return column
 
 
-def _entry(column: TreatedColumn) -> dict[str, Any]:
-    """Return the decisions for a column that are saved for the next batch."""
-    return {"treat": column.treatment.published().spec(), "decided": dict(column.decided)}
-
-
-def _is_counted(column: TreatedColumn) -> bool:
-    """Say whether a column is treated before the rows are counted."""
-    return column.attribute.role in ("quasi", "sensitive") and not column.treatment.perturbs
-
-
 def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
     secrets: dict[str, Secret] = {}
     draws: dict[tuple[str, ...], Draws] = {}
@@ -220,7 +217,7 @@ def treatment_entries(schema: Schema) -> list[dict[str, Any]]:
 
 
 def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
-    """Describe the treatment of each treated column, with its limits."""
+    """Describe the treatment of each treated column, with limits."""
     sentences = []
     for each in schema.treated:
         assert each.treatment is not None

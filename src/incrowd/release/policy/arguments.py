@@ -13,7 +13,7 @@ from incrowd.search import ALGORITHMS, Algorithm
 
 
 def as_models(value: object) -> tuple[PrivacyModel, ...]:
-    """Return privacy models from one or several models or texts.
+    """Return privacy models from a single model or text, or from several.
 
     Raises
     ------

@@ -34,7 +34,8 @@ def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[Privac
             f"{_linked()}: attackers who know some of the columns are not judged by whole histories; leave "
             "the attackers out, and ask for the largest of their limits against everybody"
         )
-    k = max((_size(model) for model in models), default=1)
+    parts = (part for model in models for part in model.parts() if isinstance(part, IdentityModel))
+    k = max((part.least_size for part in parts), default=1)
     if k == 1:
         return tuple(models)
     others = (model for model in models if not (isinstance(model, KMAnonymity) and model.power == 0))
@@ -90,12 +91,6 @@ def refuse_unlinked(schema: Schema, *, several: bool) -> None:
         f"would hold for single rows alone; say that rows are linked ({_linked()}), or leave the treatment "
         f"of {names} out, so that the column does not leave"
     )
-
-
-def _size(model: PrivacyModel) -> int:
-    """Return the number of people that must share a class, or 1 if the model has none."""
-    parts = (part for part in model.parts() if isinstance(part, IdentityModel))
-    return max((part.least_size for part in parts), default=1)
 
 
 def _linked() -> str:

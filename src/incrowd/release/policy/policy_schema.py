@@ -48,7 +48,7 @@ def policy_schema() -> Schema:
     definitions |= {model.name: _entry(model, "model") for model in MODELS}
     settings["models"]["items"] = _one_of(MODELS)
     settings["algorithm"] = {
-        "oneOf": list(_algorithms()),
+        "oneOf": [_entry(each, "name", may_lack_it=each is Mondrian) for each in ALGORITHMS],
         "description": settings["algorithm"]["description"],
     }
     _describe_attackers(definitions["AttackerTable"])
@@ -122,7 +122,7 @@ def _parameters(entry: type[Configured]) -> dict[str, Schema]:
 
 
 def _table(settings: Mapping[str, Schema], required: Iterable[str], about: str = "") -> Schema:
-    """Return the schema of a table with these settings and no others."""
+    """Return the schema of a table with exactly these settings."""
     description = {"description": about} if about else {}
     return {
         **description,
@@ -137,12 +137,6 @@ def _entry(entry: type[Configured], key: str, *, may_lack_it: bool = False) -> S
     """Return the table of a registered entry, with the name under `key`."""
     required = entry.needed() if may_lack_it else [key, *entry.needed()]
     return _table({key: {"const": entry.name}, **_parameters(entry)}, required, entry.summary)
-
-
-def _algorithms() -> Iterator[Schema]:
-    """Yield the table of each algorithm, with Mondrian as the default."""
-    for entry in ALGORITHMS:
-        yield _entry(entry, "name", may_lack_it=entry is Mondrian)
 
 
 def _describe_attackers(table: Schema) -> None:

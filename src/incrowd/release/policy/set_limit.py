@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UnlistableError(SchemaError):
-    """The values of a column are too many, or too rare, for cells that list them."""
+    """The error for values too many, or too rare, for cells that list values."""
 
     column = ""
 
@@ -82,7 +82,7 @@ def _check_sizes(domain: Domain, of_key: NDArray[np.int64], frequency: Frequency
 
 
 def check_values(domain: Domain, attribute: Attribute, records: int, limit: int) -> None:
-    """Refuse a column whose cells may list too many values, before any recoding is known.
+    """Refuse a column with too many values for listing, before the search.
 
     Raises
     ------

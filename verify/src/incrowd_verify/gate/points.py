@@ -75,7 +75,7 @@ class Point:
         return visible(f"<p>{html.escape(self.sentence())}</p>")
 
     def sentence(self) -> str:
-        """Return the point as one text: its kind, the figures, and the way out or the reason."""
+        """Return the point as a text: kind, figures, and the way out or the reason."""
         end = self.way_out if self.why is None else f"Accepted: {self.why}"
         return f"{self.name}: {self.text} {end}".rstrip()
 

@@ -111,7 +111,7 @@ def _model(model: str, attribute: str | None, attacker: str | None) -> str:
 
 
 def conformity(problem: str) -> Point:
-    """Return the point of a released file that does not suit its policy.
+    """Return the point of a released file that contradicts the policy.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
     has_level
         Whether the lowest level that it may have is above 0.
     """
-    left = "Nothing" if share == 1 else "Little"
+    amount = "Nothing" if share == 1 else "Little"
     if local:
         way_out = "Name fewer quasi-identifiers, or ask for less."
     elif has_level:
@@ -397,7 +397,7 @@ def blanked(name: str, share: float, *, local: bool, has_level: bool) -> Point:
         "blanked-column",
         (name,),
         share,
-        f"{left} is left of {name}: its cells stand for every value in {percent(share)} of the records.",
+        f"{amount} is left of {name}: its cells stand for every value in {percent(share)} of the records.",
         way_out,
     )
 
@@ -426,7 +426,7 @@ def nothing_left() -> Point:
 
 
 def suppressed_records(records: int, share: float, models: Sequence[str]) -> Point:
-    """Return the point of released suppressed records that fail models as one class."""
+    """Return the point of released suppressed records that fail models as a class."""
     judged = setting("suppressed='judged'", "--suppressed judged")
     subject = "1 suppressed record leaves" if records == 1 else f"{records:,} suppressed records leave"
     return Point(

@@ -263,7 +263,7 @@ class Choice:
 
 
 def profile_lines(profile: Profile) -> list[str]:
-    """Return the table ``[profile]`` of a policy as lines of TOML, with its questions as comments."""
+    """Return the table ``[profile]`` of a policy as lines of TOML, with questions as comments."""
     lines = ["", "[profile]", f'name = "{profile.full_name}"']
     if profile.inputs:
         lines += [

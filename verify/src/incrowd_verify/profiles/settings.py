@@ -157,5 +157,7 @@ def refuse_unknown(data: Mapping[str, Any], known: Iterable[str], where: str) ->
     listed = list(known)
     for name in data:
         if name not in listed:
-            there = f"there are {named(listed, 30)}" if listed else "it has none"
-            raise PolicyError(f"{where}: there is no {quoted(name)}; {there}{did_you_mean(name, listed)}")
+            alternatives = f"there are {named(listed, 30)}" if listed else "it has none"
+            raise PolicyError(
+                f"{where}: there is no {quoted(name)}; {alternatives}{did_you_mean(name, listed)}"
+            )

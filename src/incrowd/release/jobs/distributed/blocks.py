@@ -53,7 +53,7 @@ _SAMPLED_PER_BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Numbers of rows per combination for several sets of columns, counted in one pass.
+    """Numbers of rows per combination for several sets of columns, from a single pass.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class _Counts:
         return grouped.agg(sf.grouping_id().alias("set"), sf.count(sf.lit(1)).alias("n"))
 
     def of(self, name: str, fetched: pl.DataFrame) -> pl.DataFrame:
-        """Return the counts of one set."""
+        """Return the counts of a set."""
         last = len(self._columns) - 1
         absent = (place for place, each in enumerate(self._columns) if each not in self.sets[name])
         return fetched.filter(fetched["set"] == sum(1 << (last - place) for place in absent))
@@ -144,16 +144,16 @@ class Blocks:
         return all_suppressed([f"q{j}" for j in range(len(self.quasi))])
 
     def scale(self) -> TableStatistics:
-        """Count every column's values in one pass, and rank them."""
+        """Count and rank every column's values in a single pass."""
         lead = ["gone"] if self.all_text else []
         forms = self.narrow.columns
         # Values of rows that came in suppressed are counted apart.
         values = _Counts({form: [*lead, form] if form[0] == "q" else [form] for form in forms})
         frame = self.narrow.withColumn("gone", self._is_suppressed()) if lead else self.narrow
 
-        def limit_error(found: int) -> TableError:
+        def limit_error(number: int) -> TableError:
             return TableError(
-                f"the columns have {found:,} distinct values, more than the {self.driver_keys:,} that "
+                f"the columns have {number:,} distinct values, more than the {self.driver_keys:,} that "
                 "may come to the driver (driver_keys); raise it, or coarsen the columns first"
             )
 

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from incrowd.release.jobs.distributed.scale import TableStatistics
     from incrowd.release.policy.policy import Policy
 
+_OF_RESULT = (
+    "model", "quantity", "settings", "attribute", "value", "limit", "holds", "sign", "failing",
+    "failing_people",
+)  # fmt: skip
+"""Fields of a model's result that an executor sends to the driver."""
 _CHECKED_TOGETHER = 200_000
 """Combinations of a part, about."""
 
@@ -194,7 +199,11 @@ def check_part(shared: Any, table: Any) -> Any:
             "records": frequency.records,
             "sizes": _sizes(classes.sizes),
             "people": _sizes(classes.counted.sizes),
-            "privacy": [_plain_result(measured) for model in models for measured in model.measure(classes)],
+            "privacy": [
+                {name: getattr(measured, name) for name in _OF_RESULT}
+                for model in models
+                for measured in model.measure(classes)
+            ],
         }
     return pa.table({FIGURES: pa.array([json.dumps(figures)], pa.string())})
 
@@ -203,11 +212,6 @@ def _sizes(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return the number of classes of each size."""
     distinct, numbers = tally(sizes)
     return list(zip(distinct.tolist(), numbers.tolist(), strict=True))
-
-
-def _plain_result(measured: ModelResult) -> dict[str, Any]:
-    names = "model quantity settings attribute value limit holds sign failing failing_people"
-    return {name: getattr(measured, name) for name in names.split()}
 
 
 def _combined(parts: Sequence[Mapping[str, Any]]) -> ModelResult:

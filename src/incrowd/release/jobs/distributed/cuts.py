@@ -120,10 +120,10 @@ def _sides(
             if count != 2:
                 continue
             first = int(codes[class_of_key == 0].max() < codes[class_of_key == 1].min())
-            left, right = (0, 1) if first else (1, 0)
-            start = int(codes[class_of_key == right].min())
-            if int(codes[class_of_key == left].max()) < start:
-                return position, np.where(np.arange(domain.size) < start, left, right).astype(np.int32)
+            lower, upper = (0, 1) if first else (1, 0)
+            start = int(codes[class_of_key == upper].min())
+            if int(codes[class_of_key == lower].max()) < start:
+                return position, np.where(np.arange(domain.size) < start, lower, upper).astype(np.int32)
             continue
         top = domain.ancestors(codes.min()[None], codes.max()[None])[0]
         if tree.leaves[codes.min()] == top:

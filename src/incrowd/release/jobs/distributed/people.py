@@ -147,16 +147,16 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     plan = _plan_of(whole.columns, forms)
     kinds = cache_rows(ask(plan.kinds(), rows=live))
 
-    def limit_error(found: int) -> TableError:
+    def limit_error(number: int) -> TableError:
         return TableError(
-            f"blocks have to be joined, and {found:,} pairs of a person and a block are more than "
+            f"blocks have to be joined, and {number:,} pairs of a person and a block are more than "
             f"the {driver_keys:,} that may come to the driver (driver_keys); raise it, or ask for "
             "fewer blocks"
         )
 
     def fetch(query: str, asked: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
-        found = ask(query, kinds=kinds)
-        frame = fetched_within(found, driver_keys, limit_error) if PERSON in counts else to_polars(found)
+        result = ask(query, kinds=kinds)
+        frame = fetched_within(result, driver_keys, limit_error) if PERSON in counts else to_polars(result)
         frame.columns = [BLOCK, *asked, *counts]
         return frame
 
@@ -173,8 +173,8 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
     people_of_all = People(whole.columns, whole.people, whole.unnamed)
     others = []
     # They count as a record would, with one sensitive attribute.
-    for found, form in zip(alike, forms or [""], strict=True):
-        ranks = (found[form].to_numpy(),) if form else ()
-        nobody, amount = np.full(len(found), -1, np.int32), found[ROWS].to_numpy().astype(np.int64)
-        others.append(PersonRows(found[BLOCK].to_numpy(), nobody, ranks, rows=amount))
+    for unlisted, form in zip(alike, forms or [""], strict=True):
+        ranks = (unlisted[form].to_numpy(),) if form else ()
+        nobody, amount = np.full(len(unlisted), -1, np.int32), unlisted[ROWS].to_numpy().astype(np.int64)
+        others.append(PersonRows(unlisted[BLOCK].to_numpy(), nobody, ranks, rows=amount))
     return whole.compared(table.with_listed(people_of_all, rows, others, several=whole.several))

@@ -149,8 +149,8 @@ def losses(frequency: FrequencyTable, recoding: Recoding) -> dict[str, MetricRes
 
 
 def summed(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict[str, MetricResult]:
-    """Add up the losses of blocks, by their records; a record suppressed before lost everything."""
-    found = {}
+    """Sum the losses of blocks, weighted by records, with full loss for suppressed records."""
+    results = {}
     for name in _ADDED:
         per_attribute = {
             domain.name: (
@@ -164,5 +164,5 @@ def summed(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict
             for domain in scale.quasi
         }
         value = mean_of(per_attribute)
-        found[name] = MetricResult(name, value, per_attribute, max(value, 0.0))
-    return found
+        results[name] = MetricResult(name, value, per_attribute, max(value, 0.0))
+    return results

@@ -207,7 +207,7 @@ class Ledger:
         epsilon: float | None = None,
         new_people: bool = False,
     ) -> None:
-        """Record a release, and publish it.
+        """Record and publish a release.
 
         The entry is on the disk before, and is taken back if that fails before all files have their names.
         From there Ctrl-C and SIGTERM wait. If the process is killed, the ledger may have a release too many,
@@ -333,7 +333,7 @@ class Ledger:
         _refuse_together(before, released, ReleasePeople.of(entry, people), entry["matched_by"])
 
     def _key(self, entries: Sequence[Entry]) -> bytes:
-        """Return the key; `TableError` unless it is that of the entries, so far as these note it."""
+        """Return the key, or raise `TableError` if an entry has another key."""
         key = read_chained(self.folder / _KEY)
         if len(key) != _KEY_SIZE or {each.get("key") for each in entries} - {None, key_digest(key)}:
             raise TableError(f"{self.folder / _KEY}: was changed, and finds nobody; put it back from a copy")

@@ -430,7 +430,7 @@ def signatures_of(people: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_m_invariance(releases: Sequence[pl.DataFrame], m: int) -> pl.Series:
-    """Return people of the last release whose signature is too small, uneven or changed.
+    """Return people of the last release with too small, uneven or changed signatures.
 
     A release in which nobody has a signature like that, beside releases of the same kind, is m-invariant
     (Xiao and Tao, m-Invariance, SIGMOD 2007).

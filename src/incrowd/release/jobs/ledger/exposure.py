@@ -13,7 +13,7 @@ RECORDS = "records"
 
 
 class ReleasePeople(NamedTuple):
-    """The people of a release, and the limits that it promises them.
+    """The people of a release, with the promised limits.
 
     Attributes
     ----------

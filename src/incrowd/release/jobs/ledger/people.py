@@ -1,4 +1,4 @@
-"""Keyed digests of the people of a release, of their classes and of their sensitive values."""
+"""Keyed digests of the people, classes and sensitive values of a release."""
 
 from __future__ import annotations
 
